@@ -201,7 +201,7 @@ class MemoryVectorStore:
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records whose best window is nearest."""
-        vector = self._checked(embedding)[0]
+        vector = self._to_windows(embedding)[0]
         scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
@@ -238,7 +238,7 @@ class MemoryVectorStore:
     def _put(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> None:
-        windows = [self._checked(embedding) for embedding in embeddings]
+        windows = [self._to_windows(embedding) for embedding in embeddings]
         vectors = [window[0] if len(window) == 1 else window for window in windows]
         for record_id, embedding, metadata, document in zip(ids, vectors, metadatas, documents, strict=True):
             self._rows[record_id] = {
@@ -248,7 +248,7 @@ class MemoryVectorStore:
                 "document": document,
             }
 
-    def _checked(self, embedding: npt.ArrayLike) -> Vectors:
+    def _to_windows(self, embedding: npt.ArrayLike) -> Vectors:
         """Return an embedding as windows of unit length, shape (n_windows, dim)."""
         with np.errstate(over="ignore"):  # an overflow becomes infinite, and is rejected below
             windows = np.atleast_2d(np.asarray(embedding, np.float32))
@@ -259,7 +259,7 @@ class MemoryVectorStore:
                 f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
             )
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+            raise InvalidInput("expected a finite embedding that is not all zeros, as others have no direction")
         scaled: Vectors = windows / lengths
         return scaled
 

@@ -113,13 +113,13 @@ class People:
         Raises:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
         """
-        person = self._signed_in(identity)
+        person = self._record_sign_in(identity)
         if not person.has_role:
             raise NotAllowed(f"{identity.name} is in no group that may see this memory; ask an administrator")
         self._audit.note(SIGNED_IN, who=person.name, about=str(person.role))
         return person
 
-    def _signed_in(self, identity: Identity) -> Person:
+    def _record_sign_in(self, identity: Identity) -> Person:
         """Return the updated person."""
         now = self._clock.now()
         with self._file.changing() as people:

@@ -95,7 +95,7 @@ def _check_issuer(issuer: str) -> None:
     """Raise `InvalidInput` for a malformed or insecure URL."""
     address = urlsplit(issuer)
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise InvalidInput(f"ATLAS_OIDC_ISSUER should be a URL like https://id.example, but is {issuer!r:.200}")
+        raise InvalidInput(f"expected a URL such as https://id.example for ATLAS_OIDC_ISSUER, got {issuer!r:.200}")
     if address.scheme == "http" and not _is_loopback(address.hostname):
         raise InvalidInput(
             f"ATLAS_OIDC_ISSUER should begin with https://, but is {issuer!r:.200}: with plain http, anyone on the "

@@ -47,7 +47,7 @@ class Proxy:
         user, name, groups = (environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))
         for header in (user, name, groups):
             if header and not _HEADER.fullmatch(header):
-                raise InvalidInput(f"a header of a proxy should be like X-Forwarded-User, but is {header!r:.80}")
+                raise InvalidInput(f"expected a header such as X-Forwarded-User, got {header!r:.80}")
         addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         if (user or name or groups) and not (addresses and user):
             raise InvalidInput("sign-in by a proxy needs ATLAS_PROXY (its address) and ATLAS_PROXY_USER; set both")

@@ -25,8 +25,7 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
         if not (group and sign) or role.upper() not in Role.__members__:
             role_names = ", ".join(map(str, Role))
             raise InvalidInput(
-                f"ATLAS_ROLES should be like admins=admin team=curator, with the roles {role_names}, but has "
-                f"{rule!r:.60}"
+                f"expected entries such as admins=admin for ATLAS_ROLES, with the roles {role_names}, got {rule!r:.60}"
             )
         roles[group] = Role[role.upper()]
     return roles

@@ -287,7 +287,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
         name, sign, path = text.partition("=")
         directory = Path(path).expanduser().resolve()
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
-            raise InvalidInput(f"a further store should be like research=/srv/atlas/research, but got {text!r:.200}")
+            raise InvalidInput(f"expected a further store such as research=/srv/atlas/research, got {text!r:.200}")
         if name in found or directory in found.values():
             raise InvalidInput(f"there is already a store named {name!r} or at {directory}; choose another one")
         found[name] = directory

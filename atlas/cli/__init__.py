@@ -19,7 +19,7 @@ from atlas.core.settings import Settings
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "store": {
         "init": "create the store and print which embedding model it uses",
-        "status": "print what the store holds",
+        "status": "print the contents of the store",
         "backup": "copy the whole store into one file, even while others write",
         "restore": "bring the store back to the state of a backup",
         "copy": "copy the whole store, with its history, into PostgreSQL or back",
@@ -33,8 +33,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "experiences": {
         "search": "find experiences for a task",
-        "context": "print the context block for a task: what an agent is told of it",
-        "similar": "find the experiences that are most like one",
+        "context": "print the context block that an agent gets for a task",
+        "similar": "find the experiences that are most similar to one experience",
         "show": "print one experience, step by step",
         "tag": "tag, pin, bury or annotate experiences",
         "prune": "delete experiences of low value; `atlas undo` brings them back",
@@ -66,7 +66,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "map": "write the map of all experiences as one HTML file",
     },
     "history": {
-        "history": "list what was done to the store, newest first",
+        "history": "list the operations on the store, newest first",
         "undo": "take an operation back, exactly",
         "trash": "list deleted experiences, newest first, or restore some",
     },
@@ -91,7 +91,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "audit": "list sign-ins, refusals, keys, roles, links, purges and backups, newest first",
     },
     "server.review": {
-        "review": "list, accept or reject what keys under review wrote",
+        "review": "list, accept or reject records written with keys under review",
     },
     "server.serve": {
         "serve": "serve the dashboard, the HTTP API and MCP on one port",
@@ -114,7 +114,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "profiles": {
         "profiles": "list, save, choose or delete ranking profiles",
-        "level": "show how relevant hits must be and what that costs, or make searches stricter or laxer",
+        "level": "show the minimum relevance of hits and its costs, or make searches stricter or laxer",
     },
     "measure.evaluate": {
         "evaluate": "measure how well each search method finds relevant records, compared with chance",
@@ -123,10 +123,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "trial": "run a command of yours with and without memory, and compare how it went",
     },
     "measure.ablate": {
-        "ablate": "replay runs with some memories left out, and compare what is found",
+        "ablate": "replay runs with some memories left out, and compare the hits",
     },
     "measure.bench": {
-        "bench": "measure ways to curate against each other: what is still found as a memory shrinks",
+        "bench": "compare ways to shrink a memory by the records that are still found",
     },
 }
 """Commands with their summaries, by the module that declares them, in the order of `atlas --help`.
@@ -204,7 +204,7 @@ def _options() -> argparse.ArgumentParser:
     )
     everywhere.add_argument(
         "--index",
-        help="the address of the service that keeps the index, pinecone://, chroma+http:// or chroma+cloud://, or an "
+        help="the address of the service with the index, pinecone://, chroma+http:// or chroma+cloud://, or an "
         "empty text for none (default: ATLAS_INDEX)",
     )
     return everywhere

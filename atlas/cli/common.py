@@ -89,7 +89,7 @@ class _ScopeAction(argparse.Action):
     def __call__(self, parser: Any, options: argparse.Namespace, text: Any, option: str | None = None) -> None:
         name, sign, value = text.partition("=")
         if not sign:
-            raise argparse.ArgumentError(self, f"should be NAME=VALUE such as project=shop, but is {text!r:.80}")
+            raise argparse.ArgumentError(self, f"expected NAME=VALUE such as project=shop, got {text!r:.80}")
         scope = getattr(options, self.dest)
         setattr(options, self.dest, {**scope, name: value})
 
@@ -221,7 +221,7 @@ def full_ids(
 def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
     if not beginning:
         raise InvalidInput(f"expected the id of a {records.noun}, or a prefix of one, got an empty string")
-    ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
+    ids = memory.storage.ledger.ids_with_prefix(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
         raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {beginning!r}")
@@ -304,7 +304,7 @@ def filter_in(text: str) -> dict[str, Any]:
         where = json.loads(text)
         parse_where(where)
     except (ValueError, InvalidInput) as error:
-        raise argparse.ArgumentTypeError(f'should be a filter such as {{"outcome": "failed"}}: {error}') from error
+        raise argparse.ArgumentTypeError(f'expected a filter such as {{"outcome": "failed"}}: {error}') from error
     return dict(where)
 
 
@@ -312,5 +312,5 @@ def count(text: str) -> int:
     """Parse a count, at least 0."""
     value = int(text)
     if value < 0:
-        raise argparse.ArgumentTypeError(f"should be 0 or more, but is {value}")
+        raise argparse.ArgumentTypeError(f"expected 0 or more, got {value}")
     return value

@@ -70,19 +70,19 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
     llm = watched_model(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
         strategy = strategy_of(llm, options.limit, settings.program_path, settings.compress_seconds)
-        found = _compressed(memory, strategy)
-        rows = found_rows(memory, found)
-        spent = [f"{llm.model_name} took {llm.spent}."] if llm else []
-        for text in (headline(found), made_caption(found), *notes(found), *spent):
+        result = _search(memory, strategy)
+        rows = found_rows(memory, result)
+        expenses = [f"{llm.model_name} took {llm.spent}."] if llm else []
+        for text in (headline(result), made_caption(result), *notes(result), *expenses):
             print(safe(text))
         for line in ([LINE.format(**TITLES)] if rows else []) + [_line(row) for row in rows]:
             print(line.rstrip())
         if options.show:
             for row in rows:
-                _show(memory, found, row.id)
+                _show(memory, result, row.id)
         chosen = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
         if options.apply:
-            _apply(memory, found, chosen, with_strategies=options.strategies)
+            _apply(memory, result, chosen, with_strategies=options.strategies)
         elif hint := _hint(rows):
             print(hint)
     return 0
@@ -90,13 +90,13 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if not options.limit:
-        raise InvalidInput("--limit should be at least 1")
+        raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     for name in ("unproven", "strategies"):
         if getattr(options, name) and not options.apply:
             raise InvalidInput(f"--{name} needs --apply; give both")
 
 
-def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
+def _search(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
     """Return the result of the search. An interrupt also ends it in the other threads."""
     is_over = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:

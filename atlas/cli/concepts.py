@@ -21,12 +21,10 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "concepts", _concepts)
     command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of concepts (default: 20)")
-    command.add_argument("--show", metavar="ID", help="print one, by its id or the beginning of it")
+    command.add_argument("--show", metavar="ID", help="print one, by its id or a prefix of the id")
     command = add_command(commands, "primitives", _primitives)
     command.add_argument("name", nargs="?", default="", help="the loader (default: list all)")
-    command.add_argument(
-        "--update", action="store_true", help="add nothing, but update the primitives that nobody has edited"
-    )
+    command.add_argument("--update", action="store_true", help="only update the primitives that were not edited")
 
 
 def _concepts(options: argparse.Namespace, settings: Settings) -> int:

@@ -64,8 +64,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)
     command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
-    command.add_argument("--dry-run", action="store_true", help="count what would be added, and add nothing")
-    rule = "the score that says whether an attempt of a log succeeded, and from which value on, as in correctness>=0.5"
+    command.add_argument("--dry-run", action="store_true", help="count the records to add, and add nothing")
+    rule = "the score of a log that decides whether an attempt succeeded, with its threshold, as in correctness>=0.5"
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
     crashes_help = "note every tool call that failed in a log as a crash in the journal"
     command.add_argument("--crashes", action="store_true", help=crashes_help)
@@ -180,7 +180,7 @@ def _print_report(report: ImportReport, done: str) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
     is_mixed = report.added_attempts != report.added
-    of_what = f" ({_of_what(report)})" if is_mixed else ""
+    of_what = f" ({_describe_counts(report)})" if is_mixed else ""
     print(
         f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
@@ -199,7 +199,7 @@ def _print_report(report: ImportReport, done: str) -> None:
         print(f"taken out of the texts: {kinds}")
 
 
-def _of_what(report: ImportReport) -> str:
+def _describe_counts(report: ImportReport) -> str:
     """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
     counts = {kind.noun: report.added_by.get(kind.noun, 0) for kind in known_kinds().values()}
     return in_words([counted(n, NOUNS.get(noun, noun)) for noun, n in counts.items() if n])

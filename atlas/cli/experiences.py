@@ -45,11 +45,11 @@ def add_commands(commands: Any) -> None:
     _add_context(commands)
     _add_similar(commands)
     command = add_command(commands, "show", _show)
-    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("id", help="its id, or a prefix of the id")
     _add_tag(commands)
     _add_prune(commands)
     command = add_command(commands, "merge", _merge)
-    command.add_argument("ids", nargs="+", metavar="ID", help="two or more ids, or beginnings of ids")
+    command.add_argument("ids", nargs="+", metavar="ID", help="two or more ids, or prefixes of ids")
     command.add_argument("--dry-run", action="store_true", help="print the merged experience, and change nothing")
 
 
@@ -58,7 +58,7 @@ def _add_search(commands: Any) -> None:
     command.add_argument("text", help="the task")
     command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
     command.add_argument("--words", action="store_true", help="search by keywords only")
-    add_filter_options(command, 'search only what passes a filter, like {"outcome": "failed"}')
+    add_filter_options(command, 'search only records that pass a filter, such as {"outcome": "failed"}')
     command.add_argument("--all", action="store_true", help="include hits of little or no relevance")
     command.add_argument(
         "--distinct", action="store_true", help="print only the best of similar attempts at the same task"
@@ -86,15 +86,15 @@ def _add_context(commands: Any) -> None:
         metavar="NAME",
         help="name of a tool that the agent has; may be repeated. Code that needs other tools comes last",
     )
-    add_filter_options(command, 'choose only from what passes a filter, like {"created_at": {"$gte": "2026-11-01"}}')
+    add_filter_options(command, 'use only records that pass a filter, such as {"created_at": {"$gte": "2026-11-01"}}')
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
 def _add_similar(commands: Any) -> None:
     command = add_command(commands, "similar", _similar)
-    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("id", help="its id, or a prefix of the id")
     command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
-    add_filter_options(command, "search only what passes a filter")
+    add_filter_options(command, "search only records that pass a filter")
     command.add_argument(
         "--threshold", type=float, default=0.0, metavar="X", help="lowest relevance of a hit, 0 to 1 (default: 0)"
     )
@@ -102,7 +102,7 @@ def _add_similar(commands: Any) -> None:
 
 def _add_tag(commands: Any) -> None:
     command = add_command(commands, "tag", _tag)
-    command.add_argument("ids", nargs="+", metavar="ID", help="ids, or beginnings of ids")
+    command.add_argument("ids", nargs="+", metavar="ID", help="ids, or prefixes of ids")
     command.add_argument("--add", action="append", default=[], metavar="TAG", help="tag to add; may be repeated")
     command.add_argument("--remove", action="append", default=[], metavar="TAG", help="tag to remove; may be repeated")
     truth = argparse.BooleanOptionalAction
@@ -129,7 +129,7 @@ def _add_prune(commands: Any) -> None:
     command.add_argument(
         "--keep", action="append", default=[], metavar="ID", help="an experience to keep; may be repeated"
     )
-    command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
+    command.add_argument("--dry-run", action="store_true", help="print the records to delete, and change nothing")
     command.add_argument("--all", action="store_true", help="print every deleted experience, not only the first ten")
 
 

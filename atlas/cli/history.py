@@ -26,11 +26,11 @@ def add_commands(commands: Any) -> None:
         "operation",
         nargs="?",
         default="",
-        help="its id, or the beginning of it (default: the latest that is not undone yet)",
+        help="its id, or a prefix of the id (default: the latest operation that is not undone yet)",
     )
     command = add_command(commands, "trash", _trash)
     command.add_argument("-n", type=limit, default=20, help="number of experiences (default: 20)")
-    command.add_argument("--restore", nargs="+", metavar="ID", help="restore these; ids, or beginnings of ids")
+    command.add_argument("--restore", nargs="+", metavar="ID", help="restore these records: ids, or prefixes of ids")
 
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:

@@ -72,7 +72,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument("--all", action="store_true", help="include forgotten entries")
     command = add_part(parts, "search", _search, "find entries, and print why each was found")
-    command.add_argument("text", help="what to look for")
+    command.add_argument("text", help="query")
     command.add_argument("-k", type=limit, default=10, help="number of hits (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument(
@@ -80,11 +80,11 @@ def _add_reading(parts: Any) -> None:
     )
     command.add_argument("--all", action="store_true", help="include archived entries")
     command = add_part(parts, "show", _show, "print an entry and the entries it is linked to")
-    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("id", help="its id, or a prefix of the id")
     command.add_argument("--depth", type=limit, default=1, help="how many links away an entry may be (default: 1)")
-    command = add_part(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
+    command = add_part(parts, "rejected", _list_rejected, "list the entries that a gate refused and why, or accept one")
     command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
-    command.add_argument("--accept", metavar="ID", help="accept this one, by its id or the beginning of it")
+    command.add_argument("--accept", metavar="ID", help="accept this entry, by its id or a prefix of the id")
 
 
 def _add_writing(parts: Any) -> None:
@@ -121,8 +121,8 @@ def _add_writing(parts: Any) -> None:
 
 def _add_changing(parts: Any) -> None:
     command = add_part(parts, "link", _link, "link one entry to another, or remove a link")
-    command.add_argument("source", help="its id, or the beginning of it")
-    command.add_argument("target", help="its id, or the beginning of it")
+    command.add_argument("source", help="its id, or a prefix of the id")
+    command.add_argument("target", help="its id, or a prefix of the id")
     command.add_argument(
         "--type", choices=LINK_TYPES, default="related", help="relation of the source to the target (default: related)"
     )
@@ -147,7 +147,7 @@ def _add_changing(parts: Any) -> None:
         "--max-entries",
         type=count,
         metavar="N",
-        help="delete the entries of least worth beyond N, those that people use last (default: no cap)",
+        help="delete the least valuable entries beyond N; entries that people use are deleted last (default: no cap)",
     )
     command.add_argument("--apply", action="store_true", help="apply the plan; `atlas undo` takes it back")
     command.add_argument(
@@ -157,8 +157,8 @@ def _add_changing(parts: Any) -> None:
         "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
     )
     command = add_part(parts, "promote", _promote, "turn a crash with its fix, or a reflection, into another memory")
-    command.add_argument("id", help="its id, or the beginning of it")
-    command.add_argument("--dry-run", action="store_true", help="print what it would become, and change nothing")
+    command.add_argument("id", help="its id, or a prefix of the id")
+    command.add_argument("--dry-run", action="store_true", help="print the changed entry, and change nothing")
 
 
 def _recent(options: argparse.Namespace, settings: Settings) -> int:
@@ -214,10 +214,10 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _rejected(options: argparse.Namespace, settings: Settings) -> int:
+def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.accept) as memory:
         if options.accept:
-            accepted = memory.journal.accept(_refused_id(memory, options.accept))
+            accepted = memory.journal.accept(_parse_refused_id(memory, options.accept))
             print(f"Written as {accepted[:8]}.")
             return 0
         refusals = memory.journal.rejected(options.n)
@@ -312,7 +312,7 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
             _print_suggestions(memory, memory.journal.suggest_links(options.n))
             return 0
         source, target = _id(memory, decided[0]), _id(memory, decided[1])
-        suggestion = _suggested(memory, source, target)
+        suggestion = _list_suggested(memory, source, target)
         scoped = memory.journal.within("link" if options.accept else "refuse a link")
         if options.accept:
             scoped.accept_link(suggestion)
@@ -459,7 +459,7 @@ def _draft_text(draft: SummaryDraft) -> str:
     return "\n".join(["", f"summary, by {by}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 
-def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
+def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
     for suggestion in memory.journal.suggest_links(10**6):
         if (suggestion.source_id, suggestion.target_id) == (source, target):
             return suggestion
@@ -470,7 +470,7 @@ def _id(memory: MemorySystem, beginning: str) -> str:
     return full_ids(memory, memory.journal, [beginning])[0]
 
 
-def _refused_id(memory: MemorySystem, beginning: str) -> str:
+def _parse_refused_id(memory: MemorySystem, beginning: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
     found = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
     if len(found) != 1:
@@ -490,7 +490,7 @@ def _type_and_number(text: str) -> tuple[str, int]:
     """Parse a type and a number such as `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"should be like task=50, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected TYPE=NUMBER such as task=50, got {text!r}")
     return name, int(number)
 
 

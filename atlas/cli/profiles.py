@@ -41,7 +41,7 @@ def add_commands(commands: Any) -> None:
         metavar="STRICTNESS",
         help="how many times the measured level: above 1 less is shown, at 0 all is; `calibrated` is 1",
     )
-    command.add_argument("--dry-run", action="store_true", help="only print what would change")
+    command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
     command.add_argument("--all", action="store_true", help=f"print all queries that change, not {SHOWN}")
 
 

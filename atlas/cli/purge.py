@@ -20,10 +20,10 @@ def add_commands(commands: Any) -> None:
         "ids",
         nargs="+",
         metavar="ID",
-        help="ids, or beginnings of ids, of records in any memory, deleted ones included",
+        help="ids, or prefixes of ids, of records in any memory, including deleted records",
     )
-    command.add_argument("--reason", default="", metavar="TEXT", help="reason, which the history keeps")
-    command.add_argument("--dry-run", action="store_true", help="print what would be erased, and change nothing")
+    command.add_argument("--reason", default="", metavar="TEXT", help="reason, shown in the history")
+    command.add_argument("--dry-run", action="store_true", help="print the records to erase, and change nothing")
     command.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
     command.add_argument(
         "--all", action="store_true", help="print every other record with the same content, not only the first ten"

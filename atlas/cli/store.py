@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
         nargs="?",
         const="",
         metavar="DIR",
-        help="add sample data if the store is new: what comes with ATLAS, or a directory of your own",
+        help="add sample data if the store is new: the data of ATLAS, or of a directory",
     )
     add_command(commands, "status", _status)
     command = add_command(commands, "backup", _backup)
@@ -66,13 +66,13 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--all", action="store_true", help="print every record, not only the first ones of each kind")
     add_json_option(command)
     command = add_command(commands, "doctor", _doctor)
-    command.add_argument("--fix", action="store_true", help="repair what differs")
+    command.add_argument("--fix", action="store_true", help="repair derived data that differs from the ledger")
     add_json_option(command)
     command.add_argument(
         "--leave-index",
         metavar="ADDRESS",
         default="",
-        help="first, leave what the service at this address has of the store there, and wait for it no more",
+        help="first, abandon the store's vectors in the service at this address",
     )
     command = add_command(commands, "reembed", _reembed)
     command.add_argument("--model", default="", help="name of the model (default: the store's own)")

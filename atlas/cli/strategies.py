@@ -26,12 +26,12 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "strategies", _strategies)
     command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of strategies (default: 20)")
-    command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or the beginning of it")
+    command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or a prefix of the id")
     command.add_argument(
         "--write", action="store_true", help="write strategies from the successful attempts in the store"
     )
     command.add_argument(
-        "--dry-run", action="store_true", help="with --write: print what would be written, and change nothing"
+        "--dry-run", action="store_true", help="with --write: print the strategies to write, and change nothing"
     )
 
 

@@ -99,7 +99,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
         InvalidInput: A field is not valid JSON, such as NaN or a lone surrogate; the message names it.
     """
     line: Json = {
-        **_encoded_content(exported, LINES if lines is None else lines),
+        **_encode_content(exported, LINES if lines is None else lines),
         "uses": [encode(use, ("record_id",)) for use in exported.uses],
         "marks": encode(exported.marks),
         "usage": encode(exported.usage),
@@ -111,7 +111,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _encoded_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
+def _encode_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
     for name, kind in lines.items():
         if kind.exported is not None and isinstance(exported, kind.exported):
             return {"kind": name, **kind.encode(exported)}
@@ -136,7 +136,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
     kind = obj.get("kind")
     lines = LINES if lines is None else lines
     if not isinstance(kind, str) or kind not in lines:
-        raise InvalidInput(f"kind should be one of {', '.join(lines)}, but is {kind!r:.60}")
+        raise InvalidInput(f"expected one of {', '.join(lines)} for kind, got {kind!r:.60}")
     return lines[kind].decode(obj)
 
 
@@ -233,7 +233,7 @@ def _check_usage(usage: Usage) -> None:
         if getattr(usage, name) < 0:
             raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {getattr(usage, name)}")
     if usage.n_successes > usage.n_uses:
-        raise InvalidInput(f"usage.n_successes should be at most n_uses, {usage.n_uses}, but is {usage.n_successes}")
+        raise InvalidInput(f"expected at most {usage.n_uses} (n_uses) for usage.n_successes, got {usage.n_successes}")
 
 
 def _encode_vectors(vectors: Vectors) -> list[list[float]]:
@@ -254,10 +254,10 @@ def _decode_vectors(value: Any) -> Vectors | None:
         raise InvalidInput("vectors should be rows of the same length, but their lengths differ")
     if not all(type(number) in (int, float) for row in value for number in row):
         raise InvalidInput("vectors should have numbers only")
-    return _checked(value)
+    return _check(value)
 
 
-def _checked(rows: list[list[float]]) -> Vectors:
+def _check(rows: list[list[float]]) -> Vectors:
     try:
         wide = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:

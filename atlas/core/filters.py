@@ -84,7 +84,7 @@ def _parse(where: Any, depth: int) -> Filter:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"a filter should nest at most {MAX_DEPTH} levels deep; flatten it")
     if not isinstance(where, Mapping) and where is not None:
-        raise InvalidInput(f"a filter should be a dict such as {{'success': True}}, but is {where!r}")
+        raise InvalidInput(f"expected a filter such as {{'success': True}}, got {where!r}")
     parts = tuple(_parse_item(key, value, depth) for key, value in (where or {}).items())
     return parts[0] if len(parts) == 1 else Combine("$and", parts)
 
@@ -92,7 +92,7 @@ def _parse(where: Any, depth: int) -> Filter:
 def _parse_item(key: str, value: Any, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise InvalidInput(f"{key} should be a list of filters, but is {value!r}")
+            raise InvalidInput(f"expected a list of filters for {key}, got {value!r}")
         return Combine(key, tuple(_parse(part, depth + 1) for part in value))
     if key.startswith("$"):
         raise InvalidInput(f"unknown filter operator {key!r}; known: $and, $or, {', '.join(COMPARISONS)}")
@@ -107,7 +107,7 @@ def _compare(key: str, name: str, value: Any) -> Compare:
         raise InvalidInput(f"unknown filter operator {name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
     if name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
-            raise InvalidInput(f"$in for {key!r} should be a list, but is {value!r}")
+            raise InvalidInput(f"expected a list for $in of {key!r}, got {value!r}")
         return Compare(key, name, tuple(_check_scalar(key, item) for item in value))
     return Compare(key, name, _check_scalar(key, value))
 
@@ -132,7 +132,7 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
 
 def _holds(value: Any, compare: Compare) -> bool:
     if compare.operator == "$in":
-        return any(_comparable(value, wanted) and value == wanted for wanted in compare.value)
+        return any(_comparable(value, option) and value == option for option in compare.value)
     if not _comparable(value, compare.value):
         return False
     return bool(_HOLDS[compare.operator](value, compare.value))
@@ -161,8 +161,8 @@ def filter_notes(
     keys = frozenset(read_keys())
     missing = [name for name in unknown if name not in keys]
     for name in missing:
-        if (meant := nearest_name(name, field_names | keys)) is not None:
-            raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {meant!r}?")
+        if (suggestion := nearest_name(name, field_names | keys)) is not None:
+            raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {suggestion!r}?")
     return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing)
 
 
@@ -174,7 +174,10 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     """
     prefix, bare = _parts(name)
     by_bare = {
-        other: whole for whole in sorted(existing) for other_prefix, other in [_parts(whole)] if other_prefix == prefix
+        other: full_name
+        for full_name in sorted(existing)
+        for other_prefix, other in [_parts(full_name)]
+        if other_prefix == prefix
     }
     if bare in by_bare:
         return by_bare[bare]
@@ -215,11 +218,11 @@ def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
     for name, value in scope.items():
         if not _SCOPE_NAME.fullmatch(name):
             raise InvalidInput(
-                f"a scope's name should be up to 40 of a-z, 0-9 and _, such as project, but is {name!r:.80}"
+                f"expected up to 40 of a-z, 0-9 and _ for a scope's name, such as project, got {name!r:.80}"
             )
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_SCOPE_CHARACTERS:
             raise InvalidInput(
-                f"the scope {name!r} should be a string of 1 to {MAX_SCOPE_CHARACTERS} characters, but is {value!r:.80}"
+                f"expected a string of 1 to {MAX_SCOPE_CHARACTERS} characters for the scope {name!r}, got {value!r:.80}"
             )
     return {f"{SCOPE}{name}": value for name, value in scope.items()}
 
@@ -250,8 +253,8 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     scopes = [scope_of(metadata) for metadata in metadatas]
     if not scopes:
         return {}
-    first, *others = scopes
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+    first, *other_scopes = scopes
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in other_scopes)}
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def _summary(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
 def check_limit(limit: object, name: str = "k") -> None:
     """Raise `InvalidInput` unless a limit is a whole number of at least 1."""
     if not _is_whole(limit) or limit < 1:
-        raise InvalidInput(f"{name} should be 1 or more, but is {limit!r}")
+        raise InvalidInput(f"expected 1 or more for {name}, got {limit!r}")
 
 
 def limit_of_list(limit: int, name: str = "k") -> int:
@@ -251,7 +251,7 @@ def limit_of_list(limit: int, name: str = "k") -> int:
         InvalidInput: It is not a whole number.
     """
     if not _is_whole(limit):
-        raise InvalidInput(f"{name} should be a whole number, but is {limit!r}")
+        raise InvalidInput(f"expected a whole number for {name}, got {limit!r}")
     return max(limit, 0)
 
 

@@ -52,8 +52,8 @@ class IndexAddress:
         place = f"{host}:{self.port}" if self.port else host
         if self.service is Service.PINECONE:
             return f"pinecone://{place}"
-        named = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
-        query = urlencode({name: value for name, (value, usual) in named.items() if value != usual})
+        defaults_by_name = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
+        query = urlencode({name: value for name, (value, default) in defaults_by_name.items() if value != default})
         return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
 
 
@@ -92,17 +92,17 @@ def _parts(text: str) -> SplitResult:
         parts = urlsplit(text)
         port_is_sound = parts.port is None or parts.port > 0
     except ValueError:
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but has no host or port that can be read") from None
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port; correct it") from None
     schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
     if parts.scheme not in schemes and (not parts.scheme or plugin_named(INDEXES, parts.scheme) is None):
-        begins = f"begins with {parts.scheme}://" if parts.scheme else "has no scheme"
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
+        scheme = f"{parts.scheme}://" if parts.scheme else "no scheme"
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}; correct it")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):
         raise InvalidInput(
             "ATLAS_INDEX should contain no API key, as it is displayed; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
     if not parts.hostname or not port_is_sound or parts.fragment:
-        raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but names no host, or more than one place")
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host, or more than one address; correct it")
     return parts
 
 
@@ -115,8 +115,8 @@ def _names_a_key(parts: SplitResult) -> bool:
 def _pinecone(parts: SplitResult) -> IndexAddress:
     if parts.path.strip("/") or parts.query:
         raise InvalidInput(
-            "ATLAS_INDEX should be pinecone:// and the index's host alone, as Pinecone's console shows it, but has "
-            "more after the host"
+            "expected only pinecone:// and the index's host, as Pinecone's console shows it, for ATLAS_INDEX, got more "
+            "after the host; remove it"
         )
     host = parts.hostname or ""
     return IndexAddress(service=Service.PINECONE, host=host, port=parts.port, is_secure=not _is_of_this_machine(host))
@@ -126,7 +126,8 @@ def _chroma(parts: SplitResult) -> IndexAddress:
     options = dict(parse_qsl(parts.query))
     if parts.path.strip("/") or options.keys() - {"tenant", "database"}:
         raise InvalidInput(
-            f"ATLAS_INDEX should be {parts.scheme}://HOST:PORT, with ?tenant=…&database=… at most, but has more"
+            f"expected {parts.scheme}://HOST:PORT, with at most ?tenant=…&database=…, for ATLAS_INDEX, got more; "
+            "remove the rest"
         )
     scheme = parts.scheme.removeprefix("chroma+")
     return IndexAddress(
@@ -142,7 +143,9 @@ def _chroma(parts: SplitResult) -> IndexAddress:
 def _chroma_cloud(parts: SplitResult) -> IndexAddress:
     database = parts.path.strip("/")
     if not database or "/" in database or parts.query or parts.port:
-        raise InvalidInput("ATLAS_INDEX should be chroma+cloud://TENANT/DATABASE, as Chroma Cloud's console names them")
+        raise InvalidInput(
+            "expected chroma+cloud://TENANT/DATABASE for ATLAS_INDEX, as Chroma Cloud's console names them"
+        )
     return IndexAddress(service=Service.CHROMA_CLOUD, tenant=parts.netloc, database=database)
 
 

@@ -48,15 +48,15 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
     check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
     _check_not_blank("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
-        raise InvalidInput(f"an entry's generation should be a whole number, but is {entry.generation!r}")
+        raise InvalidInput(f"expected a whole number for an entry's generation, got {entry.generation!r}")
     if not -MAX_GENERATIONS <= entry.generation <= MAX_GENERATIONS:
         raise InvalidInput(
-            f"an entry's generation should be between -{MAX_GENERATIONS:,} and {MAX_GENERATIONS:,}, "
-            f"but has {len(f'{abs(entry.generation):x}')} hexadecimal digits; give the number that the agent counts"
+            f"expected a number from -{MAX_GENERATIONS:,} to {MAX_GENERATIONS:,} for an entry's generation, got "
+            f"{len(f'{abs(entry.generation):x}')} hexadecimal digits; give the number that the agent counts"
         )
     check_importance(entry.importance)
     if entry.tier not in TIERS:
-        raise InvalidInput(f"an entry's tier should be one of {', '.join(TIERS)}, but is {entry.tier!r}")
+        raise InvalidInput(f"expected one of {', '.join(TIERS)} for an entry's tier, got {entry.tier!r}")
     for link in entry.links:
         check_link_type(link.type)
         if link.target_id == entry.id:
@@ -74,39 +74,41 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
     _check_not_blank("entry_type", entry_type)
     _check_not_blank("content", content)
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f'an entry\'s metadata should be like {{"file": "a.py"}}, but are {metadata!r}'[:300])
+        raise InvalidInput(
+            f'expected an object such as {{"file": "a.py"}} for an entry\'s metadata, got {metadata!r}'[:300]
+        )
     if isinstance(links, str) or not isinstance(links, Sequence):
-        raise InvalidInput(f'links should be like [("related", id)], but are {links!r}'[:300])
+        raise InvalidInput(f'expected links such as [("related", id)], got {links!r}'[:300])
     for link in links:
         if not isinstance(link, Link):
             _link(link)
 
 
-def check_names(names: Any, what: str, example: str) -> None:
+def check_names(names: Any, noun: str, example: str) -> None:
     """Raise `InvalidInput` unless these are names, and not a single string."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
+        raise InvalidInput(f"expected several names such as [{example!r}] for {noun}, got {names!r}"[:300])
 
 
 def check_importance(importance: Any) -> None:
     """Raise `InvalidInput` for an importance that is not in [0, 1]."""
     is_number = isinstance(importance, int | float) and not isinstance(importance, bool)
     if not is_number or not math.isfinite(importance) or not 0 <= importance <= 1:
-        raise InvalidInput(f"an importance should be a number from 0 to 1, but is {importance!r}")
+        raise InvalidInput(f"expected a number from 0 to 1 for an importance, got {importance!r}")
 
 
 def check_link_type(link_type: str) -> None:
     """Raise `InvalidInput` for an unknown type of link."""
     if link_type not in LINK_TYPES:
-        raise InvalidInput(f"a link should be of type {', '.join(LINK_TYPES)}, but is of {link_type!r}")
+        raise InvalidInput(f"expected one of {', '.join(LINK_TYPES)} for the type of a link, got {link_type!r}")
 
 
 def _check_not_blank(name: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"an entry's {name} should be a string that is not blank, but is {text!r}"[:300])
+        raise InvalidInput(f"expected a string that is not blank for an entry's {name}, got {text!r}"[:300])
 
 
 def _link(value: Any) -> Link:
     if not isinstance(value, list | tuple) or len(value) != 2 or not all(isinstance(part, str) for part in value):
-        raise InvalidInput(f"links should be pairs of a type and an id, but one is {value!r}"[:300])
+        raise InvalidInput(f"expected pairs of a type and an id for links, got {value!r}"[:300])
     return Link(*value)

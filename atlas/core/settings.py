@@ -267,7 +267,7 @@ def check_share(name: str, share: float) -> float:
         InvalidInput: It is no number from 0 to below 1.
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise InvalidInput(f"{name} should be a share of attempts, from 0 to below 1, but is {share!r:.80}")
+        raise InvalidInput(f"expected a share of attempts, from 0 to below 1, for {name}, got {share!r:.80}")
     return float(share)
 
 
@@ -278,9 +278,9 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
         if name.startswith("ATLAS_") and name not in names:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, names, n=1)
-            meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
-            raise InvalidInput(f"there is no variable {name}; {meant} To continue without it: unset {name}")
+            matches = get_close_matches(name, names, n=1)
+            hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}"
+            raise InvalidInput(f"there is no variable {name}; {hint} To continue without it: unset {name}")
 
 
 def for_bulk(settings: Settings) -> Settings:
@@ -375,13 +375,13 @@ def _parse(name: str, text: str, kind: Any) -> Any:
             return True
         if text.lower() in {"0", "false", "no", "off"}:
             return False
-        raise InvalidInput(f"{name} should be 1 or 0, but is {text!r}")
+        raise InvalidInput(f"expected 1 or 0 for {name}, got {text!r}")
     try:
         value = kind(text)
     except ValueError as error:
-        raise InvalidInput(f"{name} should be of type {kind.__name__}, but is {text!r}") from error
+        raise InvalidInput(f"expected {kind.__name__} for {name}, got {text!r}") from error
     if kind in (int, float) and not (value > 0 or (value == 0 and name in _MAY_BE_ZERO)):
-        raise InvalidInput(f"{name} should be positive, but is {text!r}")
+        raise InvalidInput(f"expected a positive number for {name}, got {text!r}")
     return value
 
 

@@ -75,8 +75,8 @@ def wilson_interval(n_succeeded: int, n: int) -> Interval:
     """
     share, spread = n_succeeded / n, Z_95**2 / n
     centre = (share + spread / 2) / (1 + spread)
-    half = Z_95 / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+    margin = Z_95 / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    return Interval(max(0.0, centre - margin), min(1.0, centre + margin))
 
 
 _CLOSE = 1e-15
@@ -104,10 +104,10 @@ def beta_quantile(probability: float, alpha: float, beta: float) -> float:
         excess, density = beta_share(x, alpha, beta) - probability, _beta_density(x, alpha, beta)
         low, high = (low, x) if excess > 0 else (x, high)
         step = x - excess / density if density else low
-        following = step if low < step < high else (low + high) / 2
-        if abs(following - x) <= _CLOSE * x:
-            return following
-        x = following
+        next_value = step if low < step < high else (low + high) / 2
+        if abs(next_value - x) <= _CLOSE * x:
+            return next_value
+        x = next_value
     return x
 
 
@@ -139,10 +139,10 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
     numerator, denominator = 1.0, 1 / (1 - (alpha + beta) * x / (alpha + 1))
     value = denominator
     for m in range(1, _MAX_TERMS):
-        even = m * (beta - m) * x / ((alpha + 2 * m - 1) * (alpha + 2 * m))
+        even_term = m * (beta - m) * x / ((alpha + 2 * m - 1) * (alpha + 2 * m))
         odd = -(alpha + m) * (alpha + beta + m) * x / ((alpha + 2 * m) * (alpha + 2 * m + 1))
         before = value
-        for coefficient in (even, odd):
+        for coefficient in (even_term, odd):
             numerator, denominator = 1 + coefficient / numerator, 1 / (1 + coefficient * denominator)
             value *= numerator * denominator
         if abs(value - before) <= _CLOSE * value:
@@ -186,17 +186,20 @@ def clustered_rate(
     Source:
         Korn & Graubard, Survey Methodology 1998: the exact interval of Clopper and Pearson for clustered samples.
     """
-    ones, of = np.asarray(successes, dtype=float), np.ones(len(successes)) if weights is None else np.asarray(weights)
-    mean = float((ones * of).sum() / of.sum())
+    outcomes, weight_array = (
+        np.asarray(successes, dtype=float),
+        np.ones(len(successes)) if weights is None else np.asarray(weights),
+    )
+    mean = float((outcomes * weight_array).sum() / weight_array.sum())
     members = np.unique(np.asarray(groups), return_inverse=True)[1]
     n_groups = int(members.max()) + 1
-    n_most = float(of.sum() ** 2 / (of**2).sum())
-    spread = float((np.bincount(members, of * (ones - mean)) ** 2).sum())
+    n_most = float(weight_array.sum() ** 2 / (weight_array**2).sum())
+    spread = float((np.bincount(members, weight_array * (outcomes - mean)) ** 2).sum())
     if n_groups == 1 or not spread:
         return ClusteredRate(mean=mean, n_effective=min(float(n_groups), n_most))
-    variance = n_groups / (n_groups - 1) * spread / of.sum() ** 2
-    independent = mean * (1 - mean) / (len(ones) - 1) * len(ones)
-    n_effective = independent / variance * _t_squared(len(ones) - 1) / _t_squared(n_groups - 1)
+    variance = n_groups / (n_groups - 1) * spread / weight_array.sum() ** 2
+    independent = mean * (1 - mean) / (len(outcomes) - 1) * len(outcomes)
+    n_effective = independent / variance * _squared_t_quantile(len(outcomes) - 1) / _squared_t_quantile(n_groups - 1)
     return ClusteredRate(mean=mean, n_effective=float(min(n_effective, n_most)))
 
 
@@ -212,7 +215,7 @@ def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[fl
     return max(-1.0, difference - low), min(1.0, difference + high)
 
 
-def _t_squared(degrees: int) -> float:
+def _squared_t_quantile(degrees: int) -> float:
     """Return the square of Student's t that 95 % of its distribution do not exceed to either side."""
     x = beta_quantile(0.95, 0.5, degrees / 2)
     return degrees * x / (1 - x)
@@ -228,8 +231,8 @@ def sign_test(n_up: int, n_down: int) -> float:
     Source:
         Dixon & Mood, Journal of the American Statistical Association 1946.
     """
-    n, fewer = n_up + n_down, min(n_up, n_down)
-    tail: float = sum(math.comb(n, k) for k in range(fewer + 1)) / 2**n
+    n, n_minority = n_up + n_down, min(n_up, n_down)
+    tail: float = sum(math.comb(n, k) for k in range(n_minority + 1)) / 2**n
     return min(1.0, 2 * tail)
 
 
@@ -249,12 +252,14 @@ def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
     Args:
         days: Numbers of attempts by outcome, by day as `2026-01-31`.
     """
-    total, found = SuccessRate(), []
-    for on, outcomes in sorted(((date.fromisoformat(day), of) for day, of in days.items()), key=itemgetter(0)):
+    total, points = SuccessRate(), []
+    for day_date, outcomes in sorted(
+        ((date.fromisoformat(day), day_outcomes) for day, day_outcomes in days.items()), key=itemgetter(0)
+    ):
         added = SuccessRate.of(outcomes)
         total = _sum(total, added)
-        found.append(Day(on=on, added=added, until_then=total))
-    return tuple(found)
+        points.append(Day(on=day_date, added=added, until_then=total))
+    return tuple(points)
 
 
 def _sum(first: SuccessRate, second: SuccessRate) -> SuccessRate:

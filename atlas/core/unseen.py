@@ -35,7 +35,7 @@ def escape_invisible(line: str) -> str:
 
     A joiner or non-joiner is kept between letters, a joiner between emoji too, and so is the selector of an emoji form.
     """
-    return _UNSEEN.sub(_seen, line)
+    return _UNSEEN.sub(_escape_match, line)
 
 
 def has_unseen(text: str) -> bool:
@@ -56,8 +56,8 @@ def shown_id(record_id: str) -> str:
     return text if len(text) <= ID_CHARACTERS else f"{text[: ID_CHARACTERS - 1].rstrip()}…"
 
 
-def _seen(found: re.Match[str]) -> str:
-    unseen, text, place = found[0], found.string, found.start()
+def _escape_match(match: re.Match[str]) -> str:
+    unseen, text, place = match[0], match.string, match.start()
     before, after = text[max(0, place - 2) : place], text[place + 1 : place + 2]
     needed = _chooses_emoji(before, after) if unseen == AS_EMOJI else _joins(unseen, before, after)
     return unseen if needed else unseen.encode("unicode_escape").decode()

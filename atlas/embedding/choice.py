@@ -56,7 +56,7 @@ def choose_model(
         return ModelChoice(BUNDLED, f"This store uses the bundled embedding model {BUNDLED}, because {missing}")
     if _is_cached(PREFERRED):
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")
-    reason = _fetched(PREFERRED, timeout_seconds, announce, confirm)
+    reason = _confirm_and_fetch(PREFERRED, timeout_seconds, announce, confirm)
     if not reason:
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}.")
     return ModelChoice(
@@ -66,7 +66,7 @@ def choose_model(
     )
 
 
-def _fetched(
+def _confirm_and_fetch(
     model: str, timeout_seconds: float, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> str:
     """Download a model if the user agrees. Return an empty string, or the reason why it was not downloaded."""

@@ -264,7 +264,7 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
-        return self._encoded([self.prompts.document + text for text in texts], on_progress)
+        return self._encode([self.prompts.document + text for text in texts], on_progress)
 
     def encode_queries(self, texts: list[str]) -> Vectors:
         """Return the vectors of several short queries, shape (n, dim), with the model's query prompt.
@@ -272,9 +272,9 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
-        return self._encoded([self.prompts.query + text for text in texts])
+        return self._encode([self.prompts.query + text for text in texts])
 
-    def _encoded(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
+    def _encode(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
         """Return the vectors of texts without adding a prompt."""
         encoder = self._loaded()
         parts = []
@@ -347,7 +347,7 @@ class SentenceTransformerEmbedder:
         """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""
         encoder = self._loaded()
         if not encoder.gives_tokens:
-            return self._encoded(texts), [NO_TOKENS] * len(texts)
+            return self._encode(texts), [NO_TOKENS] * len(texts)
         return encoder.encode_with_tokens(texts)
 
     def _passages(self, text: str) -> list[str]:

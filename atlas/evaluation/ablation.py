@@ -133,7 +133,7 @@ def ablate(
     Raises:
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
-    names = _checked(configurations)
+    names = _check(configurations)
     moments, is_timed = in_time(trajectories)
     moments = list(first_of(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
@@ -194,8 +194,8 @@ def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str,
 
 def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
     """Return the mean chance that at least one of k random records of each memory comes from the same task."""
-    missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.held) for attempt in replayed]
-    return 1.0 - sum(missed) / len(missed) if missed else 0.0
+    miss_probabilities = [math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.held) for attempt in replayed]
+    return 1.0 - sum(miss_probabilities) / len(miss_probabilities) if miss_probabilities else 0.0
 
 
 def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
@@ -216,7 +216,7 @@ def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], se
     return _estimates(values, replayed, seed)[0]
 
 
-def _checked(configurations: Sequence[str]) -> list[str]:
+def _check(configurations: Sequence[str]) -> list[str]:
     for name in configurations:
         if name not in CONFIGURATIONS:
             raise InvalidInput(f"there is no configuration {name!r}; known: {', '.join(CONFIGURATIONS)}")

@@ -69,13 +69,13 @@ def evaluate_blocks(
     queries = answerable_queries(task, texts, half)
     if not queries:
         return ()
-    kept = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
+    cached_counter = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
     values = np.zeros((len(queries), len(BUDGETS), 4))
     for row, query in enumerate(queries):
         hits = hits_for(query.text, query.without, EACH)
         right = {*relevant_ids(query, texts)}
         right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in right}
-        values[row] = [_values(hits, right_ids, kept, budget) for budget in BUDGETS]
+        values[row] = [_values(hits, right_ids, cached_counter, budget) for budget in BUDGETS]
         if on_progress:
             on_progress(row + 1, len(queries))
     groups = [query.group for query in queries]
@@ -100,21 +100,21 @@ def _values(
     hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
-    shown, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
+    shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
     said_twice = {omission.id for omission in block.omitted if omission.reason == "repeats"}
-    in_block = float(not (shown | said_twice).isdisjoint(right_ids))
+    in_block = float(not (shown_ids | said_twice).isdisjoint(right_ids))
     until_full = float(not {*ids_until_full(hits, counter, budget)}.isdisjoint(right_ids))
-    return in_block, float(not (shown - shortened).isdisjoint(right_ids)), until_full, in_block - until_full
+    return in_block, float(not (shown_ids - shortened).isdisjoint(right_ids)), until_full, in_block - until_full
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
     """Return the ids of the hits in a block that is filled with full texts by rank, until one does not fit."""
     section = SECTIONS[MEMORY]
-    left = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
+    n_remaining = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
     ids = list[str]()
     for hit in hits:
-        left -= counter.count("\n".join(section.text(hit.item).lines) + "\n")
-        if left < 0:
+        n_remaining -= counter.count("\n".join(section.text(hit.item).lines) + "\n")
+        if n_remaining < 0:
             break
         ids.append(hit.item.id)
     return ids

@@ -50,13 +50,13 @@ class CachedStore(LedgerCollection):
             )
         key = (embedding is not None, text, n, repr(where), with_buried, context)
         if key not in self._candidates:
-            fetched, near = [
+            fetched, compared_results = [
                 super(CachedStore, self).candidates(
-                    embedding, text, n, where, with_buried=with_buried, context=context, compared=says
+                    embedding, text, n, where, with_buried=with_buried, context=context, compared=predicate
                 )
-                for says in (None, every)
+                for predicate in (None, every)
             ]
-            self._candidates[key] = fetched, np.array(near.similarities)
+            self._candidates[key] = fetched, np.array(compared_results.similarities)
         return _with_comparison(*self._candidates[key], compared)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
@@ -66,14 +66,14 @@ class CachedStore(LedgerCollection):
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 
-def _with_comparison(candidates: Candidates, near: Values, compared: Worth | None) -> Candidates:
+def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Worth | None) -> Candidates:
     """Return candidates with the similarities by word pieces.
 
     Args:
         near: Similarities of all of them where all are compared.
     """
-    if compared is None or not len(near):
+    if compared is None or not len(compared_similarities):
         return candidates
     similarities = np.array(candidates.similarities)
     is_best = compared(similarities, np.array(candidates.words) / (candidates.word_information or 1.0))
-    return replace(candidates, similarities=np.where(is_best, near, similarities).tolist())
+    return replace(candidates, similarities=np.where(is_best, compared_similarities, similarities).tolist())

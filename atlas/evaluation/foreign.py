@@ -56,7 +56,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
     return by_source
 
 
-def shipped(half: Half) -> BySource:
+def load_shipped(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
     They cover so many subjects that few of them are relevant to a particular store.
@@ -89,12 +89,12 @@ def ask_foreign(
     ]
     if not hiding or not foreign_queries:
         return ()
-    answered = np.zeros((len(foreign_queries), len(hiding)))
+    is_answered = np.zeros((len(foreign_queries), len(hiding)))
     for row, query in enumerate(foreign_queries):
-        answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
+        is_answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
         if on_progress:
             on_progress(row + 1, len(foreign_queries))
-    return _results(asked_in, foreign_queries, answered, [retriever.name for retriever in hiding], seed)
+    return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in hiding], seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class _Query:
 
 
 def _results(
-    asked_in: str, queries: Sequence[_Query], answered: Values, names: Sequence[str], seed: int
+    asked_in: str, queries: Sequence[_Query], is_answered: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
     rows_of = {
         source: [row for row, query in enumerate(queries) if query.source == source]
@@ -119,7 +119,7 @@ def _results(
             source=source,
             n_queries=len(rows),
             told_something=dict(
-                zip(names, estimates(answered[rows], [queries[row].group for row in rows], seed=seed), strict=True)
+                zip(names, estimates(is_answered[rows], [queries[row].group for row in rows], seed=seed), strict=True)
             ),
         )
         for source, rows in rows_of.items()

@@ -122,16 +122,16 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     )
 
 
-def _watch(on_progress: OnProgress, what: str) -> Progress:
+def _watch(on_progress: OnProgress, label: str) -> Progress:
     """Return what reports the progress of a step as that of the whole measurement."""
-    begin, end = STEPS.get(what, LAST_STEP)
-    return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, what)
+    begin, end = STEPS.get(label, LAST_STEP)
+    return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
     """Return the weights of each valid profile, by name."""
-    every = memory.storage.profiles.all()
-    return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}
+    profiles = memory.storage.profiles.all()
+    return {profile.name: asdict(profile.weights) for profile in profiles if not profile.problem}
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):

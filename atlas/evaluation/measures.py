@@ -224,7 +224,7 @@ def _run_retriever(
     counter: _QueryCounter,
 ) -> _RetrieverRun:
     rankings = [_ask(retriever, query.text, query.without, counter) for query in queries]
-    judged = [_judged(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
+    judged = [_judge(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
     return _RetrieverRun(
         name=retriever.name,
         against=retriever.against,
@@ -240,7 +240,7 @@ def _ask(retriever: Retriever, text: str, without: frozenset[str], counter: _Que
     return ranking
 
 
-def _judged(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
+def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
     grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.without}
     n_without = sum(record_id in texts for record_id in query.without)
     return JudgedRanking(
@@ -250,8 +250,8 @@ def _judged(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str])
     )
 
 
-def _rows(tried: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
-    values = {each.name: each.values for each in tried}
+def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+    values = {each.name: each.values for each in runs}
     return tuple(
         RowResult(
             name=each.name,
@@ -260,7 +260,7 @@ def _rows(tried: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> t
                 name: _by_metric(each.values - values[name], groups, seed) for name in each.against if name in values
             },
         )
-        for each in tried
+        for each in runs
     )
 
 
@@ -269,7 +269,7 @@ def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Es
 
 
 def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
-    judged = [_judged(query, texts, ()) for query in queries]
+    judged = [_judge(query, texts, ()) for query in queries]
     return {name: _mean([metric.expect(each) for each in judged]) for name, metric in METRICS.items()}
 
 

@@ -66,8 +66,8 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
     Source:
         Järvelin & Kekäläinen, ACM Transactions on Information Systems 2002.
     """
-    ideal = _discounted(sorted(ranking.grades, reverse=True)[:k])
-    return _discounted(ranking.found[:k]) / ideal if ideal else 0.0
+    ideal = _discount(sorted(ranking.grades, reverse=True)[:k])
+    return _discount(ranking.found[:k]) / ideal if ideal else 0.0
 
 
 def found_nothing(ranking: JudgedRanking) -> float:
@@ -102,8 +102,8 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 def expected_ndcg(ranking: JudgedRanking, k: int) -> float:
     """Return the expected `ndcg` under a random order: the mean gain at every rank."""
     mean = sum(ranking.grades) / max(ranking.n_records, 1)
-    ideal = _discounted(sorted(ranking.grades, reverse=True)[:k])
-    return _discounted([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
+    ideal = _discount(sorted(ranking.grades, reverse=True)[:k])
+    return _discount([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +129,5 @@ METRICS: Mapping[str, Metric] = {
 """Metrics of the report by name, in the order of its columns."""
 
 
-def _discounted(gains: Sequence[float]) -> float:
+def _discount(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(1 + rank) for rank, gain in enumerate(gains, start=1))

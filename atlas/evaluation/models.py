@@ -107,10 +107,10 @@ def compare_models(
     store_model = memory.experience.embedder.model_name
     texts = {attempt.id: attempt.text for attempt in attempts}
     costs, rows = [], []
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         for model in dict.fromkeys([store_model, *models]):
             try:
-                filled, seconds = _fill(memory, embedder_of(model), settings, opened, watch(f"storing with {model}"))
+                filled, seconds = _fill(memory, embedder_of(model), settings, stack, watch(f"storing with {model}"))
             except (AtlasError, OSError) as error:
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
@@ -128,7 +128,7 @@ def compare_models(
                 _ModelRow(model, AgentRow(filled.experience, "id"), () if model == store_model else (store_model,))
             )
         results = tuple(
-            evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what)) for what, task in tasks.items()
+            evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
         )
     return ModelReport(
         own=store_model, n_records=len(attempts), half=half, seed=seed, costs=tuple(costs), tasks=results
@@ -139,13 +139,13 @@ def _fill(
     memory: MemorySystem,
     embedder: WholeEmbedder,
     settings: Settings,
-    opened: ExitStack,
+    stack: ExitStack,
     on_progress: Callable[[int, int], None],
 ) -> tuple[MemorySystem, float]:
     """Return a temporary memory with the same experiences, embedded by a model, and the time in seconds."""
-    directory = opened.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
+    directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
     exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
-    memory_copy = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))
+    memory_copy = stack.enter_context(open_memory(directory, embedder=embedder, settings=exact))
     embedder.encode("a text that loads the model before timing")
     ids = memory.experience.ids({"marks.buried": False})
     start = time.perf_counter()

@@ -158,7 +158,7 @@ def _task_grid(task: TaskResult) -> Grid:
     grid = [["", *METRICS], ["chance", *(_share(task.chance[name]) for name in METRICS)]]
     for row in task.rows:
         grid.append([row.name, *_cells(row.estimates)])
-        grid += [[f"… − {name}", *_cells(by, signed=True)] for name, by in row.differences.items()]
+        grid += [[f"… − {name}", *_cells(differences, signed=True)] for name, differences in row.differences.items()]
     return grid
 
 
@@ -167,8 +167,8 @@ def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
     for row in outcomes.rows:
         grid.append([row.name, cell(row.accuracy), cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
-        for name, by in row.differences.items():
-            grid.append([f"… − {name}", cell(by.accuracy, signed=True), cell(by.brier, signed=True)])
+        for name, differences in row.differences.items():
+            grid.append([f"… − {name}", cell(differences.accuracy, signed=True), cell(differences.brier, signed=True)])
     return grid
 
 

@@ -18,7 +18,7 @@ from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.blocks import BlockResult, evaluate_blocks
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
-from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, shipped
+from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, load_shipped
 from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
@@ -310,10 +310,10 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     rows = rows_of(_with_caches(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.all()
-    by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
+    by_source = {**load_shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     results = [
-        evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what)) for what, task in tasks.items()
+        evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     if not any(result.rows for result in results) and outcomes is None:
@@ -345,7 +345,7 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
         "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
         "finding what was judged right": judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
     }
-    return {what: task for what, task in tasks.items() if task is not None}
+    return {name: task for name, task in tasks.items() if task is not None}
 
 
 def _with_caches(memory: MemorySystem) -> MemorySystem:

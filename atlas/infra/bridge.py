@@ -80,7 +80,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     if not inspect.isawaitable(result):
         return cast("T", result)
     try:
-        answer: T = run(_contained(result))
+        answer: T = run(_contain_errors(result))
         return answer
     finally:
         if inspect.iscoroutine(result) and inspect.getcoroutinestate(result) == inspect.CORO_CREATED:
@@ -155,7 +155,7 @@ def _ending() -> tuple[type[BaseException], ...]:
     return KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit
 
 
-async def _contained(awaitable: Awaitable[T]) -> T:
+async def _contain_errors(awaitable: Awaitable[T]) -> T:
     """Return the result of an awaitable. Exceptions that would end the loop become errors of this call.
 
     Raises:

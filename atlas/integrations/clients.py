@@ -113,7 +113,7 @@ class _Recorder:
         except Exception as error:  # noqa: BLE001 - whatever it is, the call can go on without
             logger.error("nothing was recalled for a call: %s", error)
             return arguments
-        return {**arguments, name: _joined(arguments.get(name), text, name)} if text else arguments
+        return {**arguments, name: _add_text(arguments.get(name), text, name)} if text else arguments
 
     def store(self, arguments: dict[str, Any], response: Any) -> None:
         """Store the attempt that a response ends. A call of a tool ends none."""
@@ -130,7 +130,7 @@ class _Recorder:
         return Trajectory(Task("", "", task), tuple(steps), outcome, self.agent_id, metadata=metadata)
 
 
-def _joined(given: Any, text: str, name: str) -> Any:
+def _add_text(given: Any, text: str, name: str) -> Any:
     """Return an argument with a text: a string, blocks of text, or messages, which begin with it."""
     if name == "messages":
         return [{"role": "system", "content": text}, *given]

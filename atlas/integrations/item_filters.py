@@ -23,7 +23,7 @@ def passes(value: Any, wanted: Any) -> bool:
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if unknown := [name for name in wanted if name.startswith("$") and name not in _COMPARISONS]:
-        raise InvalidInput(f"a comparison should be one of {', '.join(_COMPARISONS)}, but is {unknown[0]!r}")
+        raise InvalidInput(f"expected one of {', '.join(_COMPARISONS)} for a comparison, got {unknown[0]!r}")
     if any(name in _COMPARISONS for name in wanted):
         return all(_compares(value, name, operand) for name, operand in wanted.items())
     return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in wanted.items())

@@ -58,7 +58,7 @@ class AtlasStore(base.BaseStore):
             InvalidInput: A name of `levels` is repeated, or is that of the key.
         """
         if len({KEY, *levels}) <= len(levels):
-            raise InvalidInput(f"levels should be different names other than {KEY!r}, got {list(levels)}")
+            raise InvalidInput(f"expected different names, without {KEY!r}, for levels, got {list(levels)}")
         self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
         self._threshold, self._clock, self._writing = threshold, clock, RLock()
 
@@ -84,11 +84,11 @@ class AtlasStore(base.BaseStore):
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         where: Where = {"entry_type": ENTRY_TYPE, **self._scope(op.namespace_prefix)}
-        scored = self._scored(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
+        scored = self._score(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
         page = scored[op.offset : op.offset + op.limit]
         return [base.SearchItem(**_fields(entry), score=score) for entry, score in page]
 
-    def _scored(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
+    def _score(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
         """Return the entries nearest to a query, best first, each with its relevance."""
         among: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
         if op.filter:

@@ -229,24 +229,24 @@ def _write(
     """Write a file. If `before` fails, the file is not replaced."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
-    def fill(beside: Path) -> None:
-        with beside.open("wb") as file:
+    def fill(temporary: Path) -> None:
+        with temporary.open("wb") as file:
             np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
-        before(beside)
+        before(temporary)
 
     _put(path, fill)
 
 
 def _put(path: Path, fill: Callable[[Path], None]) -> None:
     """Write a file atomically, with content from `fill`."""
-    beside = temporary_path(path)
+    temporary = temporary_path(path)
     try:
         make_directory_in(path.parent.parent, path.parent.name)
-        create_private(beside, mode=file_mode(path.parent))
-        fill(beside)
-        beside.replace(path)
+        create_private(temporary, mode=file_mode(path.parent))
+        fill(temporary)
+        temporary.replace(path)
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be written ({error.strerror}); nothing in the store changed") from error
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)

@@ -41,8 +41,8 @@ def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
     forms = get_type_hints(kind)
     for name, form in forms.items():
         if {*map(type, columns[name])} - {form}:
-            raise TypeError(f"{name} should be {form} in every row")
+            raise TypeError(f"expected {form} for {name} in every row")
         if name in _TIERS and {*columns[name]} - {*TIERS}:
-            raise ValueError(f"a tier should be one of {', '.join(TIERS)}")
+            raise ValueError(f"expected one of {', '.join(TIERS)} for a tier")
     for values in zip(*(columns[name] for name in forms), strict=True):
         yield kind(**dict(zip(forms, values, strict=True)))

@@ -57,8 +57,8 @@ class CompressionResult:
         """Return the origin of concepts: `4 programs`, `1 attempt` for workflows, or both."""
         kinds = {is_workflow(concept) for concept in concepts}
         counts = {False: (self.n_programs, "program"), True: (self.n_attempts, "attempt")}
-        chosen = [counts[kind] for kind in sorted(kinds)]
-        return " and ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in chosen)
+        kind_counts = [counts[kind] for kind in sorted(kinds)]
+        return " and ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in kind_counts)
 
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
         """Return the programs that use a concept."""

@@ -73,9 +73,9 @@ class StoreJob(ABC):
         Raises:
             PlanOutdated: The store was restored, re-embedded or purged during the job.
         """
-        store, out, file = Path(self.store), Path(self.out), self.file()
+        store, target, file = Path(self.store), Path(self.out), self.file()
         with server_of(store) as server:
-            shared = server.ledger.shared if server is not None and out == store / CACHE else None
+            shared = server.ledger.shared if server is not None and target == store / CACHE else None
             if shared is None:
                 file.save(self.make(on_progress, file))
                 return

@@ -56,10 +56,12 @@ class LiveResult(ABC, Generic[T]):
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self._stored_file(), *map(self.file, scratch)]
-            newest = max(files, key=lambda file: file.written_at)
-            written_at = newest.written_at  # taken before reading, so that concurrent changes are read at the next call
+            newest_file = max(files, key=lambda file: file.written_at)
+            written_at = (
+                newest_file.written_at
+            )  # taken before reading, so that concurrent changes are read at the next call
             if written_at != self._saved.written_at:
-                self._saved = SavedResult(result=newest.load(), written_at=written_at)
+                self._saved = SavedResult(result=newest_file.load(), written_at=written_at)
             return self._saved
 
     def status(self) -> JobStatus | None:

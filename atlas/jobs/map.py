@@ -53,8 +53,8 @@ class MapFile(ArtefactFile[MemoryMap]):
             strengths=arrays["strengths"],
         )
         lengths = {
-            len(of)
-            for of in (
+            len(column)
+            for column in (
                 memory_map.ids,
                 memory_map.coordinates,
                 memory_map.is_placed,

@@ -208,9 +208,9 @@ def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
 
 
 def _why_it_ended(code: int) -> str:
-    how = f"by signal {-code}" if code < 0 else f"with status {code}"
-    often = " Memory may have run out." if code == -9 else ""
-    return f"The worker process ended {how} before it was done.{often} Try again."
+    cause = f"by signal {-code}" if code < 0 else f"with status {code}"
+    hint = " Memory may have run out." if code == -9 else ""
+    return f"The worker process ended {cause} before it was done.{hint} Try again."
 
 
 def main() -> None:

@@ -203,7 +203,9 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
-        raise InvalidInput(f"name should be an unused identifier that is not a keyword or builtin, got {name[:80]!r}")
+        raise InvalidInput(
+            f"expected an unused identifier that is not a keyword or builtin for name, got {name[:80]!r}"
+        )
     function = _function(code, name)
     bare = strip_annotations(function)
     used = _used_concepts(bare, by_name)
@@ -226,7 +228,7 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
 
 def _function(code: str, name: str) -> Function:
     if len(code) > MAX_CODE_CHARACTERS or not is_runnable(code):
-        raise InvalidInput(f"code should be Python of at most {MAX_CODE_CHARACTERS:,} characters that compiles")
+        raise InvalidInput(f"expected code that compiles, of at most {MAX_CODE_CHARACTERS:,} characters")
     tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:
@@ -264,12 +266,12 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
         InvalidInput: There are no examples, or an example has another form.
     """
     if not 0 < len(value) <= MAX_EXAMPLES:
-        raise InvalidInput(f"examples should be a list of one to {MAX_EXAMPLES}")
+        raise InvalidInput(f"expected a list of one to {MAX_EXAMPLES} examples")
     examples = tuple((example["call"], example["result"]) for example in value)
     for call, result in examples:
         if not _is_call(call, name) or not _is_literal(result):
             raise InvalidInput(
-                f"an example should be a call of {name} with literal arguments, and a literal result, got "
+                f"expected an example that calls {name} with literal arguments, and a literal result, got "
                 f"{call[:120]!r} and {result[:120]!r}"
             )
     return examples

@@ -23,7 +23,7 @@ from atlas.llm.anthropic import AnthropicApi
 from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
 from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
 from atlas.llm.openai import OpenAIApi
-from atlas.llm.structured_output import shortened
+from atlas.llm.structured_output import shorten
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class ModelClient:
 
     def _fitting(self, prompt: str, tokens: int) -> str:
         """Return the prompt with its data shortened to at most `tokens` tokens in total."""
-        fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
+        fitting = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:
             raise LLMBudgetExceeded(
                 f"the prompt does not fit into the model's context of {self._settings.llm_context_tokens:,} tokens "
@@ -287,7 +287,7 @@ class _Service:
             )
         if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
             raise InvalidInput(
-                f"ATLAS_LLM_BASE_URL should be a URL such as http://localhost:8080, but is {settings.llm_base_url!r}"
+                f"expected a URL such as http://localhost:8080 for ATLAS_LLM_BASE_URL, got {settings.llm_base_url!r}"
             )
         api = kind(settings.llm_base_url, key, settings.llm_timeout_seconds)
         host = urlsplit(api.address).hostname or ""
@@ -335,7 +335,7 @@ def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
     like_openai = settings.llm_base_url.removesuffix("/").endswith("/v1")
     name = settings.llm_api or ("openai" if like_openai else "anthropic")
     if name not in APIS:
-        raise InvalidInput(f"ATLAS_LLM_API should be {' or '.join(APIS)}, but is {name!r}")
+        raise InvalidInput(f"expected {' or '.join(APIS)} for ATLAS_LLM_API, got {name!r}")
     return APIS[name]
 
 

@@ -122,7 +122,7 @@ class _Conversation(Generic[T]):
 
     async def first(self) -> T:
         """Return the value of the first answer."""
-        return await self._checked(
+        return await self._check(
             partial(self._llm.complete, self._system, self._question.prompt, **self._form), self._basis()
         )
 
@@ -132,12 +132,10 @@ class _Conversation(Generic[T]):
         fault = f"{FAULT_INTRODUCTION}\n{as_data({'reason': why}, limit=1_000)}"
         basis = self._basis(why, self.reply)
         if isinstance(self._llm, CorrectableLLM):
-            return await self._checked(
+            return await self._check(
                 partial(self._llm.correct, self._system, prompt, self._answer, fault, **self._form), basis
             )
-        return await self._checked(
-            partial(self._llm.complete, self._system, f"{prompt}\n\n{fault}", **self._form), basis
-        )
+        return await self._check(partial(self._llm.complete, self._system, f"{prompt}\n\n{fault}", **self._form), basis)
 
     def _basis(self, why: str = "", earlier: str = "") -> Basis:
         """Return the texts that an answer must not merely repeat."""
@@ -151,7 +149,7 @@ class _Conversation(Generic[T]):
             may_copy=self._question.may_copy,
         )
 
-    async def _checked(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
+    async def _check(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
         question = self._question
         try:
             self._answer = answer = await _parse_answer(self._llm, reply)
@@ -220,7 +218,7 @@ def split_data(prompt: str) -> tuple[str, list[str]]:
     return _DATA.sub(" ", prompt), [match["text"] for match in _DATA.finditer(prompt)]
 
 
-def shortened(prompt: str, characters: int) -> str:
+def shorten(prompt: str, characters: int) -> str:
     """Shorten the data of a prompt to at most `characters` characters in total, if possible. Its own words are kept."""
     if len(prompt) <= characters:
         return prompt

@@ -12,7 +12,7 @@ from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
 from atlas.core.types import Experience
 from atlas.memory.experience.same_task import input_key, significant_words
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 from atlas.storage.store import Store
 
 BATCH = 500
@@ -79,7 +79,7 @@ def _read(store: Store, collection: str, ids: Sequence[str], read: Callable[[Exp
 
 def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experience], str]) -> str:
     try:
-        return read(decoded_content(decode_experience, metadata))
+        return read(decode_content(decode_experience, metadata))
     except StoreDamaged:
         return record_id
 

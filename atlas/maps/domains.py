@@ -145,11 +145,11 @@ def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: S
     nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)
     firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
     for number in np.unique(labels):
-        has = weights * (labels[nearest.indices] == number)
-        share = has.sum(axis=1)
-        more = share > best
-        nearby[more], best[more] = number, share[more]
-        firmness[more] = (has * strengths[nearest.indices]).sum(axis=1)[more]
+        own_weights = weights * (labels[nearest.indices] == number)
+        share = own_weights.sum(axis=1)
+        is_better = share > best
+        nearby[is_better], best[is_better] = number, share[is_better]
+        firmness[is_better] = (own_weights * strengths[nearest.indices]).sum(axis=1)[is_better]
     return nearby, np.clip(firmness, 0, 1)
 
 

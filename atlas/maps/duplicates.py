@@ -75,10 +75,10 @@ def duplicate_attempts(
         on_progress: Called with the number of tasks done, and their total.
     """
     groups: list[DuplicateGroup] = []
-    for done, rows in enumerate(tasks, 1):
+    for n_done, rows in enumerate(tasks, 1):
         groups += near_duplicates(among(embedded, rows), threshold)
-        if on_progress and (done % REPORT_EVERY == 0 or done == len(tasks)):
-            on_progress(done, len(tasks))
+        if on_progress and (n_done % REPORT_EVERY == 0 or n_done == len(tasks)):
+            on_progress(n_done, len(tasks))
     return _largest_first(groups)
 
 
@@ -99,16 +99,16 @@ def near_duplicates(
         InvalidInput: The threshold is not in its range.
     """
     if not 0 < threshold <= 1:
-        raise InvalidInput(f"the threshold should be above 0 and at most 1, but is {threshold!r}")
+        raise InvalidInput(f"expected a threshold above 0 and at most 1, got {threshold!r}")
     distinct, inverse = _distinct(embedded.vectors)
     equal = _rows_by_number(inverse, len(distinct))
     pairs = similar_pairs(distinct, threshold, on_progress)
-    gathered = _gather(distinct, pairs, threshold)
-    alone = set(range(len(distinct))) - {row for rows, _ in gathered for row in rows}
-    gathered += [((row,), 1.0) for row in sorted(alone) if len(equal[row]) > 1]
+    gathered_groups = _gather(distinct, pairs, threshold)
+    single_rows = set(range(len(distinct))) - {row for rows, _ in gathered_groups for row in rows}
+    gathered_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
     groups = [
         DuplicateGroup(ids=tuple(embedded.ids[i] for row in rows for i in equal[row]), similarity_min=lowest)
-        for rows, lowest in gathered
+        for rows, lowest in gathered_groups
     ]
     return _largest_first(groups)
 
@@ -128,13 +128,13 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other in range(start, n, BLOCK):
-            near = short[rows] @ short[other : other + BLOCK].T >= threshold - ROUNDING
-            near = np.triu(near, 1) if other == start else near
-            if np.count_nonzero(near) > MAX_PAIRS:
-                near[n_found[rows] >= MAX_PAIRS] = False
-                _thin_out(near, vectors[rows], vectors[other : other + BLOCK], threshold)
-            left, right = np.divmod(np.flatnonzero(near), near.shape[1])
-            pairs = _confirm(vectors, np.stack([left + start, right + other], axis=1), threshold)
+            is_near = short[rows] @ short[other : other + BLOCK].T >= threshold - ROUNDING
+            is_near = np.triu(is_near, 1) if other == start else is_near
+            if np.count_nonzero(is_near) > MAX_PAIRS:
+                is_near[n_found[rows] >= MAX_PAIRS] = False
+                _thin_out(is_near, vectors[rows], vectors[other : other + BLOCK], threshold)
+            row_numbers, column_numbers = np.divmod(np.flatnonzero(is_near), is_near.shape[1])
+            pairs = _confirm(vectors, np.stack([row_numbers + start, column_numbers + other], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
             blocks.append(pairs)
         if on_progress:
@@ -142,15 +142,15 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     return np.concatenate(blocks)
 
 
-def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
+def _thin_out(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
     """Cut rows with more than `MAX_PAIRS` candidates to their first ones above the threshold.
 
     They are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
     """
-    crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MAX_PAIRS)
+    crowded = np.flatnonzero(np.count_nonzero(is_near, axis=1) > MAX_PAIRS)
     if len(crowded):
-        similar = near[crowded] & (rows[crowded] @ candidates.T >= threshold)
-        near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
+        similar = is_near[crowded] & (rows[crowded] @ candidates.T >= threshold)
+        is_near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
 
 
 def _reduce(vectors: Vectors) -> Vectors:
@@ -162,8 +162,8 @@ def _reduce(vectors: Vectors) -> Vectors:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     along = vectors @ directions[:, -N_DIRECTIONS:]
-    left = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(along).sum(axis=1), 0))
-    return np.ascontiguousarray(np.column_stack([along, left]), np.float32)
+    remainder = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(along).sum(axis=1), 0))
+    return np.ascontiguousarray(np.column_stack([along, remainder]), np.float32)
 
 
 def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
@@ -177,11 +177,11 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
     """Return groups of pairwise similar rows, with the lowest similarity in each."""
     ends, others_of = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))
-    near = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
+    neighbours = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
     is_taken = np.zeros(len(vectors), np.bool_)
     groups = []
     for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():
-        candidates = near[leader][~is_taken[near[leader]]][:MAX_PAIRS].tolist()
+        candidates = neighbours[leader][~is_taken[neighbours[leader]]][:MAX_PAIRS].tolist()
         if is_taken[leader] or not candidates:
             continue
         group, lowest = _around(vectors[[leader, *candidates]], [leader, *candidates], threshold)

@@ -66,17 +66,17 @@ class DomainNames:
     def load(self) -> tuple[NamedDomain, ...]:
         """Return the names that can be decoded, in the order in which they were given."""
         try:
-            every = json.loads(self._text.read() or b"{}")
-            return _parse_entries(every[self._collection])[0]
+            entries = json.loads(self._text.read() or b"{}")
+            return _parse_entries(entries[self._collection])[0]
         except (OSError, ValueError, KeyError, TypeError):
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with these names."""
-        named = self.load()
-        name_of = {number: named[place] for number, place in _matches(memory_map, named).items()}
+        named_domains = self.load()
+        name_of = {number: named_domains[place] for number, place in _matches(memory_map, named_domains).items()}
         domains = (
-            _named(domain, name_of[domain.number]) if domain.number in name_of else domain
+            _decode_entry(domain, name_of[domain.number]) if domain.number in name_of else domain
             for domain in memory_map.domains
         )
         return replace(memory_map, domains=tuple(domains))
@@ -92,12 +92,14 @@ class DomainNames:
         if memory_map.domain(number) is None:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
         if len(name) > MAX_NAME or not (name.isprintable()):
-            raise InvalidInput(f"a domain's name should be one line of at most {MAX_NAME} characters, but is {name!r}")
+            raise InvalidInput(f"expected one line of at most {MAX_NAME} characters for a domain's name, got {name!r}")
         entry = _entry(memory_map, number, name)
 
-        def with_name(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            current = _matches(memory_map, named).get(number)
-            return [existing for place, existing in enumerate(named) if place != current] + ([entry] if name else [])
+        def with_name(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+            current = _matches(memory_map, named_domains).get(number)
+            return [existing for place, existing in enumerate(named_domains) if place != current] + (
+                [entry] if name else []
+            )
 
         self._change(with_name)
 
@@ -113,22 +115,22 @@ class DomainNames:
             StoreUnavailable: The file cannot be written.
         """
 
-        def with_suggestions(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            current = _matches(memory_map, named)
-            numbers = [number for number in names if number not in current or named[current[number]].by]
+        def with_suggestions(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+            current = _matches(memory_map, named_domains)
+            numbers = [number for number in names if number not in current or named_domains[current[number]].by]
             replaced = {current[number] for number in numbers if number in current}
-            remaining = [existing for place, existing in enumerate(named) if place not in replaced]
+            remaining = [existing for place, existing in enumerate(named_domains) if place not in replaced]
             return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 
         self._change(with_suggestions)
 
-    def put_back(self, named: Sequence[NamedDomain]) -> None:
+    def put_back(self, named_domains: Sequence[NamedDomain]) -> None:
         """Restore the names that `load` returned earlier.
 
         Raises:
             StoreUnavailable: The file cannot be written.
         """
-        self._change(lambda _: named)
+        self._change(lambda _: named_domains)
 
     def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
         check_role(Role.WRITER, "rename domains")
@@ -136,10 +138,10 @@ class DomainNames:
         refuse_under_review("rename domains")
 
         def rewrite(text: bytes | None) -> bytes:
-            every = self._every(text)
-            named, unreadable = _parse_entries(every.get(self._collection, []))
-            every[self._collection] = [*map(asdict, change(named)), *unreadable]
-            return f"{json.dumps(every, ensure_ascii=False, indent=1)}\n".encode()
+            entries_by_collection = self._every(text)
+            named_domains, unreadable = _parse_entries(entries_by_collection.get(self._collection, []))
+            entries_by_collection[self._collection] = [*map(asdict, change(named_domains)), *unreadable]
+            return f"{json.dumps(entries_by_collection, ensure_ascii=False, indent=1)}\n".encode()
 
         self._text.change(rewrite)
 
@@ -163,13 +165,13 @@ def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> Named
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 
-def _named(domain: Domain, name: NamedDomain) -> Domain:
+def _decode_entry(domain: Domain, name: NamedDomain) -> Domain:
     return replace(domain, name=name.name, is_named_by_person=not name.by, suggested_by=name.by)
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
     """Return the decoded entries, and the others unchanged, since a later version may have written them."""
-    named, unreadable = [], []
+    named_domains, unreadable = [], []
     for entry in entries:
         try:
             name = NamedDomain(
@@ -181,17 +183,17 @@ def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], lis
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
             unreadable.append(entry)
         else:
-            named.append(name)
-    return tuple(named), unreadable
+            named_domains.append(name)
+    return tuple(named_domains), unreadable
 
 
-def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:
+def _matches(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) -> dict[int, int]:
     """Return the index of each domain's name. Domains without a name are left out."""
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
 
-    labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named else {}
-    overlap = np.array([[_overlap(name, domain, labels) for name in named] for domain in memory_map.domains])
+    labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named_domains else {}
+    overlap = np.array([[_overlap(name, domain, labels) for name in named_domains] for domain in memory_map.domains])
     if not overlap.size:
         return {}
     rows, columns = linear_sum_assignment(-overlap)
@@ -202,11 +204,11 @@ def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, i
     }
 
 
-def _overlap(named: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
+def _overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
     """Return the estimated overlap of a domain with the named one, from the stored members that still exist."""
-    live = [labels[record_id] for record_id in named.members if record_id in labels]
+    live = [labels[record_id] for record_id in named_domain.members if record_id in labels]
     if not live:
         return 0.0
-    n_live = named.n * len(live) / len(named.members)
-    both = min(n_live * live.count(domain.number) / len(live), domain.n)
-    return both / (n_live + domain.n - both)
+    n_live = named_domain.n * len(live) / len(named_domain.members)
+    n_common = min(n_live * live.count(domain.number) / len(live), domain.n)
+    return n_common / (n_live + domain.n - n_common)

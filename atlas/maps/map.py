@@ -246,14 +246,14 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
     if not len(kept_rows):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
-    places = _near(newcomers, old, memory_map, kept_rows)
+    places = _place_new(newcomers, old, memory_map, kept_rows)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
         places.put_back([embedded.ids[row] for row in new], fitted)
         domains = {domain.number: domain for domain in fitted.domains} | domains
     is_same = len(kept_rows) == len(memory_map.ids)
     ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept_rows.tolist())
-    grown = replace(
+    extended_map = replace(
         memory_map,
         ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
         coordinates=np.concatenate([memory_map.coordinates[kept_rows], places.coordinates]),
@@ -264,10 +264,12 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
         ledger_id=embedded.ledger_id,
     )
     rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
-    touched = set(places.labels.tolist()) if is_same else set(domains)
-    untouched = tuple(domain for domain in memory_map.domains if domain.number not in touched)
-    measured = _domains(grown, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in touched})
-    return replace(grown, domains=_largest_first([*untouched, *measured]))
+    changed_domains = set(places.labels.tolist()) if is_same else set(domains)
+    untouched = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
+    measured = _domains(
+        extended_map, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in changed_domains}
+    )
+    return replace(extended_map, domains=_largest_first([*untouched, *measured]))
 
 
 def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
@@ -290,17 +292,17 @@ class _Places:
 
     def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
         """Return records of the fitted map to their positions, so that undoing a prune restores the map."""
-        back, were = _shared_rows(ids, fitted.ids)
-        for ours, theirs in (
+        rows, fitted_rows = _shared_rows(ids, fitted.ids)
+        for target, source in (
             (self.coordinates, fitted.coordinates),
             (self.is_placed, fitted.is_placed),
             (self.labels, fitted.labels),
             (self.strengths, fitted.strengths),
         ):
-            ours[back] = theirs[were]
+            target[rows] = source[fitted_rows]
 
 
-def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
+def _place_new(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
     """Return new records, placed by their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
     coordinates = place(newcomers, old, memory_map.coordinates[kept_rows])
@@ -316,10 +318,12 @@ def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous
     labels, kept_domains = renumber(clusters.labels, same_template(texts, clusters.labels)), dict[int, Domain]()
     if previous is not None:
         labels, kept_domains = _keep_names(fitted.ids, labels, previous)
-    telling = name_domains(texts, labels)
-    new = {number: of for number, of in telling.items() if number not in kept_domains}
+    names_by_domain = name_domains(texts, labels)
+    new = {number: terms for number, terms in names_by_domain.items() if number not in kept_domains}
     names = unique_names(new, {domain.name for domain in kept_domains.values()})
-    domains = {n: kept_domains.get(n) or _without_measures(n, names[n], of.terms) for n, of in telling.items()}
+    domains = {
+        n: kept_domains.get(n) or _without_measures(n, names[n], terms.terms) for n, terms in names_by_domain.items()
+    }
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
     return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), domains)))
 
@@ -332,9 +336,9 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
     labels = renumber(labels, numbers)
     kept_domains = {}
     for domain in previous.domains:
-        was = previous.labels[before] == domain.number
+        was_member = previous.labels[before] == domain.number
         is_dated = DATED in domain.name and not (domain.is_named_by_person or domain.suggested_by)
-        if was.any() and not is_dated and (labels[now][was] == domain.number).mean() >= SAME_NAME_FROM:
+        if was_member.any() and not is_dated and (labels[now][was_member] == domain.number).mean() >= SAME_NAME_FROM:
             kept_domains[domain.number] = domain
     return labels, kept_domains
 
@@ -363,10 +367,10 @@ def _without_measures(number: int, name: str, terms: tuple[str, ...]) -> Domain:
     )
 
 
-def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
+def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named_domains: Mapping[int, Domain]) -> list[Domain]:
     """Return the domains with members, measured again. `rows` are the rows of the map's records in the vectors."""
     measured = []
-    for number, domain in named.items():
+    for number, domain in named_domains.items():
         members = np.flatnonzero(memory_map.labels == number)
         if len(members):
             x, y = np.median(memory_map.coordinates[members], axis=0)

@@ -57,24 +57,28 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
     texts_by_domain, people = _read_domains(texts, labels)
-    singular = _singulars(Counter(word for of in texts_by_domain.values() for text in of for word in text.words))
+    singular = _singulars(
+        Counter(word for domain_texts in texts_by_domain.values() for text in domain_texts for word in text.words)
+    )
     counts = {
-        number: Counter(word for text in of for word in {singular.get(word, word) for word in text.words})
-        for number, of in texts_by_domain.items()
+        number: Counter(word for text in domain_texts for word in {singular.get(word, word) for word in text.words})
+        for number, domain_texts in texts_by_domain.items()
     }
-    sizes = {number: len(of) for number, of in texts_by_domain.items()}
+    sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
     weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
     owners = _owners(weights)
     read = {
-        number: [text.text for text in of[:: -(-len(of) // READ_FOR_NAMES)]] for number, of in texts_by_domain.items()
+        number: [text.text for text in domain_texts[:: -(-len(domain_texts) // READ_FOR_NAMES)]]
+        for number, domain_texts in texts_by_domain.items()
     }
     names = subject_names(read, people)
     return {
-        number: DomainTerms(terms=_terms(number, of, owners), names=names[number]) for number, of in weights.items()
+        number: DomainTerms(terms=_terms(number, domain_texts, owners), names=names[number])
+        for number, domain_texts in weights.items()
     }
 
 
-def unique_names(found: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
+def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
     """Return a name for each domain that no other one has. Where each of its names is taken, the first is numbered.
 
     Args:
@@ -83,8 +87,8 @@ def unique_names(found: Mapping[int, DomainTerms], reserved: Iterable[str] = ())
     """
     names: dict[int, str] = {}
     used = set(reserved)
-    for number, of in found.items():
-        fitting = of.names or (" and ".join(of.terms[:2]) or f"Domain {number + 1}",)
+    for number, terms in terms_by_domain.items():
+        fitting = terms.names or (" and ".join(terms.terms[:2]) or f"Domain {number + 1}",)
         numbered = (f"{fitting[0]} ({count})" for count in range(2, len(used) + 3))
         names[number] = next(name for name in (*fitting, *numbered) if name not in used)
         used.add(names[number])
@@ -159,10 +163,16 @@ def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[
     No word of a person's name is among those of the texts.
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
-    sampled = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
-    parsed = {number: [prose(text) for text in of] for number, of in sampled.items()}
+    sampled = {
+        number: [texts[row] for row in domain_rows[:: -(-len(domain_rows) // READ_PER_DOMAIN)]]
+        for number, domain_rows in rows.items()
+    }
+    parsed = {number: [prose(text) for text in domain_rows] for number, domain_rows in sampled.items()}
     people = _people(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
-    read = {number: [Prose(part.text, part.words - people) for part in of] for number, of in parsed.items()}
+    read = {
+        number: [Prose(part.text, part.words - people) for part in domain_rows]
+        for number, domain_rows in parsed.items()
+    }
     return read, people | _places(chain.from_iterable(sampled.values()))
 
 
@@ -183,7 +193,7 @@ def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int
     fewest = max(2, SHARED_BY * size)
     weights = {}
     for word, n in counts[number].items():
-        elsewhere = sum(of.get(word, 0) for other, of in counts.items() if other != number)
+        elsewhere = sum(domain_counts.get(word, 0) for other, domain_counts in counts.items() if other != number)
         share, share_elsewhere = n / size, (elsewhere + 0.5) / (n_others + 1)
         if n >= fewest and share > share_elsewhere:
             weights[word] = float(share * np.log(1 + share / share_elsewhere))
@@ -193,8 +203,8 @@ def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int
 def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
     """Return the domain for which each word is most distinctive."""
     best: dict[str, tuple[float, int]] = {}
-    for number, of in weights.items():
-        for word, weight in of.items():
+    for number, domain_weights in weights.items():
+        for word, weight in domain_weights.items():
             best[word] = max(best.get(word, (0.0, number)), (weight, number))
     return {word: number for word, (_, number) in best.items()}
 

@@ -66,7 +66,7 @@ def fit(
         InvalidInput: There is no such engine.
     """
     if engine not in ENGINES:
-        raise InvalidInput(f"the engine should be one of {', '.join(ENGINES)}, but is {engine!r}")
+        raise InvalidInput(f"expected one of {', '.join(ENGINES)} for the engine, got {engine!r}")
     start = pca(vectors)
     if engine == "pca" or len(vectors) < MIN_POINTS:
         return start
@@ -114,8 +114,10 @@ def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
     weights = placing_weights(nearest)
-    placed: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(np.float32)
-    return placed
+    coordinates_of_points: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(
+        np.float32
+    )
+    return coordinates_of_points
 
 
 def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
@@ -164,13 +166,13 @@ def trustworthiness(
 def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
     """Return the summed rank error of neighbours on the map that are not neighbours in the vectors."""
     places = np.arange(len(rows))
-    apart = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
-    apart[places, rows] = np.inf
-    on_map = np.argpartition(apart, k - 1, axis=1)[:, :k]
+    distances = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
+    distances[places, rows] = np.inf
+    on_map = np.argpartition(distances, k - 1, axis=1)[:, :k]
     similarities = vectors[rows] @ vectors.T
     similarities[places, rows] = np.inf
     ordered = np.sort(-similarities, axis=1)
     map_similarities = -np.take_along_axis(similarities, on_map, 1)
     # Equally near ones share the best of their ranks, so that identical vectors are not intruders to each other.
-    ranks = np.stack([np.searchsorted(line, wanted) for line, wanted in zip(ordered, map_similarities, strict=True)])
+    ranks = np.stack([np.searchsorted(line, values) for line, values in zip(ordered, map_similarities, strict=True)])
     return float(np.maximum(ranks - k, 0).sum())

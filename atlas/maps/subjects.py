@@ -94,7 +94,7 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         texts: The tasks of each group, without code.
         excluded: Words in lower case to ignore, such as names of people.
     """
-    groups = {number: _read(of, excluded) for number, of in texts.items()}
+    groups = {number: _read(domain_texts, excluded) for number, domain_texts in texts.items()}
     nouns = _Nouns.of(chain.from_iterable(texts.values()))
     total, n_total = Counter[Subject](), sum(group.n for group in groups.values())
     for group in groups.values():
@@ -102,9 +102,9 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
     names = {}
     for number, group in groups.items():
         fewest = max(2, SHARED_BY * group.n) if group.n > 3 else 1
-        shared, any_phrase = (nouns.common(_scores(group, total, n_total, least)) for least in (fewest, 1))
-        found = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
-        names[number] = tuple(dict.fromkeys(found))[:NAMES_KEPT]
+        shared, any_phrase = (nouns.common(_scores(group, total, n_total, min_count)) for min_count in (fewest, 1))
+        candidates = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
+        names[number] = tuple(dict.fromkeys(candidates))[:NAMES_KEPT]
     return names
 
 
@@ -157,15 +157,15 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
     ranked = sorted(scores, key=lambda subject: (-scores[subject], subject))
     single = list[str]()
     for first in ranked[:NAMES_KEPT]:
-        full = _completed(first, group, ranked)
-        is_short, name = full.n_words == 1, nouns.spelled(full, group)
+        full = _complete(first, group, ranked)
+        is_short, name = full.n_words == 1, nouns.spell(full, group)
         if is_short or len(group.tasks[first]) < ENOUGH * group.n:
-            least = 0.0 if is_short else SECOND * scores[first]
-            for second in _beside(first, full, group, scores, ranked, least):
+            min_score = 0.0 if is_short else SECOND * scores[first]
+            for second in _find_second_phrases(first, full, group, scores, ranked, min_score):
                 verb = "" if second.verb == full.verb else second.verb
-                both = f"{name} and {nouns.spelled(replace(second, verb=verb), group)}"
-                if len(both) <= CHARACTERS:
-                    yield both
+                combined_name = f"{name} and {nouns.spell(replace(second, verb=verb), group)}"
+                if len(combined_name) <= CHARACTERS:
+                    yield combined_name
                     break
         if len(name) > CHARACTERS:
             continue
@@ -176,30 +176,30 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
     yield from single
 
 
-def _beside(
+def _find_second_phrases(
     first: Subject,
     full: Subject,
     group: Group,
     scores: Mapping[Subject, float],
     ranked: Sequence[Subject],
-    least: float,
+    min_score: float,
 ) -> list[Subject]:
     """Return phrases that most of the other tasks have, best first."""
-    covered, used = group.tasks[first], {*full.words, full.of, full.verb}
+    covered_tasks, used = group.tasks[first], {*full.words, full.of, full.verb}
     gains = {
         subject: scores[subject]
         / LONGER[subject.n_words]
-        * len(group.tasks[subject] - covered)
+        * len(group.tasks[subject] - covered_tasks)
         / len(group.tasks[subject])
         for subject in ranked[:40]
         if not used & {*subject.words, subject.of} - {""} and bool(subject.verb) == bool(full.verb)
     }
     return sorted(
-        (subject for subject, gain in gains.items() if gain > least), key=lambda subject: (-gains[subject], subject)
+        (subject for subject, gain in gains.items() if gain > min_score), key=lambda subject: (-gains[subject], subject)
     )
 
 
-def _completed(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
+def _complete(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
     """Extend a phrase by the words and the verb that it mostly occurs with."""
     n = len(group.tasks[subject])
     longer = [
@@ -237,7 +237,7 @@ class _Nouns:
             countable.update(word.lower() for word in _COUNTED.findall(text))
         return cls(forms, countable)
 
-    def spelled(self, subject: Subject, group: Group) -> str:
+    def spell(self, subject: Subject, group: Group) -> str:
         """Return a phrase as it is written: `cancelling upcoming flights`."""
         spellings = group.spellings[replace(subject, verb="")]
         head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))

@@ -137,8 +137,8 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
         raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
-        raise InvalidInput(f"a name should be plain text on one line, but these are not: {odd}")
+        raise InvalidInput(f"expected plain text on one line for each name, got {odd}")
     folded = [name.casefold() for name in (*reserved, *names.values())]
     if twice := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
-        raise InvalidInput(f"each name should be given once, but these are given twice: {twice}")
+        raise InvalidInput(f"expected each name once, got these twice: {twice}")
     return names

@@ -76,16 +76,16 @@ def memberships(distances: Floats) -> Floats:
     """Return the fuzzy membership of each neighbour, in (0, 1]. It sums to log2(k + 1) for each point."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
-    beyond = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
+    excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
     low, high = np.zeros((n, 1)), np.full((n, 1), np.inf)
     scale, target = np.ones((n, 1)), np.log2(k + 1)
     for _ in range(48):
-        too_wide = np.exp(-beyond / scale).sum(axis=1, keepdims=True) > target
+        too_wide = np.exp(-excess / scale).sum(axis=1, keepdims=True) > target
         high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
         scale = np.where(np.isfinite(high), (low + np.minimum(high, 1e30)) / 2, scale * 2)
         scale = np.clip(scale, 1e-6, 1e6)
     floor = 1e-3 * np.maximum(distances.mean(axis=1, keepdims=True), 1e-3)
-    weights: Floats = np.exp(-beyond / np.maximum(scale, floor)).astype(np.float32)
+    weights: Floats = np.exp(-excess / np.maximum(scale, floor)).astype(np.float32)
     return np.maximum(weights, 1e-6)
 
 
@@ -151,18 +151,18 @@ def gather(points: Floats, parts: Numbers) -> Floats:
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
 
-    moved = points.copy()
+    result = points.copy()
     middle = points[parts == 0].mean(axis=0)
     rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MAX_ISLANDS))}
-    away = {part: points[of].mean(axis=0) - middle for part, of in rows.items()}
-    settled = [_thin(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
-    for part in sorted(rows, key=lambda part: float(np.linalg.norm(away[part]))):
-        island, tree = _thin(points[rows[part]]), cKDTree(np.concatenate(settled))
-        shifts = (share * away[part] for share in np.linspace(-1, 0, 41))
+    offsets = {part: points[part_rows].mean(axis=0) - middle for part, part_rows in rows.items()}
+    islands = [_thin(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
+    for part in sorted(rows, key=lambda part: float(np.linalg.norm(offsets[part]))):
+        island, tree = _thin(points[rows[part]]), cKDTree(np.concatenate(islands))
+        shifts = (share * offsets[part] for share in np.linspace(-1, 0, 41))
         shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
-        moved[rows[part]] += shift.astype(np.float32)
-        settled.append(island + shift)
-    return moved
+        result[rows[part]] += shift.astype(np.float32)
+        islands.append(island + shift)
+    return result
 
 
 def _thin(points: Floats) -> Floats:

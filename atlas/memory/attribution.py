@@ -100,13 +100,13 @@ class TrajectoryAttribution:
             while len(self._deliveries) > self._most_tasks:
                 self._deliveries.popitem(last=False)
 
-    def _found(self, trajectory: Trajectory) -> tuple[str, str, str]:
+    def _find_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
         """Return the key of an attempt's context: by its id, else the latest for its task or description."""
         task = trajectory.task
-        of_task = (_key(task), _key(replace(task, id="")))
-        named = [(*key, trajectory.id) for key in of_task]
-        latest = [key for wanted in of_task for key in reversed(self._deliveries) if key[:2] == wanted]
-        return next((key for key in (*named, *latest) if key in self._deliveries), named[0])
+        task_keys = (_key(task), _key(replace(task, id="")))
+        keys_by_id = [(*key, trajectory.id) for key in task_keys]
+        latest = [key for task_key in task_keys for key in reversed(self._deliveries) if key[:2] == task_key]
+        return next((key for key in (*keys_by_id, *latest) if key in self._deliveries), keys_by_id[0])
 
     def of(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
         """Return the records that an attempt used, and its marks.
@@ -120,7 +120,7 @@ class TrajectoryAttribution:
             read: Returns the texts of records that were given without a block.
         """
         with self._lock:
-            delivery = self._deliveries.get(self._found(trajectory), _NO_DELIVERY)
+            delivery = self._deliveries.get(self._find_key(trajectory), _NO_DELIVERY)
         coin = delivery.coin.metadata if delivery.coin is not None else {}
         if not any(delivery.retrieved.values()):
             return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), marks=coin)
@@ -128,31 +128,31 @@ class TrajectoryAttribution:
 
         retrieved = delivery.retrieved
         texts = block_texts(delivery.block, retrieved) if delivery.block else read(retrieved)
-        stated = trajectory.metadata.get("used")
-        if stated is None:
+        stated_ids = trajectory.metadata.get("used")
+        if stated_ids is None:
             solution = trajectory.metadata.get("solution")
-            found = Attribution(used=used_records(retrieved, texts, trajectory.task, trajectory.steps, solution))
+            attribution = Attribution(used=used_records(retrieved, texts, trajectory.task, trajectory.steps, solution))
         else:
-            found = _attribution_from_metadata(stated, retrieved)
+            attribution = _attribution_from_metadata(stated_ids, retrieved)
         counter = delivery.counter if delivery.block else None
-        return replace(found, marks={**coin, **shown_marks(retrieved, texts, found.used, counter)})
+        return replace(attribution, marks={**coin, **shown_marks(retrieved, texts, attribution.used, counter)})
 
     def forget(self, trajectory: Trajectory) -> None:
         """Forget the context of an attempt after it was stored."""
         with self._lock:
-            self._deliveries.pop(self._found(trajectory), None)
+            self._deliveries.pop(self._find_key(trajectory), None)
 
 
-def _attribution_from_metadata(stated: object, retrieved: Ids) -> Attribution:
+def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
     """Return the records that an attempt's own metadata list as used."""
-    if stated is None:
+    if value is None:
         return Attribution()
-    if isinstance(stated, Mapping):
-        return _by_memory(stated, retrieved)
-    ids = _ids(stated)
+    if isinstance(value, Mapping):
+        return _attribution_by_memory(value, retrieved)
+    ids = _ids(value)
     if ids is None:
-        return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
-    return _retrieved_with_prefixes(ids, retrieved)
+        return Attribution(problems=(f"expected ids by memory, or a list of ids, for `used`, got {value!r:.80}",))
+    return _attribution_from_prefixes(ids, retrieved)
 
 
 @dataclass(slots=True)
@@ -172,26 +172,26 @@ class UseCounter:
 
     memories: Mapping[str, AnyMemory]
 
-    def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
+    def count(self, attribution: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
         """Count an attempt's outcome for the records that it used, as part of an operation. Skip an unknown outcome."""
-        counted, success = UseCount(), trajectory.outcome.success
+        result, success = UseCount(), trajectory.outcome.success
         if success is None:
-            return counted
-        unknown, failed = list(used.unknown), list[dict[str, str]]()
-        for name, record_id in ((name, i) for name, ids in used.used.items() for i in ids):
+            return result
+        unknown, failed = list(attribution.unknown), list[dict[str, str]]()
+        for name, record_id in ((name, i) for name, ids in attribution.used.items() for i in ids):
             try:
-                if whole := self._count(name, record_id, success, trajectory, operation_id):
-                    counted.used.setdefault(name, []).append(whole)
+                if full_id := self._count(name, record_id, success, trajectory, operation_id):
+                    result.used.setdefault(name, []).append(full_id)
             except NotFound:  # deleted after it was retrieved
                 unknown.append(record_id)
             except Exception as error:  # the uses of other memories are still counted
                 logger.warning("the memory %r could not count the use of %r", name, record_id, exc_info=True)
                 failed.append({name: error_text(error)})
-        problems = list(used.problems)
+        problems = list(attribution.problems)
         if unknown:
             problems.append(f"no record with the id {', '.join(map(repr, unknown))} was retrieved for the task")
-        counted.errors = joined(*failed, *({"used": problem} for problem in problems))
-        return counted
+        result.errors = joined(*failed, *({"used": problem} for problem in problems))
+        return result
 
     def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
@@ -205,61 +205,63 @@ class UseCounter:
             raise NotFound(f"this memory system has no {name!r}")
         if not memory.counts_uses:
             return None
-        record_id = self._whole_id(memory, record_id)
+        record_id = self._full_id(memory, record_id)
         scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
         scoped.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
         return record_id
 
-    def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
+    def _full_id(self, memory: AnyMemory, record_id: str) -> str:
         """Return the id with this prefix, or the prefix itself if it matches no id or several."""
         if isinstance(memory, PluggedMemory) or len(record_id) != SHORT_ID:
             return record_id
-        found = memory.collection.ids_beginning(record_id)
-        return found[0] if len(found) == 1 else record_id
+        ids = memory.collection.ids_with_prefix(record_id)
+        return ids[0] if len(ids) == 1 else record_id
 
 
-def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
+def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) -> Attribution:
     """Return ids by memory, given by its name or by the label that a context block uses."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
-    for label, value in stated.items():
+    for label, value in values_by_memory.items():
         name, ids = NAMES.get(label), _ids(value)
         if name is None:
             names = ", ".join(dict.fromkeys(NAMES.values()))
             problems.append(f"`used` names a memory {label!r:.80}, but there are {names}")
         elif ids is None:
-            problems.append(f"`used` of {label} should be a list of ids, but is {value!r:.80}")
+            problems.append(f"expected a list of ids for `used` of {label}, got {value!r:.80}")
         elif ids:
-            whole = (_expand_prefix(begin, retrieved.get(name, ())) for begin in ids)
-            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *whole)))
+            full_ids = (_expand_prefix(prefix, retrieved.get(name, ())) for prefix in ids)
+            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *full_ids)))
     return Attribution(used=used, problems=tuple(problems))
 
 
-def _expand_prefix(begin: str, retrieved: Sequence[str]) -> str:
+def _expand_prefix(prefix: str, retrieved: Sequence[str]) -> str:
     """Return the retrieved id with this prefix, or the prefix itself if it matches no id or several."""
-    found = [record_id for record_id in retrieved if _is_named(begin, record_id)]
-    return begin if begin in retrieved or len(found) != 1 else found[0]
+    matches = [record_id for record_id in retrieved if _has_prefix(prefix, record_id)]
+    return prefix if prefix in retrieved or len(matches) != 1 else matches[0]
 
 
-def _is_named(begin: str, record_id: str) -> bool:
+def _has_prefix(prefix: str, record_id: str) -> bool:
     """Return whether a prefix of an id is long enough: at least as long as the ids in a context block."""
     if not isinstance(record_id, str):
         return False
-    return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
+    return (len(prefix) >= SHORT_ID and record_id.startswith(prefix)) or shown_id(record_id) == prefix
 
 
-def _retrieved_with_prefixes(stated: Sequence[str], retrieved: Ids) -> Attribution:
+def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
     """Return the retrieved ids with these prefixes."""
     used: dict[str, list[str]] = {}
     unknown = []
-    for begin in stated:
+    for prefix in prefixes:
         pairs = [(name, i) for name, ids in retrieved.items() for i in ids]
-        found = [pair for pair in pairs if pair[1] == begin] or [pair for pair in pairs if _is_named(begin, pair[1])]
-        if len(found) == 1:
-            name, record_id = found[0]
+        matches = [pair for pair in pairs if pair[1] == prefix] or [
+            pair for pair in pairs if _has_prefix(prefix, pair[1])
+        ]
+        if len(matches) == 1:
+            name, record_id = matches[0]
             used.setdefault(name, []).append(record_id)
         else:
-            unknown.append(begin)
+            unknown.append(prefix)
     return Attribution(used={n: tuple(dict.fromkeys(ids)) for n, ids in used.items()}, unknown=tuple(unknown))
 
 
@@ -296,9 +298,9 @@ class ScrubbedAttempt:
     def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
         """Return an attempt without secrets, or unchanged if the store's settings keep them."""
         scrubs = storage is None or storage.settings.scrub_secrets
-        with counting_secrets() as found:
+        with counting_secrets() as attribution:
             clean = without_secrets(trajectory) if scrubs else trajectory
-        return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(found))
+        return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(attribution))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,7 @@ class StoredBefore:
     """The operation that stored it, or None if it was imported."""
 
 
-def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
+def find_stored(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
     """Return the actor's stored attempt with the same id, or None.
 
     Raises:
@@ -319,10 +321,10 @@ def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajector
     ids = experience.ids({"trajectory_id": trajectory.id})
     if not ids:
         return None
-    done = storage.history(1, 0, Operations(kind="store", of=ids[0]))
-    if done and done[0].actor != actor_name(storage.settings.actor):
+    operations = storage.history(1, 0, Operations(kind="store", of=ids[0]))
+    if operations and operations[0].actor != actor_name(storage.settings.actor):
         raise InvalidInput(
-            f"{done[0].actor} has already stored an attempt with the id {trajectory.id!r}; choose another id"
+            f"{operations[0].actor} has already stored an attempt with the id {trajectory.id!r}; choose another id"
         )
     earlier = experience.get(ids[0])
     if earlier is not None and earlier.task.description != trajectory.task.description:
@@ -330,4 +332,4 @@ def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajector
             f"the attempt with this id is stored for the task {earlier.task.description!r:.100}, but got the task "
             f"{trajectory.task.description!r:.100}; choose another key or id"
         )
-    return StoredBefore(ids[0], done[0].id if done else None)
+    return StoredBefore(ids[0], operations[0].id if operations else None)

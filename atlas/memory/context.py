@@ -91,11 +91,11 @@ class Omission:
     @property
     def sentence(self) -> str:
         """The reason in words: `too long by 40 tokens`."""
-        over = f"too long by {self.n_tokens_over:,} {'token' if self.n_tokens_over == 1 else 'tokens'}"
+        excess = f"too long by {self.n_tokens_over:,} {'token' if self.n_tokens_over == 1 else 'tokens'}"
         return {
-            "too long": over,
+            "too long": excess,
             "repeats": f"says what [{shown_id(self.repeats)}] says",
-            "failing": f"mostly failed, and the warning is {over}",
+            "failing": f"mostly failed, and the warning is {excess}",
             "below the level": f"{self.n_records:,} below the level of {self.relevance:.2f}",
         }[self.reason]
 
@@ -106,8 +106,8 @@ def omission_line(omission: Omission) -> str:
         return f"{omission.memory}: {omission.sentence}"
     from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
 
-    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
-    return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
+    phrase = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
+    return f"[{phrase}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,10 +222,10 @@ def tools_of(task: Task) -> frozenset[str] | None:
 
     Each tool is a name, or a mapping with a `name` at the top level or under `function`, as in tool definitions.
     """
-    listed = task.context.get("tools")
-    if not isinstance(listed, list | tuple):
+    tools = task.context.get("tools")
+    if not isinstance(tools, list | tuple):
         return None
-    return frozenset(name for tool in listed if isinstance(name := _tool_name(tool), str))
+    return frozenset(name for tool in tools if isinstance(name := _tool_name(tool), str))
 
 
 def _tool_name(tool: object) -> object:
@@ -286,7 +286,7 @@ def build_context(
 
 def _check_budget(budget_tokens: int) -> None:
     if budget_tokens < 0:
-        raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
+        raise InvalidInput(f"expected 0 or more for budget_tokens, got {budget_tokens}")
 
 
 class _Draft:
@@ -319,11 +319,11 @@ class _Draft:
 
     def _add(self, part: _Part) -> None:
         """Add a part in full or as its gist, or record that neither fits."""
-        left = self._budget - self._n_tokens(self._texts)
+        n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
-        has_room = n_tokens <= FULL_SHARE * left and self._over(part, part.full) <= 0
+        has_room = n_tokens <= FULL_SHARE * n_remaining and self._excess_tokens(part, part.full) <= 0
         form = part.full if has_room else part.gist
-        if (n_tokens_over := self._over(part, form)) <= 0:
+        if (n_tokens_over := self._excess_tokens(part, form)) <= 0:
             self._texts[part] = form
         else:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
@@ -331,7 +331,7 @@ class _Draft:
     def deepen(self) -> None:
         """Expand gists to full texts if they fit."""
         for part, text in self._texts.items():
-            if text is not part.full and self._over(part, part.full) <= 0:
+            if text is not part.full and self._excess_tokens(part, part.full) <= 0:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
@@ -358,7 +358,7 @@ class _Draft:
             Omission(memory=part.memory, id=part.id, reason=reason, relevance=part.relevance, **details)
         )
 
-    def _over(self, part: _Part, text: RecordText) -> int:
+    def _excess_tokens(self, part: _Part, text: RecordText) -> int:
         """Return the tokens by which the block would exceed its budget with this text of a part."""
         return self._n_tokens({**self._texts, part: text}) - self._budget
 

@@ -64,5 +64,5 @@ class JudgedMemories(ABC):
     def _judged_collections(self, memory: str) -> list[str]:
         names = {name: records.collection_name for name, records in self._memories.items() if records.collection_name}
         if memory and memory not in names:
-            raise InvalidInput(f"the memory should be one of {', '.join(names)}, but is {memory!r}")
+            raise InvalidInput(f"expected one of {', '.join(names)} for the memory, got {memory!r}")
         return [names[memory]] if memory else list(names.values())

@@ -23,14 +23,14 @@ class LateWrites:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
         self._background = Background("atlas-late-writes", self._write_all)
 
-    def add(self, what: str, write: Callable[[], Any]) -> None:
+    def add(self, description: str, write: Callable[[], Any]) -> None:
         """Add a pending write.
 
         Args:
             what: Its name in the log if the write fails, such as `a strategy`.
             write: Performs the write.
         """
-        self._waiting.append((what, on_behalf(write)))
+        self._waiting.append((description, on_behalf(write)))
         self._background.begin()
 
     def wait(self, timeout_seconds: float | None = None) -> None:
@@ -44,10 +44,10 @@ class LateWrites:
     def _write_all(self) -> None:
         while self._waiting:
             try:
-                what, write = self._waiting.popleft()
+                description, write = self._waiting.popleft()
             except IndexError:  # the writes were dropped
                 return
             try:
                 write()
             except Exception as error:  # noqa: BLE001 - a third-party extractor or abstractor, and others wait
-                logger.warning("%s was not written in the background: %s", what, error)
+                logger.warning("%s was not written in the background: %s", description, error)

@@ -81,14 +81,14 @@ def open_memory(
         clock=clock,
     )
     try:
-        chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn, confirm))
-        model = EmbeddingModel(chosen.model_name, chosen.dimension)
-        storage.bind(model, chosen)
-        if settings.late_interaction and gives_tokens(chosen):
-            storage.late = LateInteraction(storage.ledger, chosen)
+        whole = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn, confirm))
+        model = EmbeddingModel(whole.model_name, whole.dimension)
+        storage.bind(model, whole)
+        if settings.late_interaction and gives_tokens(whole):
+            storage.late = LateInteraction(storage.ledger, whole)
         memory = _Makers(
             storage=storage,
-            embedder=chosen,
+            embedder=whole,
             llm=llm,
             extractor=extractor,
             success_updater=success_updater or updater_named(settings.success_updater),

@@ -45,11 +45,11 @@ class PluggedMemory:
 
     def __init__(self, memory: Any) -> None:
         """Raise `InvalidInput` if the object lacks a required method."""
-        lacking = [name for name in self.needs if not callable(get_offered(memory, name))]
-        if lacking:
+        missing_methods = [name for name in self.needs if not callable(get_offered(memory, name))]
+        if missing_methods:
             raise InvalidInput(
                 f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
-                f"but {type(memory).__name__!r} has no {' and no '.join(lacking)}; see atlas.protocols.memory"
+                f"but {type(memory).__name__!r} has no {' and no '.join(missing_methods)}; see atlas.protocols.memory"
             )
         self.memory = memory
 
@@ -116,8 +116,8 @@ class PluggedConcepts(PluggedMemory):
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
         """Return the concepts that its compression strategy finds in attempts."""
-        found: list[CodeConcept] = call(self.memory.compress, trajectories)
-        return found
+        concepts: list[CodeConcept] = call(self.memory.compress, trajectories)
+        return concepts
 
     def add_many(self, concepts: list[CodeConcept]) -> list[str]:
         """Add concepts and return their ids."""
@@ -148,7 +148,7 @@ class PluggedStrategies(PluggedMemory):
         return strategy
 
 
-def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
+def unwrap(memory: M | PluggedMemory | None) -> M | Any | None:
     """Return a plugged-in memory without its adapter, and any other memory unchanged."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 

@@ -153,7 +153,9 @@ class Promoter:
         """Return the last earlier task that is linked to an entry, or else the last task of its generation."""
         names = self._journal.types.counting_as(TASK)
         linked = [
-            near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
+            neighbour
+            for neighbour in graph.entries
+            if neighbour.entry_type in names and _was_written(neighbour) <= _was_written(entry)
         ]
         if linked:
             return max(linked, key=_was_written)
@@ -206,14 +208,14 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
         metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": solution},
     )
     now = attempt.timestamp or datetime.now(UTC)
-    return to_experience(attempt, experience_id=_promoted_id(crash), embedding_text="", now=now)
+    return to_experience(attempt, experience_id=_promotion_id(crash), embedding_text="", now=now)
 
 
 def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
     """Return a reflection as a strategy, with the reflection's subject as the situation."""
     situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
     return Strategy(
-        id=_promoted_id(reflection),
+        id=_promotion_id(reflection),
         title=title_of(reflection.content),
         situation=situation,
         suggestion=reflection.content,
@@ -230,7 +232,7 @@ def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
     }
 
 
-def _promoted_id(entry: JournalEntry) -> str:
+def _promotion_id(entry: JournalEntry) -> str:
     """Return a deterministic id, so that concurrent promotions of an entry write one record."""
     return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
 

@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Among:
+class QueryFilters:
     """Options that select hits, for `Memory.retrieve`."""
 
     where: Where | None = None
@@ -90,23 +90,23 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def searches_for(
-    memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
+    memories: Mapping[str, AnyMemory], task: Task, k: int, filters: QueryFilters
 ) -> dict[str, Search | Exception | None]:
     """Return the prepared search or the error of each memory, by name. An embedder that is shared embeds only once."""
     check_limit(k)
     check_text(task.description, "the task's description")
-    check_diversity(among.diversity)
-    parse_where(among.where)
-    if among.threshold is not None:
-        check_threshold(among.threshold)
+    check_diversity(filters.diversity)
+    parse_where(filters.where)
+    if filters.threshold is not None:
+        check_threshold(filters.threshold)
     vectors: dict[int, Vector | None] = {}
 
     def prepare(memory: AnyMemory) -> Search | None:
         if isinstance(memory, PluggedMemory):
-            _check_unfiltered(memory, among.where)
+            _check_unfiltered(memory, filters.where)
             return None
         vector = vectors.get(id(memory.embedder))
-        search = memory._prepared(task.description, k, **asdict(among), domain=task.domain, vector=vector)
+        search = memory._prepare(task.description, k, **asdict(filters), domain=task.domain, vector=vector)
         vectors[id(memory.embedder)] = search.vector if vector is None else vector
         return search
 
@@ -119,7 +119,7 @@ def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: boo
         raise search
     if isinstance(memory, PluggedMemory):
         return memory.retrieve(task, k)
-    return memory._searched(search, count_retrieval=count_retrieval)
+    return memory._search(search, count_retrieval=count_retrieval)
 
 
 def ask_all(
@@ -127,25 +127,25 @@ def ask_all(
     storage: Store | None,
     task: Task,
     k: int,
-    among: Among,
+    filters: QueryFilters,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return the hits or the error of each memory, by name, in one snapshot of the store.
 
     Plugged-in memories and language models are called outside of it.
     """
-    searches: Mapping[str, Any] = searches_for(memories, task, k, among)
+    searches: Mapping[str, Any] = searches_for(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
-        found = {name: outcome(_found, memory, searches[name]) for name, memory in searchable.items()}
+        outcomes = {name: outcome(_search_one, memory, searches[name]) for name, memory in searchable.items()}
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
             return ask(memory, searches[name], task, k, count_retrieval)
-        seen = found[name]
+        seen = outcomes[name]
         if isinstance(seen, Exception):
             raise seen
-        return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
+        return memory._finish(searches[name], seen, count_retrieval=count_retrieval)
 
     return {name: outcome(answer, name, memory) for name, memory in memories.items()}
 
@@ -169,17 +169,17 @@ def by_words_alone(
 
 def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
     """Return the outcomes of memories as one result."""
-    found = gathered(outcomes)
-    hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
+    retrievals = gathered(outcomes)
+    hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}
     return MemoryQueryResult(
         experience_hits=hits.pop("experience", ()),
         concept_hits=hits.pop("concepts", ()),
         strategy_hits=hits.pop("strategies", ()),
         journal_hits=hits.pop("journal", ()),
         further_hits=hits,
-        n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
-        thresholds={name: retrieval.threshold for name, retrieval in found.answers.items()},
-        errors=found.errors,
+        n_hidden={name: retrieval.n_hidden for name, retrieval in retrievals.answers.items()},
+        thresholds={name: retrieval.threshold for name, retrieval in retrievals.answers.items()},
+        errors=retrievals.errors,
     )
 
 
@@ -189,7 +189,7 @@ def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
         raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
 
 
-def _found(memory: Memory[Any], search: Any) -> Any:
+def _search_one(memory: Memory[Any], search: Any) -> Any:
     if isinstance(search, Exception):
         raise search
     return memory._find(search)

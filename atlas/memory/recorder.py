@@ -199,7 +199,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
             @functools.wraps(function)
             async def arun(*args: Any, **kwargs: Any) -> Any:
-                async with self._of_call(function, args, kwargs) as run:
+                async with self._record_call(function, args, kwargs) as run:
                     run.answer = await function(*args, **kwargs)
                     return run.answer
 
@@ -207,7 +207,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
         @functools.wraps(function)
         def run_it(*args: Any, **kwargs: Any) -> Any:
-            with self._of_call(function, args, kwargs) as run:
+            with self._record_call(function, args, kwargs) as run:
                 run.answer = function(*args, **kwargs)
                 return run.answer
 
@@ -239,7 +239,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         except Exception as problem:  # noqa: BLE001 - as above
             _report(run, problem, error)
 
-    def _of_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
+    def _record_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
         """Return a recorder for a single call."""
         task = self._task
         if task is None:
@@ -279,8 +279,8 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         return run.trajectory(error, self._agent_id)
 
 
-def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
-    message = f"it was not {what}: {_error_text(problem)}"
+def _report(run: Run, problem: Exception, error: BaseException | None, verb: str = "remembered") -> None:
+    message = f"it was not {verb}: {_error_text(problem)}"
     _note(run, message)
     if error is not None:
         error.add_note(f"ATLAS: {message}")

@@ -37,12 +37,12 @@ class Attempt:
 
 def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
     """Return the attempts that are still stored, by their own id."""
-    wanted = set(trajectory_ids) - {""}
-    if not wanted:
+    source_ids = set(trajectory_ids) - {""}
+    if not source_ids:
         return {}
-    where = {"$or": [_among("trajectory_id", wanted), _among("merged_trajectories", wanted)]}
-    found = attempts(experience, where if len(wanted) <= MANY else None)
-    return {attempt.trajectory_id: attempt for attempt in found if attempt.trajectory_id in wanted}
+    where = {"$or": [_among("trajectory_id", source_ids), _among("merged_trajectories", source_ids)]}
+    linked_attempts = attempts(experience, where if len(source_ids) <= MANY else None)
+    return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
 
 def tasks_without(
@@ -53,11 +53,11 @@ def tasks_without(
     The sources count, because they precede the strategy. Recorded tries are excluded.
     """
     tasks = _tasks(experience, strategies)
-    every = {task_id for ids in tasks.values() for task_id in ids}
-    if not every:
+    all_ids = {task_id for ids in tasks.values() for task_id in ids}
+    if not all_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for attempt in attempts(experience, _among("task_id", every) if len(every) <= MANY else None):
+    for attempt in attempts(experience, _among("task_id", all_ids) if len(all_ids) <= MANY else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
     return {
@@ -74,11 +74,11 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
     A try with only a task's id removes one attempt at that task with the same outcome, if there is one. A try without
     ids removes none.
     """
-    named = {use.trajectory_id for use in tries if use.trajectory_id}
+    attempt_ids = {use.trajectory_id for use in tries if use.trajectory_id}
     loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
     counts = Counter[str]()
     for attempt in attempts:
-        if attempt.trajectory_id in named:
+        if attempt.trajectory_id in attempt_ids:
             continue
         if loose[attempt.task_id, attempt.outcome]:
             loose[attempt.task_id, attempt.outcome] -= 1
@@ -104,19 +104,20 @@ def unwritten_attempts(
     These are successes, and failures if the bank's abstractor makes warnings.
     """
     sources = bank.column("sources")
-    written = {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
+    written = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
     attempt_of = experience.column("trajectory_id")
     outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
     ids = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if attempt_of.get(i) not in written]
-    found = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
-    return [trajectory for trajectory in found if trajectory.id not in written]
+    trajectories = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
+    return [trajectory for trajectory in trajectories if trajectory.id not in written]
 
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
     """Return the source tasks of strategies: the tasks of their sources, or else the task in their metadata."""
-    of = linked(experience, [source for strategy in strategies for source in strategy.sources])
+    attempts_by_source = linked(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = {
-        strategy.id: {of[source].task_id for source in strategy.sources if source in of} for strategy in strategies
+        strategy.id: {attempts_by_source[source].task_id for source in strategy.sources if source in attempts_by_source}
+        for strategy in strategies
     }
     return {
         strategy.id: {task for task in tasks[strategy.id] or {_named_task(strategy)} if task} for strategy in strategies
@@ -124,8 +125,8 @@ def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -
 
 
 def _named_task(strategy: Strategy) -> str:
-    named = strategy.metadata.get("task_id", "")
-    return named if isinstance(named, str) and strategy.sources else ""
+    task_id = strategy.metadata.get("task_id", "")
+    return task_id if isinstance(task_id, str) and strategy.sources else ""
 
 
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:

@@ -22,7 +22,7 @@ from atlas.memory.attribution import (
     ScrubbedAttempt,
     TrajectoryAttribution,
     UseCounter,
-    stored_before,
+    find_stored,
 )
 from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context import (
@@ -48,13 +48,13 @@ from atlas.memory.plugged import (
     lacking,
     own_memory,
     own_or_plugged,
-    unwrapped,
+    unwrap,
 )
 from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
-    Among,
     AnyMemory,
     Ids,
+    QueryFilters,
     Texts,
     ask,
     ask_all,
@@ -139,7 +139,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     @property
     def experience_memory(self) -> ExperienceMemory | None:
         """The experience memory as it was passed, without an adapter."""
-        return unwrapped(self._memory("experience"))
+        return unwrap(self._memory("experience"))
 
     @property
     def experience(self) -> ChromaExperienceMemory:
@@ -148,13 +148,13 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        memory: ChromaExperienceMemory = self._needed("experience", "experience memory")
+        memory: ChromaExperienceMemory = self._own_memory("experience", "experience memory")
         return memory
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
         """The concept library as it was passed, without an adapter."""
-        return unwrapped(self._memory("concepts"))
+        return unwrap(self._memory("concepts"))
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
@@ -163,13 +163,13 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        library: ChromaConceptLibrary = self._needed("concepts", "concept library")
+        library: ChromaConceptLibrary = self._own_memory("concepts", "concept library")
         return library
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
         """The strategy bank as it was passed, without an adapter."""
-        return unwrapped(self._memory("strategies"))
+        return unwrap(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:
@@ -178,7 +178,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        bank: ChromaStrategyBank = self._needed("strategies", "strategy bank")
+        bank: ChromaStrategyBank = self._own_memory("strategies", "strategy bank")
         return bank
 
     @property
@@ -188,7 +188,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none.
         """
-        journal: Journal = self._needed("journal", "journal")
+        journal: Journal = self._own_memory("journal", "journal")
         return journal
 
     @property
@@ -198,7 +198,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none.
         """
-        conversations: Conversations = self._needed("conversations", "conversations")
+        conversations: Conversations = self._own_memory("conversations", "conversations")
         return conversations
 
     @property
@@ -252,7 +252,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             self._parts[name] = FURTHER[name].records(self)
         return self._parts[name]
 
-    def _needed(self, name: str, noun: str) -> Any:
+    def _own_memory(self, name: str, noun: str) -> Any:
         """Return one of ATLAS's own memories, or raise `NotFound`."""
         memory = own_memory(self._memory(name))
         if memory is None:
@@ -273,8 +273,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.
         """
-        chosen = {name: memory for name, memory in self._memories.items() if name in names}
-        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
+        selected = {name: memory for name, memory in self._memories.items() if name in names}
+        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in selected.items()}
         system = MemorySystemImpl(**memories, storage=self._storage)
         system._extracts_at_once = False
         return system
@@ -312,8 +312,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if not limit_of_list(k):
             return MemoryQueryResult()
         memories = self._memories
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        searches = await in_thread(searches_for, memories, task, k, among)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        searches = await in_thread(searches_for, memories, task, k, filters)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._recorded_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
@@ -332,8 +332,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        outcomes = ask_all(self._memories, self._storage, task, k, filters, count_retrieval)
         return self._recorded_result(task, outcomes, count_retrieval)
 
     def build_context(
@@ -367,8 +367,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, or `query` would raise it.
         """
         check_limit(k, "k")
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, among=among)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, filters=filters)
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:
@@ -390,8 +390,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         from atlas.memory.experience.memory import COLLECTION
 
         store = self._storage.ledger.position(COLLECTION).ledger_id if self._storage is not None else ""
-        named = attempt or next_attempt(own_memory(self._memory("experience")), task)
-        return toss(share, store=store, task=task.id or task.description, attempt=named)
+        attempt_id = attempt or next_attempt(own_memory(self._memory("experience")), task)
+        return toss(share, store=store, task=task.id or task.description, attempt=attempt_id)
 
     @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
@@ -434,7 +434,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
-            if (before := stored_before(self.experience, self.storage, attempt.trajectory)) is None:
+            if (before := find_stored(self.experience, self.storage, attempt.trajectory)) is None:
                 return self._store(attempt, self._begun())
             return self._store(attempt, before.operation_id, known_id=before.record_id) | {"is_known": True}
 
@@ -482,7 +482,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             "used": counted.used,
             "errors": errors,
             "scrubbed": attempt.scrubbed,
-            "compression": self._started(trajectory),
+            "compression": self._start(trajectory),
         }
         return stored | ids | {name: part for name, part in parts.items() if part}
 
@@ -509,7 +509,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 
-    def _started(self, trajectory: Trajectory) -> str:
+    def _start(self, trajectory: Trajectory) -> str:
         is_success = trajectory.outcome.success is True
         return "started" if self._automatic is not None and is_success and self._automatic.after(trajectory) else ""
 

@@ -49,16 +49,16 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
     Raises:
         InvalidInput: It is not a primitive of the library, or its code, calls or examples are not what the library has.
     """
-    trusted = _trusted(concept, library)
+    trusted = _library_form(concept, library)
     with tempfile.TemporaryDirectory() as scratch:
         _write_files(Path(scratch), trusted.metadata.get("example_files", {}))
         namespace: dict[str, Any] = {"root": Path(scratch)}
-        for part in _needed_by(trusted, library):
+        for part in _with_calls(trusted, library):
             exec(compile(part.code, f"<{part.id}>", "exec", dont_inherit=True), namespace)
         return [_run(call, expected, namespace) for call, expected in trusted.examples]
 
 
-def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
+def _library_form(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
     """Return the library's own form of a concept, once it is known to be the same."""
     original = library.get(concept.id)
     if concept.source != "primitive" or original is None:
@@ -76,7 +76,7 @@ def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeCo
     return original
 
 
-def _needed_by(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
+def _with_calls(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
     """Return a concept with all concepts that its code and examples call, transitively."""
     domain = concept.id.removesuffix(concept.name)
     names = {name for call, _ in concept.examples for name in _names_in(call)}

@@ -41,11 +41,9 @@ class Server:
         try:
             url = httpx.URL(address.rstrip("/") + "/api/v1/")
         except (httpx.InvalidURL, TypeError) as error:
-            raise InvalidInput(
-                f"the address of a server should be like http://host:8501, but is {address!r}"
-            ) from error
+            raise InvalidInput(f"expected an address of a server such as http://host:8501, got {address!r}") from error
         if url.scheme not in ("http", "https") or not url.host:
-            raise InvalidInput(f"the address of a server should be like http://host:8501, but is {address!r:.200}")
+            raise InvalidInput(f"expected an address of a server such as http://host:8501, got {address!r:.200}")
         if not key.isascii() or not key.isprintable():
             raise InvalidInput(
                 "the key should consist of letters, digits, - and _, as printed by `atlas keys add`; copy it again"

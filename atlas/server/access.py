@@ -208,17 +208,17 @@ class PathDispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path = scope.get("path", "")
-        found = next((start for start in self._below if path == start or path.startswith(f"{start}/")), None)
-        if scope["type"] not in ("http", "websocket") or found is None:
+        prefix = next((start for start in self._below if path == start or path.startswith(f"{start}/")), None)
+        if scope["type"] not in ("http", "websocket") or prefix is None:
             await self._app(scope, receive, send)
         else:
             root = scope.get("root_path", "")
             if (record := record_of(scope)) is not None:
-                record.route = found
-            inner = {**scope, "app_root_path": root, "root_path": root + found}
-            if path == found:
+                record.route = prefix
+            inner = {**scope, "app_root_path": root, "root_path": root + prefix}
+            if path == prefix:
                 inner["path"] = f"{path}/"  # routers redirect otherwise, which some clients do not follow for a POST
-            await self._below[found](inner, receive, send)
+            await self._below[prefix](inner, receive, send)
 
 
 class BodyLimitMiddleware:

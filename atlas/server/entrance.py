@@ -57,7 +57,7 @@ class Entrance:
         self._has_tls = provider is not None and provider.has_tls
         self._sign_in: ASGIApp | None = None
         if provider is not None:
-            self._sign_in = make_sign_in(provider, self._vouched, self._refused_sign_in)
+            self._sign_in = make_sign_in(provider, self._start_vouched_session, self._refuse_sign_in)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -85,7 +85,7 @@ class Entrance:
         if self._sessions.stores.token and _is_page(scope) and TOKEN in Request(scope).query_params:
             return self._open(Request(scope, receive))
         if not self._sessions.is_let_in(**self._browser(scope)):
-            return self._shown_out(scope, receive)
+            return self._respond_unauthenticated(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer uploads nothing.", 403)
         return self._app
@@ -102,13 +102,13 @@ class Entrance:
             key = parse_qs(body.decode()).get("key", [""])[0].strip()
             token = self._sessions.begin(key, **self._browser(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
-            return self._refused(request, str(error), error)
+            return self._refuse(request, str(error), error)
         return self._with_session(request, token)
 
     def _open(self, request: Request) -> Response:
         """Start a session for a URL with the token, and redirect to the URL without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
-            return self._refused(request, OTHER_TOKEN)
+            return self._refuse(request, OTHER_TOKEN)
         session = self._sessions.begin(secret, **self._browser(request.scope))
         rest = request.url.remove_query_params(TOKEN)
         answer = self._with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
@@ -136,22 +136,22 @@ class Entrance:
         self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
 
-    def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
+    def _start_vouched_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Start a session for a user authenticated by a provider or proxy, or return the refusal."""
         try:
             token = self._sessions.begin_for(identity, **self._browser(request.scope))
         except NotAllowed as error:
-            return self._refused_sign_in(request, f"{identity.name}: {error}", error)
+            return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`
             return forms.unavailable(str(error))
         return self._with_session(request, token, lead_to)
 
-    def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
+    def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.refuse(peer(request.scope), problem, error):
             return _waiting(lambda sentence: self._form(request, sentence), wait)
         return self._form(request, problem, 401)
 
-    def _refused_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
+    def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         """Return the form after a refused sign-in.
 
         It does not count as a wrong key, as others may share the address.
@@ -162,19 +162,21 @@ class Entrance:
     def _may_write(self, scope: Scope) -> bool:
         return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
 
-    def _shown_out(self, scope: Scope, receive: Receive) -> ASGIApp:
+    def _respond_unauthenticated(self, scope: Scope, receive: Receive) -> ASGIApp:
         """Return the response to an unauthenticated request."""
         if scope["type"] == "websocket":
             return WebSocketClose(1008, "no key")
-        vouched = forwarding.identity(scope)
+        identity = forwarding.identity(scope)
         if not _is_page(scope):
-            wanted = self._sessions.stores.secret_name
+            cookie_name = self._sessions.stores.secret_name
             # A JSON string, which Streamlit shows on pages that were open during a restart.
-            return JSONResponse(f"This needs {wanted}; load the page in the browser again, and enter it there.", 401)
-        if vouched is None:
+            return JSONResponse(
+                f"This needs {cookie_name}; load the page in the browser again, and enter it there.", 401
+            )
+        if identity is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)
-        return self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
+        return self._start_vouched_session(request, identity, f"{request.url.path}?{request.url.query}".rstrip("?"))
 
     def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
         if self._sessions.stores.token:
@@ -237,8 +239,8 @@ def _is_page(scope: Scope) -> bool:
 
 def _browser(scope: Scope, cookie: str) -> _Browser:
     """Return the credentials of a request's browser."""
-    vouched = forwarding.identity(scope)
-    return {"token": _token(scope, cookie), "vouched_id": vouched.id if vouched is not None else ""}
+    identity = forwarding.identity(scope)
+    return {"token": _token(scope, cookie), "vouched_id": identity.id if identity is not None else ""}
 
 
 def _token(scope: Scope, cookie: str) -> str:

@@ -64,6 +64,6 @@ def leaving() -> HTMLResponse:
 
 
 def _page(title: str, parts: list[str], status: int = 200, **texts: str) -> HTMLResponse:
-    page = _PART.sub(lambda found: found[2] if found[1] in parts else "", _FILE.read_text(encoding="utf-8"))
+    page = _PART.sub(lambda match: match[2] if match[1] in parts else "", _FILE.read_text(encoding="utf-8"))
     escaped = {name: html.escape(text) for name, text in {"title": title, **texts}.items()}
     return HTMLResponse(Template(page).substitute(escaped), status)

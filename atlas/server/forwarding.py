@@ -36,5 +36,5 @@ class TrustedProxyMiddleware:
 
 def identity(scope: Scope) -> Identity | None:
     """Return the user named in the headers of a trusted proxy, or None."""
-    found: Identity | None = scope.get(_IDENTITY)
-    return found
+    vouched_identity: Identity | None = scope.get(_IDENTITY)
+    return vouched_identity

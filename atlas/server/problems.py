@@ -96,6 +96,6 @@ def unknown_names(unknown: Sequence[str], known: Sequence[str], *, kind: str, of
         kind: The kind of name, such as `argument`.
         of: The tool or route that was called.
     """
-    named = " and ".join(f"{name!r:.80}" for name in unknown[:3])
+    quoted = " and ".join(f"{name!r:.80}" for name in unknown[:3])
     no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"
-    return f"{named} {no} of {of}; it takes {', '.join(known) or 'none'}"
+    return f"{quoted} {no} of {of}; it takes {', '.join(known) or 'none'}"

@@ -40,7 +40,9 @@ def session_seconds(text: str) -> float:
     except ValueError:
         hours = 0.0
     if not 0 < hours <= MAX_HOURS:
-        raise InvalidInput(f"ATLAS_SESSION_HOURS should be a number up to {MAX_HOURS:,}, like 12, but is {text!r:.100}")
+        raise InvalidInput(
+            f"expected a number up to {MAX_HOURS:,}, such as 12, for ATLAS_SESSION_HOURS, got {text!r:.100}"
+        )
     return hours * 3_600
 
 

@@ -81,7 +81,7 @@ class Spool:
             by_trace.setdefault(span.trace, []).append(span.request)
         problems: list[str] = []
         folder = self._folder / hashlib.sha256(writer.name.encode()).hexdigest()[:16]
-        with self._locked():
+        with self._lock():
             folder.mkdir(exist_ok=True)
             for trace, requests in by_trace.items():
                 path = folder / f"{trace}.jsonl"
@@ -101,17 +101,17 @@ class Spool:
 
     def n_refused(self) -> int:
         """Return the number of traces that could not become attempts. They are kept for a week."""
-        return len(self._refused())
+        return len(self._is_refused())
 
     def close_quiet(self, memory: MemorySystem) -> int:
         """Convert complete traces to attempts, and return their number.
 
         A failed one is retried at the next call. An unreadable one is logged and set aside.
         """
-        if not (self._files() or self._refused()):
+        if not (self._files() or self._is_refused()):
             return 0
-        with self._locked():
-            for path in self._refused():
+        with self._lock():
+            for path in self._is_refused():
                 if time.time() - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink(missing_ok=True)
             return sum(self._close(memory, path) for path in self._files())
@@ -150,11 +150,11 @@ class Spool:
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*/*.jsonl"))
 
-    def _refused(self) -> list[Path]:
+    def _is_refused(self) -> list[Path]:
         return sorted(self._folder.glob(f"*/*.jsonl{_REFUSED}"))
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with InterProcessLock(self._folder / "lock").locked():
             yield
@@ -166,7 +166,7 @@ def _read(path: Path) -> SpooledTrace:
     Raises:
         InvalidInput: It contains no trace.
     """
-    lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parsed(raw))]
+    lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parse_line(raw))]
     if not lines:
         raise InvalidInput("the file contains no span")
     received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
@@ -184,7 +184,7 @@ def _writer(line: Json) -> Actor:
     return Actor(line["writer"], Role.WRITER, line["is_reviewed"], scope=tuple(scope))
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse_line(raw: bytes) -> Any:
     """Parse a line. Returns None for a partial line, which was never acknowledged."""
     try:
         return json.loads(raw) if raw.strip() else None
@@ -202,9 +202,9 @@ def _refuse(path: Path, error: Exception) -> bool:
 
 def _attempt(trace: Trace) -> Trajectory:
     """Return a trace as an attempt, without secrets, with the ids of its spans."""
-    found = scrub_record(trace.attempt(), Counter())
-    assert isinstance(found, Trajectory)
-    return replace(found, metadata={**found.metadata, SPANS: sorted(span.id for span in trace.spans)})
+    scrubbed = scrub_record(trace.attempt(), Counter())
+    assert isinstance(scrubbed, Trajectory)
+    return replace(scrubbed, metadata={**scrubbed.metadata, SPANS: sorted(span.id for span in trace.spans)})
 
 
 def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:

@@ -249,7 +249,7 @@ class Collection(ABC):
         """Return the ids of the records that pass a filter, in the order of insertion."""
         return [row["id"] for row in self.scan(where)]
 
-    def ids_beginning(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
         return [record_id for record_id in self.ids() if record_id.startswith(beginning)][:2]
 
@@ -436,5 +436,7 @@ class Collection(ABC):
         raise _no_history("restore records")
 
 
-def _no_history(what: str) -> InvalidInput:
-    return InvalidInput(f"this vector store keeps no history, so it cannot {what}; use the memory of atlas.open_memory")
+def _no_history(action: str) -> InvalidInput:
+    return InvalidInput(
+        f"this vector store keeps no history, so it cannot {action}; use the memory of atlas.open_memory"
+    )

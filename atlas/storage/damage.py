@@ -23,20 +23,20 @@ class UnreadableRow(StoreError):
     """A row that ATLAS cannot have written. An engine converts it to `StoreDamaged`, which names the file."""
 
 
-def damaged(path: Path | None, what: str) -> StoreDamaged:
+def damage_error(path: Path | None, problem: str) -> StoreDamaged:
     """Return the error for an unreadable ledger, with the remedy.
 
     Args:
         path: None if only the ledger's rows are known.
     """
     return StoreDamaged(
-        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_MAX_FAULT]}). Nothing was changed. Copy the "
+        f"the ledger {f'{path} ' if path else ''}is damaged ({problem[:_MAX_FAULT]}). Nothing was changed. Copy the "
         "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
         f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
     )
 
 
-def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
+def decode_field(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     """Return a field of a record, decoded by a function.
 
     Raises:
@@ -45,34 +45,34 @@ def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     try:
         return decode(row[name])
     except UNREADABLE as error:
-        raise damaged(None, f"the {name} of a record cannot be read: {error}") from error
+        raise damage_error(None, f"the {name} of a record cannot be read: {error}") from error
 
 
 def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime:
     """Return a time of a record, or raise `StoreDamaged`."""
-    return decoded(datetime.fromisoformat, row, name)
+    return decode_field(datetime.fromisoformat, row, name)
 
 
-def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
+def decode_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
     """Return a record decoded from its JSON by a function, or raise `StoreDamaged`."""
-    return decoded(lambda text: decode(json.loads(text)), metadata, "content")
+    return decode_field(lambda text: decode(json.loads(text)), metadata, "content")
 
 
-def parsed(text: Any, *names: str) -> dict[str, Any]:
+def parse_row(text: Any, *names: str) -> dict[str, Any]:
     """Return the JSON object of a row, checked for these keys.
 
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 
     Raises:
-        UnreadableRow: It is not a JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
+        UnreadableRow: It is not a JSON object, or lacks a key. A `Database` converts the error to `StoreDamaged`.
     """
     try:
-        parsed_row = json.loads(text)
+        row = json.loads(text)
     except UNREADABLE as error:
         raise UnreadableRow(f"a row contains invalid JSON: {error}") from error
-    if not isinstance(parsed_row, dict) or not parsed_row.keys() >= {*names}:
-        raise UnreadableRow(f"a row should contain a JSON object of {', '.join(names) or 'names and values'}")
-    return parsed_row
+    if not isinstance(row, dict) or not row.keys() >= {*names}:
+        raise UnreadableRow(f"a row contains no JSON object of {', '.join(names) or 'names and values'}")
+    return row
 
 
 def instant(text: Any) -> datetime:

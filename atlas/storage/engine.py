@@ -43,7 +43,14 @@ class KeywordSearch(Protocol):
     """Keyword search over the records of every collection."""
 
     def find(
-        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
+        self,
+        collection: str,
+        text: str,
+        scope: Scope,
+        n: int,
+        extra_seqs: Sequence[int] = (),
+        *,
+        as_typed: bool = False,
     ) -> Matches:
         """Return the n best records by keywords, and the scores of some other records."""
 
@@ -215,7 +222,7 @@ class Copies(Protocol):
     def contents(self, copy: Path) -> CopyContents:
         """Return the number of records in a copy, and its model."""
 
-    def revived(self, copy: Path) -> tuple[str, ...]:
+    def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
 
     def restore(self, copy: Path) -> None:
@@ -388,7 +395,7 @@ class LedgerEngine(Protocol):
     def count(self, collection: str, where: Where | None = None) -> int:
         """Return the number of live records that pass a filter."""
 
-    def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+    def ids_with_prefix(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
@@ -403,7 +410,7 @@ class LedgerEngine(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
 
-    def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
+    def describe(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
         """Return the id and metadata of the live records of these numbers, by number."""
 
     def revision(self) -> int:

@@ -14,9 +14,9 @@ from atlas.core.errors import PlanOutdated, StoreUnavailable
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
-from atlas.storage.history import Left
+from atlas.storage.history import UnfinishedPurge
 from atlas.storage.marks.files import BEGUN, MarksFiles
-from atlas.storage.sqlite.copies import ledger_id_at
+from atlas.storage.sqlite.copies import read_ledger_id_at
 
 LEDGER = "atlas.sqlite"
 
@@ -78,27 +78,29 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
 
 
 def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    left = ledger.purges.unfinished()
+    unfinished = ledger.purges.unfinished()
     files.copy()  # it also removes unfinished copies from before the purge
     in_use = False
-    if any(map(_is_unclean, left.values())):  # otherwise the files are clean already
-        in_use = _clean(path, ledger, drop_index, left.values())
-        ledger.purges.note_unfinished(dict.fromkeys(left, Left(has_copies=in_use)))
+    if any(map(_is_unclean, unfinished.values())):  # otherwise the files are clean already
+        in_use = _clean(path, ledger, drop_index, unfinished.values())
+        ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=in_use)))
     if not ledger.purges.empty_journal():
         return READ_ELSEWHERE
     if in_use:
         return UNDER_WAY
-    ledger.purges.note_finished(left)
+    ledger.purges.note_finished(unfinished)
     return ""
 
 
-def _is_unclean(left: Left) -> bool:
-    return bool(left.collections) or left.has_copies
+def _is_unclean(unfinished: UnfinishedPurge) -> bool:
+    return bool(unfinished.collections) or unfinished.has_copies
 
 
-def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
+def _clean(
+    path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], purges: Iterable[UnfinishedPurge]
+) -> bool:
     """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""
-    collections = sorted({name for rest in left for name in rest.collections})
+    collections = sorted({name for rest in purges for name in rest.collections})
     for name in collections:
         drop_index(name)
     in_use = remove_leftovers(path)
@@ -114,14 +116,14 @@ def copies(store: Path) -> list[Path]:
 
 def strangers(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
-    own = set(_matching(store, _OURS))
-    return sorted(path for path in store.iterdir() if path not in own)
+    own_paths = set(_matching(store, _OURS))
+    return sorted(path for path in store.iterdir() if path not in own_paths)
 
 
 def own_files(store: Path) -> list[Path]:
     """Return the directory of a store, or only the store's files if it contains others."""
-    own = _matching(store, (*_OURS, _RECEIVED))
-    return [store] if {*store.iterdir()} <= {*own} else own
+    own_paths = _matching(store, (*_OURS, _RECEIVED))
+    return [store] if {*store.iterdir()} <= {*own_paths} else own_paths
 
 
 def remove_leftovers(store: Path) -> list[Path]:
@@ -190,7 +192,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
         yield
         return
     with _lock(directory.parent).locked():
-        if ledger_id_at(ledger) != ledger_id:
+        if read_ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
                 "the store was restored, re-embedded or purged during the computation, so the result was discarded; "
                 "run it again"

@@ -49,7 +49,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class UnfinishedPurge:
     """The unfinished steps of a purge, besides truncating the WAL."""
 
     collections: Sequence[str] = ()
@@ -148,24 +148,24 @@ class History(Protocol):
 class Purges(Protocol):
     """Purges in the ledger: finding traces, removal, and notes of unfinished purges."""
 
-    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
+    def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger."""
 
     def purge(
         self,
         keys: Sequence[tuple[str, str]],
         operation: OperationDraft,
-        left: Left,
+        unfinished: UnfinishedPurge,
         *,
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
         """Purge records, by collection and id, as one operation, which cannot be undone."""
 
-    def unfinished(self) -> dict[str, Left]:
+    def unfinished(self) -> dict[str, UnfinishedPurge]:
         """Return the unfinished purges, by operation."""
 
-    def note_unfinished(self, left: Mapping[str, Left]) -> None:
+    def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
         """Note the unfinished parts of purges, by operation."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:

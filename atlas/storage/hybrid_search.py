@@ -21,7 +21,7 @@ from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
-from atlas.storage.records import HELD_FOR, QUARANTINED, WAITING, Context, Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -51,9 +51,9 @@ def by_vector(
 ) -> QueryResult:
     """Return the k nearest records that pass a filter."""
     if k <= 0:
-        return _result(collection, [])
+        return _make_result(collection, [])
     with collection.ledger.reading():
-        return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
+        return _make_result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
 
 
 def by_words(
@@ -67,8 +67,8 @@ def by_words(
     """Return the k best records by keywords that pass a filter."""
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
-        found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
-        return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
+        matches = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
+        return _make_result(collection, [(seq, value / (1 + value)) for seq, value in matches.values.items()])
 
 
 def candidates(
@@ -95,27 +95,27 @@ def candidates(
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
-        near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
-        worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
-        around = _around(collection, text, n, scope, worded, context) if context and text else {}
-        worded = _with_words_of(collection, text or "", worded, [seq for seq in around if seq not in near])
-        unmeasured = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)
+        similarities = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
+        matches = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(similarities))
+        around = _add_context(collection, text, n, scope, matches, context) if context and text else {}
+        matches = _add_words(collection, text or "", matches, [seq for seq in around if seq not in similarities])
+        unmeasured = np.array([seq for seq in {**matches.values, **around} if seq not in similarities], np.int64)
         if vector is None:
-            near = dict.fromkeys(unmeasured.tolist(), 0.0)
+            similarities = dict.fromkeys(unmeasured.tolist(), 0.0)
         else:
-            near |= collection.nearest.similarities(vector, unmeasured)
+            similarities |= collection.nearest.similarities(vector, unmeasured)
         if collection.late is not None and compared is not None and text and vector is not None:
-            near |= collection.late.similarities(text, _worthy(near, worded, compared))
+            similarities |= collection.late.similarities(text, _select_worthy(similarities, matches, compared))
         if worth is not None:
-            near = _worthy(near, worded, worth)
-        return _candidates(collection, near, worded, around)
+            similarities = _select_worthy(similarities, matches, worth)
+        return _make_candidates(collection, similarities, matches, around)
 
 
-def _around(
-    collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
+def _add_context(
+    collection: SearchableCollection, text: str, n: int, scope: Scope, matches: Matches, context: Context
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
-    values, inside = worded.values, _seen_by_actor(collection)
+    values, inside = matches.values, _visible_seqs(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
         lending = Scope(passing=inside, hidden=scope.hidden)
         values = collection.ledger.words.find(collection.name, text, lending, n).values
@@ -129,33 +129,33 @@ def _around(
     for seq, earlier in before.items():
         for neighbour, share in zip(earlier, context.shares, strict=False):  # the first records have fewer predecessors
             added[neighbour] += share * best[seq]
-    found = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
+    visible_seqs = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
     if scope.passing is not None:
-        found = np.intersect1d(found, scope.passing)
-    return {seq: added[seq] for seq in found.tolist()}
+        visible_seqs = np.intersect1d(visible_seqs, scope.passing)
+    return {seq: added[seq] for seq in visible_seqs.tolist()}
 
 
-def _seen_by_actor(collection: SearchableCollection) -> Seqs | None:
+def _visible_seqs(collection: SearchableCollection) -> Seqs | None:
     """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
-    own = within_actor_scope(None)
-    return _scope(collection, own, True).passing if own else None
+    scope_filter = within_actor_scope(None)
+    return _scope(collection, scope_filter, True).passing if scope_filter else None
 
 
-def _with_words_of(collection: SearchableCollection, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:
+def _add_words(collection: SearchableCollection, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
     """Return keyword matches, extended by the scores of further records."""
-    missing = np.array([seq for seq in seqs if seq not in worded.values], np.int64)
+    missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
-        return worded
+        return matches
     scope = Scope(passing=np.sort(missing), hidden=_none())
-    more = collection.ledger.words.find(collection.name, text, scope, len(missing))
-    return replace(worded, values={**worded.values, **more.values})
+    more_matches = collection.ledger.words.find(collection.name, text, scope, len(missing))
+    return replace(matches, values={**matches.values, **more_matches.values})
 
 
-def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
+def _select_worthy(near: Mapping[int, float], matches: Matches, worth: Worth) -> dict[int, float]:
     """Return the candidates that satisfy `worth`, in order."""
     similarities = np.fromiter(near.values(), np.float64, len(near))
-    words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
-    is_worth = worth(similarities, words / (worded.information or 1.0))
+    words = np.fromiter((matches.values.get(seq, 0.0) for seq in near), np.float64, len(near))
+    is_worth = worth(similarities, words / (matches.information or 1.0))
     return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
@@ -167,38 +167,38 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
         return nearest.query(vector, k)
     hidden = set(scope.hidden.tolist())
     hits = nearest.query(vector, k + min(len(hidden), SPARE))
-    found = [hit for hit in hits if hit[0] not in hidden]
-    if len(found) < k and len(hidden) > SPARE:
+    visible_hits = [hit for hit in hits if hit[0] not in hidden]
+    if len(visible_hits) < k and len(hidden) > SPARE:
         visible = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
-        found = nearest.query_among(vector, k, visible)
-    return found[:k]
+        visible_hits = nearest.query_among(vector, k, visible)
+    return visible_hits[:k]
 
 
 def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
     hidden = matching(QUARANTINED)
     if not with_buried:
-        hidden = union(hidden, union(matching(BURIED), _of_others(matching)))
+        hidden = union(hidden, union(matching(BURIED), _pending_of_others(matching)))
     if collection.masked is not None:
         hidden = union(hidden, collection.masked)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
 
 
-def union(ours: Seqs, added: Seqs) -> Seqs:
+def union(first: Seqs, second: Seqs) -> Seqs:
     """Return the union of two sorted sets. `np.union1d` would import numpy's masked arrays, which takes 50 ms."""
-    return np.sort(np.concatenate((ours, np.setdiff1d(added, ours, assume_unique=True))))
+    return np.sort(np.concatenate((first, np.setdiff1d(second, first, assume_unique=True))))
 
 
-def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
+def _pending_of_others(matching: Callable[[Where], Seqs]) -> Seqs:
     """Return the records that wait for review, except the current actor's own."""
     waiting, reader = matching(WAITING), actor_name("")
-    return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
+    return np.setdiff1d(waiting, matching({REVIEW_KEY: reader})) if len(waiting) and reader else waiting
 
 
-def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:
-    records = collection.ledger.at([seq for seq, _ in found])
-    live = [(records[seq], similarity) for seq, similarity in found if seq in records]
+def _make_result(collection: SearchableCollection, neighbours: Neighbours) -> QueryResult:
+    records = collection.ledger.at([seq for seq, _ in neighbours])
+    live = [(records[seq], similarity) for seq, similarity in neighbours if seq in records]
     return QueryResult(
         ids=[record.id for record, _ in live],
         distances=[1.0 - similarity for _, similarity in live],
@@ -207,18 +207,21 @@ def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:
     )
 
 
-def _candidates(
-    collection: SearchableCollection, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
+def _make_candidates(
+    collection: SearchableCollection,
+    similarities: Mapping[int, float],
+    matches: Matches,
+    context_scores: Mapping[int, float],
 ) -> Candidates:
-    described = collection.ledger.described(list(near))
-    live = [seq for seq in near if seq in described]
+    described = collection.ledger.describe(list(similarities))
+    live = [seq for seq in similarities if seq in described]
     return Candidates(
         ids=[described[seq].id for seq in live],
-        similarities=[near[seq] for seq in live],
-        words=[worded.values.get(seq, 0.0) for seq in live],
+        similarities=[similarities[seq] for seq in live],
+        words=[matches.values.get(seq, 0.0) for seq in live],
         metadatas=[described[seq].metadata for seq in live],
-        context=[around.get(seq, 0.0) for seq in live],
-        word_information=worded.information,
+        context=[context_scores.get(seq, 0.0) for seq in live],
+        word_information=matches.information,
     )
 
 

@@ -86,17 +86,19 @@ class LateInteraction:
         if not packed:
             return {}
         try:
-            near = projection.similarities(query_tokens, list(packed.values()), [cosines[seq] for seq in packed])
+            token_similarities = projection.similarities(
+                query_tokens, list(packed.values()), [cosines[seq] for seq in packed]
+            )
         except ValueError as error:
             raise StoreDamaged(f"token vectors of the store's texts {_UNREADABLE}") from error
-        return dict(zip(packed, near.tolist(), strict=True))
+        return dict(zip(packed, token_similarities.tolist(), strict=True))
 
     def _projection(self) -> Projection | None:
         """Return the store's projection, or None if there is none yet."""
         ledger_id = self._ledger.moment().ledger_id
         cached = self._cached
         if cached is None or cached[0] != ledger_id:
-            projection = stored_projection(self._ledger, self._embedder.dimension)
+            projection = read_projection(self._ledger, self._embedder.dimension)
             cached = self._cached = (ledger_id, projection) if projection is not None else None
         return None if cached is None else cached[1]
 
@@ -118,7 +120,7 @@ class LateInteraction:
         return self._projection()
 
 
-def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
+def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
     """Return the stored projection, or None.
 
     Args:

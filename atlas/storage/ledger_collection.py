@@ -184,13 +184,13 @@ class LedgerCollection(Collection):
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
-        found = self._found(ids)
-        return [as_row(found[record_id]) for record_id in ids if record_id in found]
+        records = self._read_live(ids)
+        return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records like `get`, but without vectors and content."""
-        found = self._found(ids, light=True)
-        return [as_row(found[record_id]) for record_id in ids if record_id in found]
+        records = self._read_live(ids, light=True)
+        return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
@@ -217,7 +217,7 @@ class LedgerCollection(Collection):
 
     def sampled_texts(self, n: int) -> dict[str, str]:
         """Return the texts of some n records, by id, spread evenly over the order in which they were added."""
-        records = self._ledger.at(similarities.spread(self._ledger, self._name, n).tolist())
+        records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
     def derived(self) -> str | None:
@@ -253,8 +253,10 @@ class LedgerCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        among = within_actor_scope(where)
-        return hybrid_search.candidates(self._searched, vector, text, n, among, with_buried, context, worth, compared)
+        scoped_filter = within_actor_scope(where)
+        return hybrid_search.candidates(
+            self._searched, vector, text, n, scoped_filter, with_buried, context, worth, compared
+        )
 
     def scan(
         self,
@@ -321,11 +323,11 @@ class LedgerCollection(Collection):
         visible = set(self._visible([*known.values()]))
         return {content_hash: record_id for content_hash, record_id in known.items() if record_id in visible}
 
-    def ids_beginning(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
         if actor_scope():
             return [each for each in self.ids({"id": {"$gte": beginning}}) if each.startswith(beginning)][:2]
-        return self._ledger.ids_beginning(self._name, beginning)
+        return self._ledger.ids_with_prefix(self._name, beginning)
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of records added, changed or deleted after a revision, oldest change first.
@@ -336,7 +338,7 @@ class LedgerCollection(Collection):
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that exist."""
-        return set(self._found(ids, light=True))
+        return set(self._read_live(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that belonged to purged records and cannot be reused."""
@@ -357,7 +359,7 @@ class LedgerCollection(Collection):
         updater: SuccessRateUpdater | None = None,
     ) -> None:
         """Record a use of a record and its outcome, once per attempt. Rates are computed from the uses."""
-        if not self._found([record_id], light=True):
+        if not self._read_live([record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
@@ -486,12 +488,12 @@ class LedgerCollection(Collection):
         operation = self._operation or self._draft("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 
-    def _found(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+    def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids` that the current actor may see, by id."""
-        found = self._ledger.get(self._name, ids, light=light)
+        records = self._ledger.get(self._name, ids, light=light)
         if not (scope := actor_scope()):
-            return found
-        return {record_id: record for record_id, record in found.items() if in_scope(scope, record.metadata)}
+            return records
+        return {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
 
     def _visible(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that are in the scope of the current actor."""

@@ -1,7 +1,7 @@
 """Named profiles of ranking weights, and the choice of the active one.
 
-Each is a text in the ledger, so backups contain them, other processes see changes immediately, and damage to one does
-not affect the others.
+Each profile is a note in the ledger, so backups contain profiles, other processes see changes immediately, and damage
+to one profile does not affect the others.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ DEFAULT = "default"
 """The built-in profile: the weights that `RankingWeights` documents. It cannot be changed or deleted."""
 
 MAX_NAME = 60
-LARGEST = 1_000.0
-"""Bound of weights: far beyond sensible ones, and far below where sums of them overflow."""
+MAX_WEIGHT = 1_000.0
+"""Maximum weight: far above sensible weights, and far below an overflow of their sum."""
 
 HALF_LIFE_DAYS = (0.01, 1_000_000.0)
-"""Shortest and longest half-life: a quarter of an hour, and more than there is history."""
+"""Shortest and longest half-life: a quarter of an hour, and longer than any history."""
 
-_BEGINNING = "profile"
+_NOTES = "profile"
 _PREFIX, _IN_USE = "profile:", "profile_in_use"
 """Prefix of the notes of saved profiles, and the note with the name of the one in use."""
 
-_UNSEEN = {"Cc", "Cf", "Zl", "Zp"}
+_INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 """Unicode categories of characters that break a line or are invisible."""
 
 
@@ -45,18 +45,18 @@ class Profile:
     name: str
     weights: RankingWeights
     problem: str = ""
-    """Why the stored profile cannot be used. The weights are the built-in ones then."""
+    """Why the stored profile cannot be used, so that it has the built-in weights. Usually empty."""
 
 
 BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """How the profiles stood before a change. `ProfileBook.put_back` takes that change back."""
+class ProfileChange:
+    """A change of the profiles, which `ProfileBook.put_back` can undo."""
 
     rows: Mapping[str, str | None]
-    """The rows that the change touched: the value of each before, or None if it was missing."""
+    """The changed rows before the change. None for a row that was missing."""
 
     written: Mapping[str, str | None]
     """The same rows after the change."""
@@ -71,7 +71,7 @@ class ProfileBook:
 
     def all(self) -> tuple[Profile, ...]:
         """Return the built-in profile, then the saved ones by name. Unreadable ones are included, with the reason."""
-        return (BUILT_IN, *(_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
+        return (BUILT_IN, *(_decode(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def named(self, name: str) -> Profile:
         """Return one valid profile.
@@ -80,49 +80,49 @@ class ProfileBook:
             NotFound: There is no profile of this name.
             InvalidInput: The stored profile is invalid.
         """
-        found = self._find(name)
-        if found.problem:
-            raise InvalidInput(f"the profile {found.name!r} {found.problem}; save it again, or delete it")
-        return found
+        profile = self._find(name)
+        if profile.problem:
+            raise InvalidInput(f"the profile {profile.name!r} {profile.problem}; save it again, or delete it")
+        return profile
 
     def in_use(self) -> Profile:
         """Return the profile that searches of this store use. The built-in one by default.
 
         An unreadable one has the built-in weights and the reason.
         """
-        notes = self._notes.read(_BEGINNING)
-        name = notes.get(_IN_USE.removeprefix(_BEGINNING))
+        notes = self._notes.read(_NOTES)
+        name = notes.get(_IN_USE.removeprefix(_NOTES))
         if not name or name == DEFAULT:
             return BUILT_IN
-        found = _profile(name, notes.get(f"{_PREFIX}{name}".removeprefix(_BEGINNING)))
-        if found.problem and name not in self._warned:
+        profile = _decode(name, notes.get(f"{_PREFIX}{name}".removeprefix(_NOTES)))
+        if profile.problem and name not in self._warned:
             self._warned.add(name)
-            logger.warning("%s", problem_in_use(found))
-        return found
+            logger.warning("%s", problem_in_use(profile))
+        return profile
 
     def weights(self) -> RankingWeights:
         """Return the weights that searches of this store use now."""
         return self.in_use().weights
 
-    def save(self, name: str, weights: RankingWeights) -> Earlier:
-        """Keep weights under a name, in place of present ones.
+    def save(self, name: str, weights: RankingWeights) -> ProfileChange:
+        """Save weights under a name, replacing a profile of this name.
 
         Raises:
-            InvalidInput: The name is empty, too long, not one line, that of the built-in profile or one that looks
-                like that of another, or a weight cannot be used.
+            InvalidInput: The name is empty, too long, not one line, the built-in profile's, or looks like another
+                profile's, or a weight is out of range.
             ReadOnlyStore: The store was opened for reading only.
         """
         name = check_name(name)
         check_weights(weights)
-        similar = [each.name for each in self.all() if _seen(each.name) == _seen(name)]
+        similar = [profile.name for profile in self.all() if _comparison_key(profile.name) == _comparison_key(name)]
         if similar and name not in similar:
             raise InvalidInput(
-                f"{name!r} looks like the profile {similar[0]!r}, which is there; choose another name, or save under "
-                "that one to replace it"
+                f"{name!r} looks like the existing profile {similar[0]!r}; choose another name, or use that name to "
+                "replace the profile"
             )
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})
 
-    def delete(self, name: str) -> Earlier:
+    def delete(self, name: str) -> ProfileChange:
         """Delete a profile. If it was the active one, the built-in one becomes active.
 
         Raises:
@@ -130,13 +130,13 @@ class ProfileBook:
             InvalidInput: It is the built-in one.
             ReadOnlyStore: The store was opened for reading only.
         """
-        name = _normal(name)
+        name = _normalize(name)
         if name == DEFAULT:
             raise InvalidInput(f"{DEFAULT!r} is built in and cannot be deleted")
-        is_used = self._find(name).name == self.in_use().name
-        return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_used else {}))
+        is_in_use = self._find(name).name == self.in_use().name
+        return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_in_use else {}))
 
-    def use(self, name: str) -> Earlier:
+    def use(self, name: str) -> ProfileChange:
         """Set the profile that searches of this store use, in other processes too.
 
         Raises:
@@ -144,10 +144,10 @@ class ProfileBook:
             InvalidInput: The stored profile is invalid.
             ReadOnlyStore: The store was opened for reading only.
         """
-        chosen = self.named(name)
-        return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
+        profile = self.named(name)
+        return self._write({_IN_USE: None if profile.name == DEFAULT else profile.name})
 
-    def put_back(self, earlier: Earlier) -> Earlier:
+    def put_back(self, earlier: ProfileChange) -> ProfileChange:
         """Undo a change, and return the change that redoes it.
 
         Raises:
@@ -156,20 +156,22 @@ class ProfileBook:
         return self._write(earlier.rows, expected=earlier.written)
 
     def _find(self, name: str) -> Profile:
-        name = _normal(name)
-        found = next((profile for profile in self.all() if profile.name == name), None)
-        if found is None:
+        name = _normalize(name)
+        match = next((profile for profile in self.all() if profile.name == name), None)
+        if match is None:
             raise NotFound(f"there is no profile {name!r}; see: atlas profiles")
-        return found
+        return match
 
-    def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
-        """Write rows, unless others than those expected are there."""
+    def _write(
+        self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None
+    ) -> ProfileChange:
+        """Write rows if the present rows are the expected ones."""
         try:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
             raise PlanOutdated("the profile was changed again since; the profile is unchanged. Reload it") from error
-        return Earlier(rows=before, written=dict(rows))
+        return ProfileChange(rows=before, written=dict(rows))
 
 
 def problem_in_use(profile: Profile) -> str:
@@ -178,7 +180,7 @@ def problem_in_use(profile: Profile) -> str:
         return ""
     return (
         f"searches should use the profile {profile.name!r}, which {profile.problem}, so they use the built-in weights; "
-        "choose one that is there: atlas profiles use NAME"
+        "choose an existing profile: atlas profiles use NAME"
     )
 
 
@@ -189,33 +191,36 @@ def check_name(name: str) -> str:
         InvalidInput: It is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.
     """
     check_text(name, "the profile's name")
-    name = _normal(name)
-    if not 0 < len(name) <= MAX_NAME or any(unicodedata.category(letter) in _UNSEEN for letter in name):
+    name = _normalize(name)
+    if not 0 < len(name) <= MAX_NAME or any(unicodedata.category(letter) in _INVISIBLE for letter in name):
         raise InvalidInput(
-            f"a profile's name should be one line of 1 to {MAX_NAME} characters that can be seen, but is {name!r}"
+            f"expected one line of 1 to {MAX_NAME} visible characters for a profile's name, got {name!r}; choose "
+            "another name"
         )
-    if _seen(name) == DEFAULT:
+    if _comparison_key(name) == DEFAULT:
         raise InvalidInput(f"{name!r} is the built-in profile, which cannot be changed; choose another name")
     return name
 
 
 def check_weights(weights: RankingWeights) -> None:
-    """Raise `InvalidInput` where searches could not use these weights."""
+    """Raise `InvalidInput` if searches cannot use these weights."""
     for option in fields(weights):
         value = getattr(weights, option.name)
         if isinstance(value, int | float) and not isinstance(value, bool):
             low, high = _bounds(option.name)
             if not (math.isfinite(value) and low <= value <= high):
-                raise InvalidInput(f"{option.name} should be from {low:g} to {high:g}, but is {value!r}")
+                raise InvalidInput(
+                    f"expected a number from {low:g} to {high:g} for {option.name}, got {value!r}; change it"
+                )
     if not weights.meaning + weights.words:
         raise InvalidInput("meaning and words are both 0, so nothing would be relevant; give one of them some weight")
 
 
 def _bounds(name: str) -> tuple[float, float]:
-    return {"recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, LARGEST))
+    return {"recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, MAX_WEIGHT))
 
 
-def _profile(name: str, value: str | None) -> Profile:
+def _decode(name: str, value: str | None) -> Profile:
     try:
         return Profile(name=name, weights=_decode_profile(value))
     except (ValueError, TypeError, RecursionError) as error:
@@ -229,24 +234,24 @@ def _decode_profile(value: str | None) -> RankingWeights:
     encoded = json.loads(value)
     types = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(encoded, dict):
-        raise TypeError("it should be an object of weights")
+        raise TypeError("expected an object of weights")
     threshold = encoded.pop("threshold", None)
-    if isinstance(threshold, int | float):  # of an earlier version, where 0.25 was usual
+    if isinstance(threshold, int | float):  # earlier versions had a threshold, by default 0.25
         encoded["strictness"] = threshold / 0.25
     for name, weight in encoded.items():
         if name not in types:
             raise ValueError(f"{name!r} is unknown to this version of ATLAS")
         if type(weight) is not types[name] and not (types[name] is float and type(weight) is int):
-            raise TypeError(f"{name} should be of type {types[name].__name__}, but is {weight!r}")
+            raise TypeError(f"expected {types[name].__name__} for {name}, got {weight!r}")
     weights = RankingWeights(**encoded)
     check_weights(weights)
     return weights
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip())
 
 
-def _seen(name: str) -> str:
+def _comparison_key(name: str) -> str:
     """Return a key that is equal for names that differ only in case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())

@@ -24,8 +24,8 @@ Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
 
-BEGUN = "copy_begun"
-"""Name of the ledger's note while it is filled with a copy: id and state of the source."""
+COPY_NOTE = "copy_begun"
+"""Name of the ledger's note about a copy in progress: id and state of the source."""
 
 PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
@@ -55,15 +55,15 @@ class Record:
     """Further text for keyword search, in addition to the document."""
 
     content: str = ""
-    """The whole record as its component encodes it."""
+    """The whole record, as encoded by its memory."""
 
     content_hash: str = ""
     """Hash of the content. Empty unless requested."""
 
     stored_at: str = ""
-    """The time of its first storing, as ISO 8601.
+    """When the record was first stored, as ISO 8601.
 
-    Where empty, a write keeps the time that it has, or sets the present one.
+    If empty, a write keeps the stored time, or sets the current time for a new record.
     """
 
 
@@ -77,7 +77,7 @@ class Entry:
     id: str
     revision: int
     n_windows: int
-    """The most vectors it ever had."""
+    """Highest number of vectors that the record has had."""
 
     vectors: Vectors
     """Shape (n_windows, dim), empty for a deleted record."""
@@ -101,7 +101,7 @@ class RestoredHistory:
     """Time when it was originally stored, in ISO 8601, or empty for now."""
 
     uses: Sequence[Use] = ()
-    """Oldest first. They are counted in the usage already."""
+    """Oldest first. The usage includes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +111,12 @@ class Merge:
     kept_id: str
     embedding: npt.ArrayLike
     metadata: Mapping[str, Any]
-    """Lists, under `merged_from`, the ids whose usage counts for the kept record while they are deleted."""
+    """Its `merged_from` lists the ids whose usage counts for the kept record while they are deleted."""
 
     document: str
     removed: Sequence[str]
     marks: Marks
-    """Of the kept record."""
+    """Marks of the kept record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class Version:
     """A record as it was before a change."""
 
     number: int
-    """Of the change. One operation may have made several."""
+    """Number of the change. An operation may contain several changes."""
 
     content: dict[str, Any]
     """The record as its memory encoded it."""
@@ -134,10 +134,10 @@ class Version:
     operation_id: str
 
 
-HELD_FOR = "marks.held_for"
-"""Filter key of the writer whose records wait for review."""
+REVIEW_KEY = "marks.held_for"
+"""Filter key of records that wait for review. Its value is the name of their writer."""
 
-WAITING: Where = {HELD_FOR: {"$gt": ""}}
+WAITING: Where = {REVIEW_KEY: {"$gt": ""}}
 """The filter of records that wait for review."""
 
 
@@ -157,7 +157,7 @@ class Moment:
 
     ledger_id: str = ""
     change: int = 0
-    """The newest change that had been made."""
+    """Number of the newest change."""
 
 
 NO_MOMENT = Moment()
@@ -185,7 +185,7 @@ class OperationDraft:
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The newest change of a ledger at some time, with a name that is unique among all histories."""
+    """The newest change of a ledger, with a name that is unique among all ledgers."""
 
     number: int = 0
     name: str = ""
@@ -198,12 +198,12 @@ NO_TIP = Tip()
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A point in a ledger's life. After a restore the ledger has another id, and its revisions begin again."""
+    """A revision of a ledger. After a restore, the ledger has another id, and its revisions start again."""
 
     ledger_id: str
     revision: int
     model: tuple[str, int] | None = None
-    """Name and dimension of the embedding model that the ledger is bound to then, or None if unknown."""
+    """Name and dimension of the ledger's embedding model at this position, or None if unknown."""
 
     tip: Tip = NO_TIP
 
@@ -213,14 +213,14 @@ class Scope:
     """The records of a collection that a search may find."""
 
     passing: Seqs | None = None
-    """None: all that `hidden` does not name."""
+    """Records that pass the filter, or None for all records except the hidden ones."""
 
     hidden: Seqs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The log whose later records lend their words to earlier ones."""
+    """A setting of keyword search: records of a log are also found by the words of the next records."""
 
     within: str
     """Metadata key that identifies the log of a record. The records of a log are ordered by `created_at`."""
@@ -234,12 +234,12 @@ class Matches:
     """The keyword hits of a text."""
 
     values: Mapping[int, float]
-    """BM25 by number of record, above 0 and higher for better. The best first."""
+    """BM25 scores by record number, best first. All are above 0."""
 
     information: float
     """Upper bound of a record's score: the sum of the weights of all terms.
 
-    A term without records counts too, unless its parts are searched instead. Omitted terms do not count.
+    It includes terms without records, unless their parts are searched instead, but not omitted terms.
     """
 
 
@@ -251,7 +251,7 @@ class CopyContents:
     """Live records by collection."""
 
     model: str
-    """The embedding model that it is bound to, or empty if there is no model."""
+    """The embedding model of the copy, or empty if there is no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,11 +266,10 @@ class Check:
     """None if only a person can decide on the remedy."""
 
     is_last: bool = False
-    """True if the checks after it are skipped once it fails: reading may raise then, and a mend would write
-    into the damage."""
+    """True if a failure skips all later checks, because reads may raise, and repairs would add to the damage."""
 
 
-APART = ("content", "search_text", "content_hash")
+SEPARATE_COLUMNS = ("content", "search_text", "content_hash")
 """Metadata in separate columns of the ledger: the whole record, additional searchable text, its hash."""
 
 
@@ -296,11 +295,11 @@ def as_records(
     return [
         Record(
             id=record_id,
-            metadata={name: value for name, value in metadata.items() if name not in APART},
+            metadata={name: value for name, value in metadata.items() if name not in SEPARATE_COLUMNS},
             document=document,
             vectors=_as_windows(embedding, dimension),
             tokens=embedding.tokens if isinstance(embedding, EncodedText) else None,
-            **{name: metadata[name] for name in APART if name in metadata},
+            **{name: metadata[name] for name in SEPARATE_COLUMNS if name in metadata},
         )
         for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)
     ]
@@ -321,40 +320,44 @@ def as_row(record: Record) -> dict[str, Any]:
 
 def as_metadata(record: Record) -> dict[str, Any]:
     """Return a record's metadata with the values of separate columns, if they were read."""
-    apart = {name: getattr(record, name) for name in APART}
-    return {**record.metadata, **{name: value for name, value in apart.items() if value}}
+    columns = {name: getattr(record, name) for name in SEPARATE_COLUMNS}
+    return {**record.metadata, **{name: value for name, value in columns.items() if value}}
 
 
 def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:
     """Return an embedding as one vector of unit length."""
     windows = _as_windows(embedding, dimension)
     if len(windows) != 1:
-        raise InvalidInput(f"a query should be one vector, but has {len(windows)}")
+        raise InvalidInput(f"expected one vector for a query, got {len(windows)}; search with each vector separately")
     vector: Vector = windows[0]
     return vector
 
 
 def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
     try:
-        with np.errstate(over="ignore"):  # an overflow is infinite, and refused as such
+        with np.errstate(over="ignore"):  # overflows become infinite, and raise below
             windows = np.atleast_2d(np.asarray(embedding, np.float32))
             lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"an embedding should be numbers, of shape (dim,) or (n_windows, dim): {error}") from error
+        raise InvalidInput(
+            f"expected numbers of shape (dim,) or (n_windows, dim) for an embedding: {error}; use the store's embedder"
+        ) from error
     if windows.ndim != 2 or windows.shape[1] != dimension or not len(windows):
         raise InvalidInput(
-            f"this store's vectors have {dimension} dimensions, but an embedding has shape {windows.shape}"
+            f"expected an embedding of {dimension} dimensions, got shape {windows.shape}; use the store's embedder"
         )
     if not np.isfinite(lengths).all() or not lengths.all():
-        raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+        raise InvalidInput(
+            "expected a finite embedding that is not all zeros, as others have no direction; use the store's embedder"
+        )
     scaled: Vectors = windows / lengths
     return scaled
 
 
 def mismatch(bound: tuple[str, int], embedder: tuple[str, int]) -> EmbeddingModelMismatch:
-    """Return the error for a store and an embedder that do not belong together."""
+    """Return the error for a store with another model than the embedder's."""
     return EmbeddingModelMismatch(
-        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {embedder[0]!r} "
+        f"this store has vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {embedder[0]!r} "
         f"({embedder[1]}-d). "
         f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {embedder[0]}"
     )

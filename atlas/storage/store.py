@@ -35,7 +35,7 @@ from atlas.infra.permissions import tighten
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
 from atlas.storage.collection_parts import CollectionParts
-from atlas.storage.damage import damaged
+from atlas.storage.damage import damage_error
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
@@ -47,7 +47,7 @@ from atlas.storage.place.audit import AuditLog
 from atlas.storage.place.label import LABEL as LABEL
 from atlas.storage.place.label import address_of, remember
 from atlas.storage.profiles import ProfileBook
-from atlas.storage.records import BEGUN, mismatch
+from atlas.storage.records import COPY_NOTE, mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -88,7 +88,7 @@ class Store:
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
         self.late: LateInteraction | None = None
-        """Comparison of word pieces. Whoever opens a memory over the store sets it before asking for collections."""
+        """Late interaction, if enabled. Opening a memory over the store sets it, before collections are used."""
 
         self.indexes = StoreIndexes(ledger, settings)
         self._collections: dict[str, CollectionParts] = {}
@@ -111,7 +111,7 @@ class Store:
 
         Args:
             create: Whether it may be created if it does not exist.
-            begun: Whether it may be one in which a copy of another one was begun.
+            begun: Whether it may contain an incomplete copy of another store.
 
         Raises:
             ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
@@ -120,7 +120,7 @@ class Store:
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
         store = cls._open(path, settings or Settings(), clock, read_only=read_only, create=create)
-        if not begun and store.ledger.notes.read(BEGUN):
+        if not begun and store.ledger.notes.read(COPY_NOTE):
             store.ledger.close()
             raise StoreUnavailable(
                 f"a copy of another store was begun at {store.place} and is incomplete; to resume: atlas copy FROM "
@@ -139,7 +139,7 @@ class Store:
         if address := address_of(path, settings.address):
             return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
-            _check_there(path)
+            _check_exists(path)
         if read_only or frozen_at(path) is not None:
             _check_not_lost(path)
             if not (path / LEDGER).exists():
@@ -151,7 +151,7 @@ class Store:
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)
-        store._bring_label_up_to_date()
+        store._update_label()
         store.marks_files.follow()
         if problem := store.finish_purges():
             logger.warning("%s: %s", path, problem)
@@ -210,7 +210,7 @@ class Store:
             embedder: The embedder of that model, whose prompts and checksum the store remembers, if it has any.
 
         Raises:
-            EmbeddingModelMismatch: It is bound to another one, or to another prompt for documents.
+            EmbeddingModelMismatch: It is bound to another model, or to another prompt for documents.
         """
         if self.model is None and not self.read_only:
             self.ledger.bind_model(model.name, model.dimension, prompts_text(embedder))
@@ -259,7 +259,7 @@ class Store:
 
     def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first. An actor with a scope only sees its own."""
-        own = _own(wanted)
+        own = _restrict_to_own(wanted)
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
     def operation(self, operation_id: str) -> Operation:
@@ -270,11 +270,11 @@ class Store:
             operation = self.ledger.history.operation(operation_id)
             if operation.actor == actor_name(""):
                 return operation
-        raise NotFound(f"none of your operations has an id that begins with {operation_id!r}; see your history")
+        raise NotFound(f"no operation of yours has an id that begins with {operation_id!r}; see your history")
 
     def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return the number of operations in the history."""
-        own = _own(wanted)
+        own = _restrict_to_own(wanted)
         return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
@@ -297,10 +297,10 @@ class Store:
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
-        """Return a plan to undo all operations that are wanted, the newest first. The store is not changed.
+        """Return a plan to undo all matching operations, newest first. The store is not changed.
 
         Raises:
-            NotAllowed: Others did some of it, and the actor is not a curator.
+            NotAllowed: Some operations are by other actors, and the current actor is not a curator.
             InvalidInput: The filter is empty.
         """
         return self._undo_many(wanted, None)
@@ -320,15 +320,15 @@ class Store:
         if actor is not None and wanted.actor != actor.name:
             refuse_in_scope("undo what others did")
             check_role(Role.CURATOR, "undo what others did")
-        why = reason or f"took back {_words_of(wanted)}"
+        reason_text = reason or f"took back {_describe(wanted)}"
         return self.ledger.history.undo_many(
-            wanted, actor=actor_name(self.settings.actor), reason=why, expected=expected
+            wanted, actor=actor_name(self.settings.actor), reason=reason_text, expected=expected
         )
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        """Lock the block against other threads, processes and machines, for values that are read, then written."""
-        threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
+        """Exclude other threads, processes and machines during the block, to read a value and then write it."""
+        threads, processes = self._one_at_a_time  # a thread lock needs no polling
         shared = self.ledger.shared
         with threads, shared.locked("once") if shared else processes.locked():
             yield
@@ -348,7 +348,7 @@ class Store:
         return total + self.ledger.n_bytes_elsewhere()
 
     def catch_up(self) -> int:
-        """Bring every index that queries use up to the ledger, and return the number of records added."""
+        """Update every index that queries use from the ledger, and return the number of records added."""
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())
@@ -364,7 +364,7 @@ class Store:
         return problem
 
     def _follow_with_indexes(self) -> int:
-        """Bring the indexes that queries use up to the ledger. A small collection has no index."""
+        """Update the indexes that queries use from the ledger. A small collection has no index."""
         return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
@@ -437,7 +437,7 @@ class Store:
             created_at=self.ledger.clock.now().isoformat(timespec="seconds"),
         )
 
-    def _bring_label_up_to_date(self) -> None:
+    def _update_label(self) -> None:
         """Write the schema into the label, if opening the store has migrated the ledger. Failure is harmless."""
         with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
@@ -466,7 +466,7 @@ def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_on
 
 
 def identity_file(path: Path) -> Path:
-    """Return the file that is the store of a directory, or that names its address."""
+    """Return the file that identifies a store: its ledger, or the label with its address."""
     return path / LEDGER if (path / LEDGER).exists() else path / LABEL
 
 
@@ -491,13 +491,13 @@ def _tighten(path: Path) -> None:
 
 
 def _check_not_lost(path: Path) -> None:
-    """Raise `StoreDamaged` for a label without a ledger: that was lost, and the store is not new."""
+    """Raise `StoreDamaged` for a label without a ledger, because the store is not new, and its ledger was lost."""
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
-        raise damaged(ledger, "it is missing or empty, though the store was in use")
+        raise damage_error(ledger, "it is missing or empty, though the store was in use")
 
 
-def _check_there(path: Path) -> None:
+def _check_exists(path: Path) -> None:
     _check_not_lost(path)
     if not (path / LEDGER).exists():
         raise StoreUnavailable(
@@ -506,17 +506,17 @@ def _check_there(path: Path) -> None:
         )
 
 
-def _own(wanted: Operations) -> Operations | None:
-    """Return a filter for the actor's own operations if it has a scope. None for no operation."""
+def _restrict_to_own(wanted: Operations) -> Operations | None:
+    """Return the filter, limited to the actor's own operations if it has a scope. None if that excludes all."""
     if not actor_scope():
         return wanted
     return replace(wanted, actor=actor_name("")) if wanted.actor in ("", actor_name("")) else None
 
 
-def _words_of(wanted: Operations) -> str:
+def _describe(wanted: Operations) -> str:
     """Return `all that crawler did since 2026-05-01 14:00 UTC`."""
     kind = f"every {wanted.kind} that" if wanted.kind else "all that"
-    who = wanted.actor or "anybody"
-    of = f" to {wanted.of}" if wanted.of else ""
+    actor = wanted.actor or "anybody"
+    target = f" to {wanted.of}" if wanted.of else ""
     since = f" since {wanted.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if wanted.since else ""
-    return f"{kind} {who} did{of}{since}"
+    return f"{kind} {actor} did{target}{since}"

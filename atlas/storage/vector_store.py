@@ -18,7 +18,7 @@ class LedgerVectorStore:
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
-        """The same records, for sync code, with all that a memory needs besides."""
+        """The collection itself, for sync code, with further methods."""
 
     async def add(
         self,

@@ -17,7 +17,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.schema.reading import types_of_fields
-from atlas.verbs.values import SEQUENCES, refused, types_of_arguments
+from atlas.verbs.values import SEQUENCES, refusal, types_of_arguments
 
 _EXACT = {str: "a string", datetime: "a datetime"}
 """Types to which JSON would silently convert other values, with their names in errors."""
@@ -97,7 +97,7 @@ def encode_as(declared: Any, value: Any, place: str) -> Any:
     if origin in (Union, UnionType):
         return encode_as(_member(parts, value), value, place)
     if origin in _EXACT and not isinstance(value, origin):
-        raise refused(_EXACT[origin], value, place)
+        raise refusal(_EXACT[origin], value, place)
     if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
         return _encode_fields(types_of_fields(declared), value, place)
     return _encode_parts(origin, parts, value, place)

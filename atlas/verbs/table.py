@@ -95,7 +95,7 @@ def record_kind(owner: str) -> Any:
 
 
 VERBS: tuple[Verb, ...] = (
-    # Looking for records
+    # Search
     Verb("retrieve", tools=("search",), commands=("search",)),
     Verb("retrieve_words", tools=("search",), commands=("search",)),
     Verb("search_hits"),
@@ -110,7 +110,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("level_costs", commands=("level",), is_of_store=True),
     Verb("shown_hits"),
     Verb("calibrate", is_of_store=True),
-    # Looking over them
+    # Listing
     Verb("get", tools=("read",), commands=("show",)),
     Verb("get_many"),
     Verb("embedding"),
@@ -130,7 +130,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("purged", is_of_store=True),
     Verb("export", of=MERGED, commands=("export",)),
     Verb("versions", of=(STRATEGIES, CONCEPTS)),
-    # Changing them
+    # Changes
     Verb("store", of=(EXPERIENCE,), role=WRITER, kind="store"),
     Verb("store_many", of=(EXPERIENCE,), role=WRITER, kind="store"),
     Verb("add", of=(STRATEGIES, CONCEPTS, JOURNAL), role=WRITER, kind="store", tools=("add_strategy", "note")),

@@ -152,7 +152,7 @@ def _check_numbers(value: Any) -> None:
 READERS = VerbReaders()
 
 
-def refused(expected: str, value: Any, place: str) -> InvalidInput:
+def refusal(expected: str, value: Any, place: str) -> InvalidInput:
     """Return the error for a value of the wrong type."""
     return InvalidInput(f"{place} {mismatch(expected, value).problem}")
 
@@ -191,7 +191,7 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_r
     decoded = {name: READERS.read(hints[name], value, name) for name, value in encoded.items()}
     for name, value in decoded.items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise refused("a finite number", value, name)
+            raise refusal("a finite number", value, name)
     for parameter in of_fields:
         changes = READERS.read(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name)
         if clashing := sorted(changes.keys() & {*allowed}):

@@ -79,7 +79,9 @@ def test_more_than_chromadb_takes_at_once_is_added_in_parts(client):
 
 def test_a_collection_with_another_measure_is_refused(client):
     client.create_collection(name := f"squared-{uuid4().hex}")
-    with pytest.raises(InvalidInput, match=r"should measure by 'cosine', but does so by 'l2'; choose another"):
+    with pytest.raises(
+        InvalidInput, match=r"expected the distance 'cosine' for the collection .*, got 'l2'; choose another"
+    ):
         ChromaVectorStore(client, name)
 
 

@@ -216,9 +216,9 @@ def test_a_vector_of_another_dimension_is_refused(store, embedding):
 def test_a_vector_without_a_direction_is_refused(store, bad):
     store.put(a={})
     embedding = np.full(DIMENSION, bad)
-    with pytest.raises(InvalidInput, match="finite and not all zero"):
+    with pytest.raises(InvalidInput, match=r"finite .*not all zero"):
         store.add(["b"], [embedding], [{}], [""])
-    with pytest.raises(InvalidInput, match="finite and not all zero"):
+    with pytest.raises(InvalidInput, match=r"finite .*not all zero"):
         store.query(embedding, 1)
     assert store.ids() == ["a"]
 

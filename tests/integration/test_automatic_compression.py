@@ -111,7 +111,7 @@ def search_with(memory, **options):
 def test_the_status_says_why_a_search_could_not_open_the_store(tmp_path):
     with opened(tmp_path / "store") as memory:
         assert search_with(memory, ATLAS_BATCH_SIZE="many") == 1
-        assert "failed (ATLAS_BATCH_SIZE should be" in memory.compression_status()
+        assert "failed (expected int for ATLAS_BATCH_SIZE" in memory.compression_status()
         assert search_with(memory) == 0
         assert "failed" not in memory.compression_status()
 

@@ -261,7 +261,7 @@ def test_a_search_takes_a_filter_names_a_misspelt_one_and_notes_a_name_that_no_r
     assert "No record has 'region' yet, so nothing passes the filter on it." in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(("search", "grid", "--where", "[1"))
-    assert "should be a filter such as" in capsys.readouterr().err
+    assert "expected a filter such as" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [("search", "grid", "--all"), ("search", "grid", "--words"), ("context", "grid")])
@@ -273,7 +273,7 @@ def test_a_scope_narrows_a_search_together_with_a_filter(store, capsys, command)
     assert "in the shop" in (found := run(capsys, *command, "--scope", "project=shop"))
     assert "in the bank" not in found
     assert "in the" not in run(capsys, *command, "--scope", "project=shop", "--where", '{"outcome": "failed"}')
-    assert "a scope's name should be" in run(capsys, *command, "--scope", "Project=shop", status=1)
+    assert "for a scope's name, such as" in run(capsys, *command, "--scope", "Project=shop", status=1)
 
 
 @pytest.mark.parametrize("n", ["0", "-1"])
@@ -281,7 +281,7 @@ def test_a_scope_narrows_a_search_together_with_a_filter(store, capsys, command)
 def test_less_than_one_result_is_refused(store, capsys, command, n):
     with pytest.raises(SystemExit):
         main((*command, n))
-    assert f"it should be 1 or more, but is {n}" in capsys.readouterr().err
+    assert f"expected 1 or more for it, got {n}" in capsys.readouterr().err
 
 
 def test_search_by_words_needs_no_model(store, capsys):
@@ -342,7 +342,7 @@ def test_reembedding_binds_the_store_to_another_model(store, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("prune", "--min-success-rate", "3"), "should be a number from 0 to 1"),
+        (("prune", "--min-success-rate", "3"), "expected a number from 0 to 1"),
         (("undo", "nothing"), "no operation has an id that begins with 'nothing'"),
         (("import", "/does/not/exist"), "does not exist"),
         (("restore", "/does/not/exist"), "/does/not/exist"),
@@ -595,7 +595,7 @@ def test_profiles_are_listed_saved_used_and_deleted(store, capsys):
 
 
 def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
-    assert "strictness should be from 0 to 1000" in run(
+    assert "expected a strictness from 0 to 1000" in run(
         capsys, "profiles", "save", "x", "--strictness", "2e9", status=1
     )
     assert "is the built-in profile" in run(capsys, "profiles", "save", "default", status=1)

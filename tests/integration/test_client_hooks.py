@@ -197,8 +197,8 @@ def test_nothing_is_recalled_for_what_is_no_task_of_a_person(home, call, prompt)
     [
         ("store", "no JSON", (), "expected a JSON object on standard input"),
         ("store", "[]", (), "but got a list"),
-        ("store", event("PreToolUse"), (), "hook_event_name should be one of"),
-        ("store", event("Stop"), ("--now",), "transcript_path should be a file"),
+        ("store", event("PreToolUse"), (), "for hook_event_name, got"),
+        ("store", event("Stop"), ("--now",), "expected a file for transcript_path"),
         ("store", event("Stop", transcript_path="/nowhere"), ("--now",), "does not exist"),
         ("store", event("Stop"), ("--unheard-of",), "unrecognized arguments"),
         ("http://127.0.0.1:9", event("UserPromptSubmit", prompt="x"), (), "cannot be reached"),

@@ -46,7 +46,7 @@ def test_a_sound_store_has_no_problems(store):
     [
         ("DELETE FROM attributes WHERE seq = 3", "filters", "filters of 1 records"),
         ("INSERT INTO vectors VALUES (999, 0, x'00000000')", "vectors", "1 vectors without a record"),
-        ("INSERT INTO words_1 (words_1) VALUES ('delete-all')", "keyword search", "does not follow"),
+        ("INSERT INTO words_1 (words_1) VALUES ('delete-all')", "keyword search", "does not match"),
         ("DROP TRIGGER words_1_update", "keyword search", "no TRIGGER words_1_update"),
         ("DROP TABLE words_1", "keyword search", "no TABLE words_1"),
         ("DELETE FROM word_tables", "keyword search", "no table of words"),

@@ -100,7 +100,7 @@ def test_workflows_are_added_as_strategies_too_unless_their_advice_is_there(tmp_
 
 
 def test_a_limit_of_none_is_refused(store, capsys):
-    assert "--limit should be at least 1" in run(capsys, "compress", "--limit", "0", status=1)
+    assert "expected at least 1 for --limit" in run(capsys, "compress", "--limit", "0", status=1)
 
 
 def test_primitives_are_listed_loaded_once_and_others_named(store, capsys):

@@ -266,7 +266,7 @@ def test_an_edit_names_the_fields_that_can_be_changed(memory):
         lesson = id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
         wrong = await refused(client, "edit", id=lesson, changes={"content": "x"})
         assert "content cannot be edited; editable fields: title, situation" in wrong
-        assert "suggestion should be" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
+        assert "for suggestion, got" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
 
     talk(memory, work)
 

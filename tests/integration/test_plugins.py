@@ -102,7 +102,7 @@ def test_a_broken_importer_is_named_and_the_others_are_there(python):
 
 def test_an_unknown_updater_is_refused_with_those_that_there_are(python, tmp_path):
     done = run(python, "-m", "atlas", "--store", tmp_path, "init", ATLAS_SUCCESS_UPDATER="mean")
-    assert "ATLAS_SUCCESS_UPDATER should be one of ema, average, bayesian, recency, broken, toy" in done.stderr
+    assert "expected one of ema, average, bayesian, recency, broken, toy for ATLAS_SUCCESS_UPDATER" in done.stderr
 
 
 @pytest.mark.parametrize("file", sorted((TOY / "atlas_toy").glob("[a-z]*.py")), ids=lambda file: file.name)

@@ -68,4 +68,4 @@ def test_a_store_that_may_only_be_read_is_planned_for(store, capsys, monkeypatch
 
 
 def test_a_limit_of_none_is_refused(store, capsys):
-    assert "--limit should be at least 1" in run(capsys, "refine", "--limit", "0", status=1)
+    assert "expected at least 1 for --limit" in run(capsys, "refine", "--limit", "0", status=1)

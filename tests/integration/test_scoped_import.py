@@ -81,6 +81,6 @@ def test_a_scope_that_is_malformed_is_refused_and_nothing_is_imported(exported, 
     store = tmp_path / "shared"
     with pytest.raises(SystemExit):
         main(["--store", str(store), "import", str(exported), "--scope", "shop"])
-    assert "should be NAME=VALUE such as project=shop, but is 'shop'" in capsys.readouterr().err
+    assert "expected NAME=VALUE such as project=shop, got 'shop'" in capsys.readouterr().err
     assert main(["--store", str(store), "import", str(exported), "--scope", "=shop"]) == 1
     assert not store.exists()

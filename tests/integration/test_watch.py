@@ -157,7 +157,7 @@ def test_the_command_gives_a_scope_and_takes_only_a_directory(logs, capsys):
     with atlas.open_memory(read_only=True) as memory:
         assert len(memory.experience.ids({"scope.project": "shop"})) == 1
     assert main(["watch", str(logs / "a.jsonl"), "--once"]) == 1
-    assert "should be a directory" in capsys.readouterr().err
+    assert "expected a directory" in capsys.readouterr().err
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:

@@ -21,7 +21,7 @@ from atlas.infra.clock import SystemClock
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.memory import Row as StoredRow
-from atlas.memory.base.records import Entry, columns, unknown
+from atlas.memory.base.records import Entry, columns, drop_known
 from atlas.memory.kinds.kind import FURTHER, MemoryKind
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.system import MemorySystem
@@ -98,7 +98,7 @@ class RecipeBook(Memory[Recipe]):
 
     def restore_many(self, exported: Sequence[ExportedRecipe]) -> list[str]:
         """Put recipes that are not there yet back, with their marks. Return their ids."""
-        new = unknown([_entry(one.recipe) for one in exported], self._store)
+        new = drop_known([_entry(one.recipe) for one in exported], self._store)
         restored = {one.recipe.id: to_restored(one) for one in exported}
         return list(self._store.add_unknown(*columns(new, self._store, self.embedder, {}), restored))
 

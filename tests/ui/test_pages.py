@@ -101,7 +101,7 @@ def test_a_mended_store_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path,
 def test_a_wrong_setting_is_reported_by_its_name(dashboard: Dashboard, tmp_path, page):
     os.environ["ATLAS_BATCH_SIZE"] = "many"
     app = dashboard(tmp_path, page)
-    assert app.code[0].value == "ATLAS_BATCH_SIZE should be of type int, but is 'many'"
+    assert app.code[0].value == "expected int for ATLAS_BATCH_SIZE, got 'many'"
 
 
 def test_a_fault_of_our_own_is_one_sentence_and_a_logged_traceback(dashboard: Dashboard, tmp_path, caplog):

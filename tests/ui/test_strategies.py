@@ -145,7 +145,7 @@ def test_one_is_written_by_hand_after_what_is_wrong_was_said(dashboard: Dashboar
     app.button(key="strategies_by_hand").click().run()
     app.text_area(key="writing_hand_situation").set_value("Mirror a grid")
     app.button(key="writing_save").click().run()
-    assert any("suggestion should be a string that is not blank" in said for said in texts(app))
+    assert any("expected a string that is not blank for a strategy's suggestion" in said for said in texts(app))
     assert app.text_area(key="writing_hand_situation").value == "Mirror a grid"
     app.text_area(key="writing_hand_suggestion").set_value("Copy one half")
     app.button(key="writing_save").click().run()

@@ -50,9 +50,9 @@ def test_nothing_that_an_agent_adds_is_kept_out(memory_store):
 
 
 def test_what_is_no_entry_and_no_keywords_is_refused_in_words(memory_store):
-    with pytest.raises(InvalidInput, match="content should be a string that is not blank"):
+    with pytest.raises(InvalidInput, match="expected a string that is not blank for an entry's content"):
         memory_store.add(1, "task", " ")
-    with pytest.raises(InvalidInput, match="keywords should be several names"):
+    with pytest.raises(InvalidInput, match=r"expected several names such as .* for keywords"):
         memory_store.search("heartbeat")
     assert memory_store.count() == 0
 

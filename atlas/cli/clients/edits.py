@@ -49,7 +49,7 @@ class JsonEdit:
 
     def added(self, text: str) -> str:
         """Return the text of a file with the entries."""
-        config = self._parsed(text)
+        config = self._parse(text)
         before = json.dumps(config)
         if self.section:
             servers = self._object(config, self.section)
@@ -57,11 +57,11 @@ class JsonEdit:
             servers[self.name] = dict(self.server or {})
         for event, hook in (self.hooks or {}).items():
             self._add_hook(config, event, hook)
-        return text if json.dumps(config) == before else _dumped(config, text)
+        return text if json.dumps(config) == before else _dump(config, text)
 
     def removed(self, text: str) -> str:
         """Return the text of a file without the entries."""
-        config = self._parsed(text)
+        config = self._parse(text)
         before = json.dumps(config)
         servers = config.get(self.section)
         if isinstance(servers, dict) and is_our_server(servers.get(self.name)):
@@ -72,9 +72,9 @@ class JsonEdit:
             self._remove_hook(config, event)
         if json.dumps(config) == before:
             return text
-        return _dumped(config, text) if config else ""
+        return _dump(config, text) if config else ""
 
-    def _parsed(self, text: str) -> dict[str, Any]:
+    def _parse(self, text: str) -> dict[str, Any]:
         try:
             config = json.loads(text) if text.strip() else {}
         except ValueError as error:
@@ -96,13 +96,13 @@ class JsonEdit:
     def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
         value: dict[str, Any] = config.setdefault(key, {})
         if not isinstance(value, dict):
-            raise InvalidInput(f"{key} in {self.path} should be an object, but is a {type(value).__name__}")
+            raise InvalidInput(f"expected an object for {key} in {self.path}, got a {type(value).__name__}")
         return value
 
     def _groups(self, config: dict[str, Any], event: str) -> list[Any]:
         groups: list[Any] = self._object(config, "hooks").setdefault(event, [])
         if not isinstance(groups, list):
-            raise InvalidInput(f"hooks.{event} in {self.path} should be a list, but is a {type(groups).__name__}")
+            raise InvalidInput(f"expected a list for hooks.{event} in {self.path}, got a {type(groups).__name__}")
         return groups
 
     def _add_hook(self, config: dict[str, Any], event: str, hook: Mapping[str, Any]) -> None:
@@ -169,7 +169,7 @@ def _hooks_of(group: object) -> list[Any]:
     return hooks if isinstance(hooks, list) else []
 
 
-def _dumped(config: Mapping[str, Any], text: str) -> str:
+def _dump(config: Mapping[str, Any], text: str) -> str:
     """Return an object as JSON, with the indentation of the original text."""
     indent = _INDENT.search(text)
     dumped = json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2)
@@ -195,7 +195,7 @@ class TomlEdit:
         block = [f"[{'.'.join(self.table)}]", *(f"{name} = {_toml(value)}" for name, value in self.values.items())]
         lines = text.splitlines()
         place = self._place(text, lines)
-        existing = self._value(self._parsed(text))
+        existing = self._value(self._parse(text))
         if existing is not None and not is_our_server(existing):
             raise InvalidInput(
                 f"{self.path} already has a different MCP server {'.'.join(self.table)}; rename that one, then run "
@@ -205,13 +205,13 @@ class TomlEdit:
             changed = [*lines, *([""] if lines else []), *block]
         else:
             changed = [*lines[: place.start], *block, *lines[place.stop :]]
-        return self._checked(text, "\n".join(changed) + "\n", dict(self.values))
+        return self._check_only_table(text, "\n".join(changed) + "\n", dict(self.values))
 
     def removed(self, text: str) -> str:
         """Return the text of a file without the entries."""
         lines = text.splitlines()
         place = self._place(text, lines)
-        if place is None or not is_our_server(self._value(self._parsed(text))):
+        if place is None or not is_our_server(self._value(self._parse(text))):
             return text
         start = place.start
         if (
@@ -221,11 +221,11 @@ class TomlEdit:
         ):
             start -= 1  # the blank line that was added with the table
         changed = [*lines[:start], *lines[place.stop :]]
-        return self._checked(text, "\n".join(changed) + "\n" if changed else "", None)
+        return self._check_only_table(text, "\n".join(changed) + "\n" if changed else "", None)
 
     def _place(self, text: str, lines: Sequence[str]) -> range | None:
         """Return the line range of the table, or None if it is missing."""
-        if self._value(self._parsed(text)) is None:
+        if self._value(self._parse(text)) is None:
             return None
         header = f"[{'.'.join(self.table)}]"
         start = next((i for i, line in enumerate(lines) if line.split("#")[0].replace(" ", "").strip() == header), None)
@@ -247,19 +247,19 @@ class TomlEdit:
             value = value.get(key) if isinstance(value, dict) else None
         return value
 
-    def _parsed(self, text: str) -> dict[str, Any]:
+    def _parse(self, text: str) -> dict[str, Any]:
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise InvalidInput(f"{self.path} should contain TOML, but cannot be read: {error}") from error
 
-    def _checked(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
+    def _check_only_table(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
         """Return the changed text after checking that only this table differs."""
         try:
             after = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
             after = {}
-        before = _without(self._parsed(text), self.table)
+        before = _without(self._parse(text), self.table)
         if self._value(after) != values or _without(after, self.table) != before:
             raise InvalidInput(
                 f"{'.'.join(self.table)} in {self.path} is written in a way that cannot be edited safely; "

@@ -101,7 +101,7 @@ def _hook(options: argparse.Namespace, settings: Settings) -> int:
             _record_later(options, event, settings)
         print("{}")
     else:
-        raise InvalidInput(f"hook_event_name should be one of {', '.join((*PROMPTS, *ENDS))}, but is {name!r:.80}")
+        raise InvalidInput(f"expected one of {', '.join((*PROMPTS, *ENDS))} for hook_event_name, got {name!r:.80}")
     return 0
 
 

@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
     """Declare the command."""
     command = add_command(commands, "install", _install)
     command.add_argument("client", choices=[*CLIENTS], help="the client")
-    command.add_argument("--remove", action="store_true", help="take out what was installed")
+    command.add_argument("--remove", action="store_true", help="remove the installed entries")
     command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
     command.add_argument("--print", action="store_true", help="print the entries, to be added by hand")
     command.add_argument("--yes", action="store_true", help="make the changes without asking")
@@ -114,7 +114,7 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
 def _installation(options: argparse.Namespace, settings: Settings) -> Installation:
     project = options.project.expanduser().resolve() if options.project else None
     if project is not None and not project.is_dir():
-        raise InvalidInput(f"--project should be a directory, but {project} is not")
+        raise InvalidInput(f"expected a directory for --project, got {project}")
     return Installation(
         store=_store(options, settings, project),
         with_key=bool(settings.key),
@@ -157,7 +157,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} should be UTF-8 text, but is not: {error}") from error
+        raise InvalidInput(f"expected UTF-8 text in {path}: {error}") from error
 
 
 def _is_agreed() -> bool:

@@ -39,7 +39,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
             return
         path = event.get("transcript_path")
         if not isinstance(path, str) or not path:
-            raise InvalidInput(f"transcript_path should be a file, but is {path!r:.80}")
+            raise InvalidInput(f"expected a file for transcript_path, got {path!r:.80}")
         import_paths(sink, [Path(path)], format=client, settings=settings)
 
 
@@ -106,7 +106,7 @@ class SessionSink:
     @staticmethod
     def _is_deleted(experience_id: str, memory: MemorySystem) -> bool:
         collection = memory.experience.collection_name
-        return bool(memory.storage.ledger.ids_beginning(collection, experience_id, deleted=True))
+        return bool(memory.storage.ledger.ids_with_prefix(collection, experience_id, deleted=True))
 
 
 def _goes_on(before: Experience, attempt: Experience) -> bool:

@@ -43,21 +43,21 @@ def add_commands(commands: Any) -> None:
         metavar="SECONDS",
         help=f"time between two looks (default: {EVERY_SECONDS:g})",
     )
-    command.add_argument("--once", action="store_true", help="store what is there, and end")
+    command.add_argument("--once", action="store_true", help="store the current sessions, and end")
     add_scope_option(command, "give all that is stored a scope")
 
 
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"should be a number above 0, but is {text}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
     return seconds
 
 
 def _watch(options: argparse.Namespace, settings: Settings) -> int:
     scope = scope_metadata(options.scope)
     if not options.directory.is_dir():
-        raise InvalidInput(f"DIR should be a directory of session logs, but {safe(str(options.directory))} is not one")
+        raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
     own = for_bulk(settings) if options.once else settings
     with reached(settings) if settings.server else opened(own, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)

@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
 
 def _ablate(options: argparse.Namespace, settings: Settings) -> int:
     if options.limit == 0:
-        raise InvalidInput("--limit should be at least 1")
+        raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     trajectories = read_attempts(options.paths, format=options.format, settings=settings)
     with progress_bar(desc="replaying", leave=False) as on_progress:
         found = ablate(

@@ -27,7 +27,9 @@ from atlas.memory.experience.extraction import to_trajectory
 def add_commands(commands: Any) -> None:
     """Declare the command."""
     parts = add_command(commands, "bench", _curation).add_subparsers(metavar="BENCH", required=True)
-    command = add_part(parts, "curation", _curation, "shrink a memory in several ways, and count what is still found")
+    command = add_part(
+        parts, "curation", _curation, "shrink a memory in several ways, and count the records that are still found"
+    )
     command.add_argument(
         "paths",
         nargs="*",

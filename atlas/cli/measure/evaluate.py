@@ -57,12 +57,12 @@ def add_commands(commands: Any) -> None:
 def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
     if options.models:
         return _compare_models(options, settings)
-    report = _on_paths(options, settings) if options.paths else _on_own(options, settings)
+    report = _evaluate_paths(options, settings) if options.paths else _evaluate_own(options, settings)
     write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
     return 0
 
 
-def _on_paths(options: argparse.Namespace, settings: Settings) -> Report:
+def _evaluate_paths(options: argparse.Namespace, settings: Settings) -> Report:
     half: Half = options.half or "test"
     corpora = find_corpora(options.paths, settings)
     with _bars() as watch:
@@ -70,7 +70,7 @@ def _on_paths(options: argparse.Namespace, settings: Settings) -> Report:
         return evaluate_corpora(corpora, embedder, settings=settings, half=half, seed=options.seed, watch=watch)
 
 
-def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
+def _evaluate_own(options: argparse.Namespace, settings: Settings) -> Report:
     if options.model:
         raise InvalidInput(
             "--model needs PATH; the store is searched with its own model (to change it: atlas reembed --model "

@@ -162,5 +162,5 @@ def _only(rows: list[Row], name: str, noun: str, command: str) -> Row:
 
 def _days(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= MAX_DAYS:
-        raise argparse.ArgumentTypeError(f"should be a number of days up to {MAX_DAYS}, but is {text!r:.80}")
+        raise argparse.ArgumentTypeError(f"expected a number of days up to {MAX_DAYS}, got {text!r:.80}")
     return int(text)

@@ -24,17 +24,19 @@ def add_commands(commands: Any) -> None:
     """Declare the commands."""
     group = add_command(commands, "keys", _list).add_subparsers(required=True, metavar="COMMAND")
     command = add_part(group, "add", _add, "make a key, and print it once")
-    command.add_argument("name", help="name that the history shows for what is done with it")
+    command.add_argument("name", help="name of the key in the history")
     command.add_argument(
         "--role",
         type=_role,
         default=Role.WRITER,
         metavar="ROLE",
-        help="what it may do: viewer, writer, curator or admin (default: writer)",
+        help="its permissions: viewer, writer, curator or admin (default: writer)",
     )
     command.add_argument("--expires", type=_duration, metavar="TIME", help="refuse it after a time, such as 90d or 12h")
     command.add_argument(
-        "--review", action="store_true", help="hold what it writes until a curator accepts it; others do not find it"
+        "--review",
+        action="store_true",
+        help="its records wait until a curator accepts them, and others do not find them before",
     )
     add_scope_option(command, "let it read and write only records of a scope")
     command = add_part(group, "list", _list, "list every key that was ever made, newest first")
@@ -101,11 +103,11 @@ def _role(text: str) -> Role:
         return Role[text.upper()]
     except KeyError:
         roles = ", ".join(map(str, Role))
-        raise argparse.ArgumentTypeError(f"should be one of {roles}, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected one of {roles}, got {text!r}") from None
 
 
 def _duration(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([dhw])", text)
     if not found or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"should be a time such as 90d, 12h or 4w, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a time such as 90d, 12h or 4w, got {text!r}")
     return int(found[1]) * _UNITS[found[2]]

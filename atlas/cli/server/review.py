@@ -35,17 +35,21 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_ids(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ids", nargs="*", metavar="ID", help="only these; ids, or beginnings of ids")
-    command.add_argument("--all", action="store_true", help="all that wait, where nothing else chooses")
+    command.add_argument("ids", nargs="*", metavar="ID", help="only these records: ids, or prefixes of ids")
+    command.add_argument("--all", action="store_true", help="all pending records, if no other option selects records")
     # otherwise the default would overwrite an option before the subcommand
     _add_choice(command, default=argparse.SUPPRESS)
-    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
 
 
 def _add_choice(command: argparse.ArgumentParser, *, default: object) -> None:
-    command.add_argument("--writer", default=default, help="only what this key wrote")
+    command.add_argument("--writer", default=default, help="only records written with this key")
     command.add_argument(
-        "--since", type=_moment, default=default, metavar="TIME", help="only what was stored since, such as 2026-01-31"
+        "--since",
+        type=_moment,
+        default=default,
+        metavar="TIME",
+        help="only records stored since then, such as 2026-01-31",
     )
 
 
@@ -102,5 +106,5 @@ def _moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"should be a date or a time like 2026-01-31T14:00, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a date or a time such as 2026-01-31T14:00, got {text!r}") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -29,7 +29,7 @@ def add_commands(commands: Any) -> None:
         help="further store to serve, such as research=/srv/atlas/research",
     )
     command.add_argument("--ask", action="store_true", help="let in keys and sign-ins alone: make no token")
-    command.add_argument("--no-token", action="store_true", help="ask whoever reaches it on this machine for nothing")
+    command.add_argument("--no-token", action="store_true", help="let every user of this machine in without a token")
 
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:

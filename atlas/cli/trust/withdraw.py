@@ -22,8 +22,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--keep", action="append", default=[], metavar="ID", help="a derived record to keep; may be repeated"
     )
-    command.add_argument("--reason", default="", metavar="TEXT", help="reason, which the history keeps")
-    command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
+    command.add_argument("--reason", default="", metavar="TEXT", help="reason, shown in the history")
+    command.add_argument("--dry-run", action="store_true", help="print the records to delete, and change nothing")
 
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
@@ -46,7 +46,7 @@ def _full_id(memory: MemorySystem, beginning: str) -> str:
         NotFound: No record, or more than one, has it.
     """
     memories = [kind.records(memory) for kind in known_kinds().values()]
-    ids = [i for each in memories for i in memory.storage.ledger.ids_beginning(each.collection_name, beginning)]
+    ids = [i for each in memories for i in memory.storage.ledger.ids_with_prefix(each.collection_name, beginning)]
     if beginning in ids:
         return beginning
     if len(ids) != 1:

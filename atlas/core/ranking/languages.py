@@ -53,8 +53,8 @@ _LATIN = re.compile(r"[^\W\d_]+")
 def languages_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of some texts, the most frequent first. English if none is recognised."""
     counts = Counter(filter(None, map(language_of, texts)))
-    least = MIN_SHARE * sum(counts.values())
-    return tuple(language for language, n in counts.most_common() if n >= least) or (ENGLISH,)
+    min_count = MIN_SHARE * sum(counts.values())
+    return tuple(language for language, n in counts.most_common() if n >= min_count) or (ENGLISH,)
 
 
 def language_of(text: str) -> str:

@@ -65,7 +65,7 @@ def checksum() -> str:
     return hashlib.sha256(json.dumps(calibration_queries_in(LANGUAGES)).encode()).hexdigest()
 
 
-def stored_checksum() -> str:
+def read_checksum() -> str:
     """Return the checksum of the queries that are in the file."""
     with np.load(DIRECTORY / QUERIES) as columns:
         return str(columns[_TEXTS])

@@ -124,9 +124,9 @@ def _row(
         for successes in right.values():
             description = successes[0].task.description
             hits = system.experience.retrieve(description, K, count_retrieval=False).hits
-            wanted = {attempt.id for attempt in successes}
-            found = [by_id[hit.item.id] for hit in hits if wanted & by_id[hit.item.id].sources]
-            values.append([float(bool(found)), max((_evidence(each, successes) for each in found), default=0.0)])
+            success_ids = {attempt.id for attempt in successes}
+            attempts = [by_id[hit.item.id] for hit in hits if success_ids & by_id[hit.item.id].sources]
+            values.append([float(bool(attempts)), max((_evidence(each, successes) for each in attempts), default=0.0)])
     found_rate, evidence = estimates(np.array(values, np.float64), list(right), seed=seed)
     lengths = [len(text_of(each.attempt).split()) for each in remains]
     return CurationRow(

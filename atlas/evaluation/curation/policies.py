@@ -102,27 +102,27 @@ def text_of(attempt: Trajectory) -> str:
 def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
     with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
-        kept = list[str]()
-        best_going, fewest = _going_beyond(system, memory, kept), len(attempts) + 1
-        going = best_going
+        kept_ids = list[str]()
+        best_going, fewest = _going_beyond(system, memory, kept_ids), len(attempts) + 1
+        removed = best_going
         for _ in range(rounds):
-            lost = system.curation_loss("experience", dict.fromkeys(going, "")).lost
-            successes = [record for record in lost if attempts[record.id].outcome.success]
+            lost_records = system.curation_loss("experience", dict.fromkeys(removed, "")).lost
+            successes = [record for record in lost_records if attempts[record.id].outcome.success]
             n_lost = sum(len(record.tasks) for record in successes)
             if n_lost < fewest:
-                best_going, fewest = going, n_lost
-            if not successes or len(kept) == memory.n_kept:
+                best_going, fewest = removed, n_lost
+            if not successes or len(kept_ids) == memory.n_kept:
                 break
-            kept += [record.id for record in successes][: memory.n_kept - len(kept)]
-            going = _going_beyond(system, memory, kept)
+            kept_ids += [record.id for record in successes][: memory.n_kept - len(kept_ids)]
+            removed = _going_beyond(system, memory, kept_ids)
     return _alone([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
 
 
-def _going_beyond(system: MemorySystem, memory: Shrinking, kept: Sequence[str]) -> set[str]:
+def _going_beyond(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]) -> set[str]:
     """Return the ids that pruning removes to reach the target number of records, without the protected ones."""
     n_max = memory.n_kept
     while True:
-        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept)
+        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept_ids)
         surplus = plan.n_total - len(plan.removals) - memory.n_kept
         if surplus <= 0 or not n_max:
             return {decision.id for decision in plan.removals}

@@ -70,7 +70,7 @@ def run_command(
     began = time.monotonic()
     code = _run(command, directory, "output.txt", timeout_seconds)
     seconds = time.monotonic() - began
-    reported = _reported(directory / "output.txt")
+    reported = _parse_report(directory / "output.txt")
     success, error = _outcome(code, reported, timeout_seconds)
     if judge and code is not None:
         verdict = _run(judge, directory, "judge.txt", timeout_seconds)
@@ -83,7 +83,7 @@ def run_command(
         cost=_number(reported.get("cost")),
         model=str(reported.get("model", "")),
         error=error,
-        steps=tuple(step for step in _listed(reported.get("steps")) if isinstance(step, dict)),
+        steps=tuple(step for step in _to_list(reported.get("steps")) if isinstance(step, dict)),
         solution=str(reported.get("solution", "")),
     )
 
@@ -127,7 +127,7 @@ def _environment(directory: Path) -> dict[str, str]:
     }
 
 
-def _reported(output: Path) -> dict[str, Any]:
+def _parse_report(output: Path) -> dict[str, Any]:
     """Return the JSON object with `success` in the last line of an output, or an empty one."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - TAIL_BYTES))
@@ -161,5 +161,5 @@ def _number(value: object) -> float:
     return float(value) if 0 <= value <= MAX_AMOUNT else 0.0
 
 
-def _listed(value: object) -> Sequence[object]:
+def _to_list(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else ()

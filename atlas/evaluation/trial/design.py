@@ -66,10 +66,10 @@ def read_arm(text: str) -> Arm:
             raise InvalidInput(f"an arm has options as NAME=VALUE, {', '.join(OPTIONS)}, but {text!r} has {part!r}")
         options[name.replace("-", "_")] = value
     if options.get("without", KINDS[0]) not in KINDS:
-        raise InvalidInput(f"`without` should be one of {', '.join(KINDS)}, but is {options['without']!r}")
+        raise InvalidInput(f"expected one of {', '.join(KINDS)} for `without`, got {options['without']!r}")
     budget = options.pop("budget", str(BUDGET_TOKENS))
     if not budget.isdecimal():
-        raise InvalidInput(f"`budget` should be a number of tokens, but is {budget!r}")
+        raise InvalidInput(f"expected a number of tokens for `budget`, got {budget!r}")
     return Arm(name=text, block=block, budget=int(budget), **options)
 
 

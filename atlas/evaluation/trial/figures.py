@@ -123,12 +123,12 @@ def report_of(
     design: Mapping[str, Any],
     arms: Sequence[str],
     tasks: Sequence[Task],
-    done: Sequence[FinishedCell],
+    finished_cells: Sequence[FinishedCell],
     n_cells: int,
     stopped_by: str = "",
 ) -> TrialReport:
     """Return the report on finished cells. Their order does not matter."""
-    cells = sorted(done, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
+    cells = sorted(finished_cells, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
     return TrialReport(
         design=design,
         n_cells=n_cells,
@@ -167,15 +167,15 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmComparison:
-    every = _differences(first, second, cells)
+    differences = _differences(first, second, cells)
     return ArmComparison(
         first=first,
         second=second,
-        every=_pair(every),
+        every=_pair(differences),
         seen=_pair(_differences(first, second, [cell for cell in cells if cell.is_seen])),
         new=_pair(_differences(first, second, [cell for cell in cells if not cell.is_seen])),
-        won=tuple(task for task, difference in every.items() if difference > 0),
-        lost=tuple(task for task, difference in every.items() if difference < 0),
+        won=tuple(task for task, difference in differences.items() if difference > 0),
+        lost=tuple(task for task, difference in differences.items() if difference < 0),
     )
 
 

@@ -71,8 +71,8 @@ def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
 @contextmanager
 def opened(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
     """Yield the memory of a copy, without held-out attempts and automatic concept learning."""
-    own = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
-    with open_memory(path, settings=own, embedder=embedder, create=False) as memory:
+    own_settings = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
+    with open_memory(path, settings=own_settings, embedder=embedder, create=False) as memory:
         yield memory
 
 
@@ -81,8 +81,8 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
     if arm.block == "nothing":
         return build_context(MemoryQueryResult(), memory.token_counter, arm.budget)
     if arm.block == "recency":
-        newest = memory.experience.get_many([row["id"] for row in memory.experience.browse(limit=N_RECENT)])
-        return build_context(_as_hits(newest), memory.token_counter, arm.budget)
+        newest_experiences = memory.experience.get_many([row["id"] for row in memory.experience.browse(limit=N_RECENT)])
+        return build_context(_as_hits(newest_experiences), memory.token_counter, arm.budget)
     block = memory.build_context(task, arm.budget)
     if arm.block == "memory" or not block.text:
         return block
@@ -130,11 +130,11 @@ def _leave_out(memory: MemorySystem, arm: Arm) -> None:
 
 def _unrelated_ids(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
     """Return attempts at other tasks, except the most similar, in random order."""
-    near = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
-    related = {hit.item.id for hit in near}
+    hits = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
+    related = {hit.item.id for hit in hits}
     ids = memory.experience.ids()
-    far = [i for i in ids if i not in related] or [hit.item.id for hit in near[len(near) // 2 :]]
-    sample = random.Random(seed).sample(sorted(far), min(N_UNRELATED, len(far)))
+    unrelated = [i for i in ids if i not in related] or [hit.item.id for hit in hits[len(hits) // 2 :]]
+    sample = random.Random(seed).sample(sorted(unrelated), min(N_UNRELATED, len(unrelated)))
     return [attempt for attempt in memory.experience.get_many(sample) if task_of(attempt.task) != task_of(task)]
 
 

@@ -37,8 +37,8 @@ class Budget:
 
     def exceeded(self, cells: Sequence[FinishedCell]) -> str:
         """Return the name of a limit that the finished cells have reached, or an empty string."""
-        for name, most in asdict(self).items():
-            if most is not None and sum(getattr(cell.result, name) for cell in cells) >= most:
+        for name, limit in asdict(self).items():
+            if limit is not None and sum(getattr(cell.result, name) for cell in cells) >= limit:
                 return name
         return ""
 

@@ -148,7 +148,7 @@ class _Reader:
         entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
         tier = _optional(raw, "tier") or TIERS[0]
         if tier not in _TIERS:
-            raise InvalidInput(f"tier should be one of {', '.join(_TIERS)}, but is {tier!r}")
+            raise InvalidInput(f"expected one of {', '.join(_TIERS)} for tier, got {tier!r}")
         made_at = _optional(raw, "timestamp")
         metadata = self._metadata(raw)
         importance = raw.get("importance")

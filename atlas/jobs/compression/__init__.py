@@ -132,11 +132,14 @@ def strategy_of(
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of successful attempts that match a filter, newest first, without pending ones."""
-    made_at, waiting = memory.experience.column("created_at", succeeded(where)), set(memory.experience.ids(NOT_TRUSTED))
+    made_at, waiting = (
+        memory.experience.column("created_at", only_succeeded(where)),
+        set(memory.experience.ids(NOT_TRUSTED)),
+    )
     return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
-def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
+def only_succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return a filter restricted to successful attempts."""
     return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
 

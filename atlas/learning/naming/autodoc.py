@@ -161,8 +161,8 @@ def _validate(
         return None
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(
-            f"name should be an identifier of at most {MAX_NAME_CHARACTERS} characters that is not a keyword or "
-            f"builtin, got {name[:80]!r}"
+            f"expected an identifier of at most {MAX_NAME_CHARACTERS} characters that is not a keyword or builtin for "
+            f"name, got {name[:80]!r}"
         )
     if is_made_up(name):
         raise InvalidInput(f"name should describe what the function does, got {name!r}")

@@ -27,4 +27,4 @@ def _check_type(name: str, value: Any, expected: type | tuple[type, ...]) -> Non
         is_right = all(isinstance(step, Step) for step in value)
     if not is_right:
         kind = "a list of Step" if name == "steps" else getattr(expected, "__name__", "a list")
-        raise InvalidInput(f"{name} should be {kind}, but is {value!r}"[:300])
+        raise InvalidInput(f"expected {kind} for {name}, got {value!r}"[:300])

@@ -9,7 +9,7 @@ from typing import Self
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
 from atlas.infra.actor import actor_name, is_under_review
-from atlas.memory.base.merging import joined
+from atlas.memory.base.merging import join_distinct
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class MarksChange:
     note: str | None = None
 
     @classmethod
-    def checked(
+    def check(
         cls,
         *,
         add_tags: Sequence[str],
@@ -49,7 +49,7 @@ class MarksChange:
         """Return the marks after the change."""
         return replace(
             marks,
-            tags=tuple(tag for tag in joined(marks.tags, self.add_tags) if tag not in self.remove_tags),
+            tags=tuple(tag for tag in join_distinct(marks.tags, self.add_tags) if tag not in self.remove_tags),
             pinned=marks.pinned if self.pinned is None else self.pinned,
             buried=marks.buried if self.buried is None else self.buried,
             note=marks.note if self.note is None else self.note,
@@ -72,7 +72,7 @@ def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
 
 def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(tags, str):
-        raise InvalidInput(f"{name} should be a list of tags, but is the string {tags!r}; put it in a list")
+        raise InvalidInput(f"expected a list of tags for {name}, got the string {tags!r}; put it in a list")
     stripped = tuple(tag.strip() for tag in tags)
     if "" in stripped:
         raise InvalidInput(f"{name} should not contain an empty tag; leave it out")

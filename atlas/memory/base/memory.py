@@ -20,7 +20,7 @@ from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.ranking import check_threshold
-from atlas.memory.base.records import Records, listed
+from atlas.memory.base.records import Records, check_ids
 from atlas.memory.base.retriever import RankedRecords, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
@@ -138,7 +138,7 @@ class Memory(Records, ABC, Generic[T]):
         ranked._store = store or self._store
         ranked.embedder = embedder or self.embedder
         ranked._weights = _as_function(weights)
-        ranked._retriever = self._retriever.changed(
+        ranked._retriever = self._retriever.with_changes(
             store=ranked._store,
             embedder=ranked.embedder,
             weights=ranked._weights,
@@ -168,14 +168,14 @@ class Memory(Records, ABC, Generic[T]):
 
     def get(self, record_id: str) -> T | None:
         """Return a record by its id, or None."""
-        found = self._items(self._store.get([record_id]))
-        return found[0] if found else None
+        items = self._items(self._store.get([record_id]))
+        return items[0] if items else None
 
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
         """Return the records that exist, in this order."""
-        return self._items(self._store.get(listed(record_ids)))
+        return self._items(self._store.get(check_ids(record_ids)))
 
     aget_many = twin(get_many)
 
@@ -199,7 +199,7 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: One of them does not exist; nothing was deleted.
             NotAllowed: Another actor stored one of them; nothing was deleted.
         """
-        scoped, own_ids = self if self.operation_id else self.within("forget"), listed(ids)
+        scoped, own_ids = self if self.operation_id else self.within("forget"), check_ids(ids)
         scoped.collection.check_own(own_ids)
         return scoped.delete(own_ids)
 
@@ -223,10 +223,10 @@ class Memory(Records, ABC, Generic[T]):
         """
         if not limit_of_list(k):
             return []
-        found = self.retrieve(
+        retrieval = self.retrieve(
             query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
         )
-        return found.hits
+        return retrieval.hits
 
     asearch_hits = twin(search_hits)
 
@@ -261,7 +261,7 @@ class Memory(Records, ABC, Generic[T]):
         Raises:
             InvalidInput: k is below 1, or a misspelt name in the filter.
         """
-        search = self._prepared(
+        search = self._prepare(
             query,
             k,
             where=where,
@@ -271,31 +271,33 @@ class Memory(Records, ABC, Generic[T]):
             domain=domain,
             with_buried=with_buried,
         )
-        return self._searched(search, count_retrieval=count_retrieval)
+        return self._search(search, count_retrieval=count_retrieval)
 
     aretrieve = twin(retrieve)
 
     # Steps of `retrieve`, for callers that search several memories in one snapshot
 
-    def _prepared(
+    def _prepare(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
     ) -> Search:
         """Check the parameters, and embed the query. See `Retriever.prepare`."""
         notes = self.filter_notes(where)
-        among = self._among(where, with_buried)
-        return self._retriever.prepare(query, k, where=among, with_buried=with_buried, notes=notes, **options)
+        effective_filter = self._effective_filter(where, with_buried)
+        return self._retriever.prepare(
+            query, k, where=effective_filter, with_buried=with_buried, notes=notes, **options
+        )
 
-    def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
+    def _search(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return the hits of a search, in one snapshot of the store."""
         with self._store.reading():
-            found = self._find(search)
-        return self._answer(search, found, count_retrieval=count_retrieval)
+            findings = self._find(search)
+        return self._finish(search, findings, count_retrieval=count_retrieval)
 
     def _find(self, search: Search) -> Findings[T]:
         """Return the results of a search with full records. Call it inside a read transaction."""
-        withheld = set() if search.with_buried else self._withheld()
-        ranked = self._retriever.find(search, len(withheld))
-        hits = [hit for hit in ranked.hits if hit.item not in withheld]
+        excluded = set() if search.with_buried else self._excluded_ids()
+        ranked = self._retriever.find(search, len(excluded))
+        hits = [hit for hit in ranked.hits if hit.item not in excluded]
         rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
         return Findings(
             ranked=replace(ranked, hits=hits),
@@ -304,21 +306,21 @@ class Memory(Records, ABC, Generic[T]):
             vectors=self._retriever.vectors(hits, search),
         )
 
-    def _answer(self, search: Search, found: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
+    def _finish(self, search: Search, findings: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
         """Return the final hits of a search, and count them as retrieved if requested."""
-        ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
-        hits = [hit for hit in ordered.hits if hit.item in found.items]
+        ordered = self._retriever.order_hits(findings.ranked.hits, search, findings.documents, findings.vectors)
+        hits = [hit for hit in ordered.hits if hit.item in findings.items]
         if count_retrieval:
             self._store.note_retrievals([hit.item for hit in hits])
         return Retrieval(
-            hits=[hit.of(found.items[hit.item]) for hit in hits],
-            n_hidden=found.ranked.n_hidden,
-            threshold=found.ranked.threshold,
+            hits=[hit.of(findings.items[hit.item]) for hit in hits],
+            n_hidden=findings.ranked.n_hidden,
+            threshold=findings.ranked.threshold,
             problems=(*ordered.problems, *filter(None, [self._store.problem])),
             notes=search.notes,
         )
 
-    def _withheld(self) -> set[str]:
+    def _excluded_ids(self) -> set[str]:
         """Return the ids that searches exclude by default. Most memories exclude none."""
         return set()
 
@@ -341,8 +343,8 @@ class Memory(Records, ABC, Generic[T]):
         self.filter_notes(where)
         if not limit_of_list(k):
             return []
-        found = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
-        return self._items(self._store.get(found.ids))
+        result = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
+        return self._items(self._store.get(result.ids))
 
     asearch_words = twin(search_words)
 
@@ -362,12 +364,12 @@ class Memory(Records, ABC, Generic[T]):
             check_threshold(threshold)
         notes = self.filter_notes(where)
         with self._store.reading():
-            found = self._retriever.find_words(query, k, where, threshold, domain)
-            items = self._items(self._store.get([hit.item for hit in found.hits]))
+            ranked = self._retriever.find_words(query, k, where, threshold, domain)
+            items = self._items(self._store.get([hit.item for hit in ranked.hits]))
         return Retrieval(
             hits=[unexplained(item) for item in items],
-            n_hidden=found.n_hidden,
-            threshold=found.threshold,
+            n_hidden=ranked.n_hidden,
+            threshold=ranked.threshold,
             by_words=True,
             notes=notes,
         )
@@ -396,12 +398,12 @@ class Memory(Records, ABC, Generic[T]):
         """
         k = limit_of_list(k)
         check_threshold(threshold)
-        among = self._checked(where)
+        checked_filter = self._check_filter(where)
         with self._store.reading():
             vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
-            hits = self._retriever.near(vector, k + 1, where=among, with_buried=with_buried)
-            near = [hit for hit in hits if hit.item != record_id and hit.relevance >= threshold]
-            return self._whole(near[:k])
+            hits = self._retriever.find_neighbours(vector, k + 1, where=checked_filter, with_buried=with_buried)
+            neighbours = [hit for hit in hits if hit.item != record_id and hit.relevance >= threshold]
+            return self._with_records(neighbours[:k])
 
     asimilar = twin(similar)
 
@@ -468,7 +470,7 @@ class Memory(Records, ABC, Generic[T]):
 
     ashown_hits = twin(shown_hits)
 
-    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+    def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the effective filter of a search.
 
         Subclasses may exclude more records if `with_buried` is False.
@@ -481,7 +483,7 @@ class Memory(Records, ABC, Generic[T]):
             raise not_found(self.noun, record_id)
         return rows[0]
 
-    def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
+    def _with_records(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
         """Return hits with their records."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))

@@ -61,8 +61,8 @@ class GroupsPlan(Tabular, Generic[G]):
     def reason(self) -> str:
         """The reason shown in the history."""
         n_records = self.n_removed + len(self.groups)
-        kept = self.groups[0].kept_id[:8] if len(self.groups) == 1 else str(len(self.groups))
-        return with_loss(f"merged {n_records} records into {kept}", self.loss)
+        survivors = self.groups[0].kept_id[:8] if len(self.groups) == 1 else str(len(self.groups))
+        return with_loss(f"merged {n_records} records into {survivors}", self.loss)
 
     def _caption(self) -> str:
         return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({self.share:.1%})"
@@ -93,7 +93,7 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     return checked
 
 
-def merged_row(
+def merge_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
     """Return the merged row of a group: the kept record with new metadata and the same embedding.
@@ -119,21 +119,21 @@ def lineage(metadata: Mapping[str, Any]) -> list[str]:
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 
 
-def joined(*lists: Iterable[str]) -> tuple[str, ...]:
+def join_distinct(*lists: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct texts of several lists, in order of first appearance."""
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
 
 
-def merged_marks(every: Sequence[Marks]) -> Marks:
+def merge_marks(all_marks: Sequence[Marks]) -> Marks:
     """Return the union of several records' marks: all tags and notes.
 
     The union is pinned or in quarantine if any is, and buried or waiting for review if all are.
     """
     return Marks(
-        tags=joined(*(marks.tags for marks in every)),
-        pinned=any(marks.pinned for marks in every),
-        note="\n".join(joined(marks.note for marks in every if marks.note)),
-        buried=all(marks.buried for marks in every),
-        held_for=every[0].held_for if all(marks.held_for for marks in every) else "",
-        quarantine="\n".join(joined(marks.quarantine for marks in every if marks.quarantine)),
+        tags=join_distinct(*(marks.tags for marks in all_marks)),
+        pinned=any(marks.pinned for marks in all_marks),
+        note="\n".join(join_distinct(marks.note for marks in all_marks if marks.note)),
+        buried=all(marks.buried for marks in all_marks),
+        held_for=all_marks[0].held_for if all(marks.held_for for marks in all_marks) else "",
+        quarantine="\n".join(join_distinct(marks.quarantine for marks in all_marks if marks.quarantine)),
     )

@@ -23,7 +23,7 @@ T = TypeVar("T")
 ROUNDING = 1e-9
 """Tolerance for rounding errors in a sum."""
 
-MIN_SAID = 0.001
+MIN_MENTIONED = 0.001
 """Smallest nudge that an explanation mentions."""
 
 NEARNESS = (
@@ -57,14 +57,14 @@ def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration, dom
     Args:
         domain: The preferred domain, or empty for none.
     """
-    most = weights.nudges + (SAME_DOMAIN if domain else 0.0)
+    max_nudge = weights.nudges + (SAME_DOMAIN if domain else 0.0)
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
         relevances = relevance_signals(similarities, words, weights, calibration)
         if len(relevances) <= n:
             return np.ones(len(relevances), bool)
-        least = np.partition(relevances, -n)[-n] - most - ROUNDING
-        return np.asarray(relevances >= least, bool)
+        min_relevance = np.partition(relevances, -n)[-n] - max_nudge - ROUNDING
+        return np.asarray(relevances >= min_relevance, bool)
 
     return is_worth
 
@@ -126,19 +126,19 @@ def explain(hit: Hit[Any]) -> str:
     """Return sentences that explain a hit's rank."""
     if not hit.signals:
         return "The memory that found it does not explain its ranking."
-    near = next(words for least, words in NEARNESS if hit.meaning >= least)
+    wording = next(words for bound, words in NEARNESS if hit.meaning >= bound)
     about_words = f", and {_describe_share(hit.words)}" if "words" in hit.signals else ""
     if "context" in hit.signals:
         about_words = f", {_describe_share(hit.words)}, and the entries just after it add {hit.context:.0%}"
-    sentences = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
-    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_SAID}
+    sentences = [f"Relevance {hit.relevance:.2f}: {wording} (similarity {hit.similarity:.2f}){about_words}."]
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_MENTIONED}
     if nudges:
         sentences.append(f"{_join_names(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
     if "domain" in hit.signals:
         sentences.append(f"Its domain is the requested one, which moved it up by {hit.signals['domain']:.3f}.")
     if "reranker" in hit.signals:
         sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
-    if hit.signals.get("diversity", 0.0) <= -MIN_SAID:
+    if hit.signals.get("diversity", 0.0) <= -MIN_MENTIONED:
         sentences.append(f"It is similar to a hit above it, which moved it down by {-hit.signals['diversity']:.3f}.")
     return " ".join(sentences)
 
@@ -147,8 +147,8 @@ def _describe_share(words: float) -> str:
     """Return words for the share of the query's words that a text contains, weighted by rarity."""
     if not words:
         return "none of the query's words"
-    much = next(much for least, much in SHARES if words >= least)
-    return f"{much} of the query's words ({words:.0%}, where rare words count more)"
+    wording = next(wording for bound, wording in SHARES if words >= bound)
+    return f"{wording} of the query's words ({words:.0%}, where rare words count more)"
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -181,7 +181,7 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     return order
 
 
-def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
+def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
     """Return the hits reordered, with the value of near-copies of earlier hits reduced.
 
     The reduction is the negative signal `diversity`, so rank values still decrease from hit to hit. Hits on the same

@@ -98,7 +98,7 @@ class Records:
     ) -> list[dict[str, Any]]:
         """Return rows of records (`id`, `metadata`, `document`) without vectors and full content, for tables."""
         return self._store.scan(
-            self._checked(where), order_by=order_by, descending=descending, limit=limit, offset=offset
+            self._check_filter(where), order_by=order_by, descending=descending, limit=limit, offset=offset
         )
 
     abrowse = twin(browse)
@@ -120,7 +120,7 @@ class Records:
             ExtraMissing: pandas is not installed.
         """
         with self._store.reading():
-            rows = self._store.scan(self._checked(where)) if ids is None else self._slim_rows(listed(ids))
+            rows = self._store.scan(self._check_filter(where)) if ids is None else self._slim_rows(check_ids(ids))
             row_ids = [row["id"] for row in rows]
             marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
         if places is None:
@@ -132,19 +132,19 @@ class Records:
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
-        return self._store.count(self._checked(where))
+        return self._store.count(self._check_filter(where))
 
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of records for each value of a metadata key such as `source`, most frequent first."""
-        return self._store.count_by(key, self._checked(where))
+        return self._store.count_by(key, self._check_filter(where))
 
     avalues = twin(values)
 
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, in the order they were added."""
-        return self._store.ids(self._checked(where))
+        return self._store.ids(self._check_filter(where))
 
     aids = twin(ids)
 
@@ -156,19 +156,19 @@ class Records:
         Args:
             key: A metadata key such as `outcome`, or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
         """
-        return self._store.column(key, self._checked(where))
+        return self._store.column(key, self._check_filter(where))
 
     acolumn = twin(column)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that exist, by id."""
-        return self._store.titles(listed(ids))
+        return self._store.titles(check_ids(ids))
 
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return the number of attempts by day in UTC (`2026-05-01`) and outcome. Empty days are left out."""
-        return self._store.counts_by_day(self._checked(where))
+        return self._store.counts_by_day(self._check_filter(where))
 
     acounts_by_day = twin(counts_by_day)
 
@@ -218,7 +218,7 @@ class Records:
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return the tags, pin and note of each record, by id."""
-        return self._store.marks(listed(ids))
+        return self._store.marks(check_ids(ids))
 
     amarks = twin(marks)
 
@@ -251,14 +251,14 @@ class Records:
             NotFound: A record does not exist; the store was not changed.
             InvalidInput: An empty tag, a text that JSON cannot encode, or a string instead of a list of ids.
         """
-        change = MarksChange.checked(
+        change = MarksChange.check(
             add_tags=add_tags,
             remove_tags=remove_tags,
             pinned=pinned,
             buried=buried,
             note=self._without_secrets(note),
         )
-        return self._store.change_marks(list(dict.fromkeys(listed(ids))), change)
+        return self._store.change_marks(list(dict.fromkeys(check_ids(ids))), change)
 
     achange_marks = twin(change_marks)
 
@@ -276,13 +276,13 @@ class Records:
             PlanOutdated: A record has changed since that moment; none was accepted.
             NotAllowed: The actor is not a curator.
         """
-        return self._store.release(listed(ids), unchanged_since)
+        return self._store.release(check_ids(ids), unchanged_since)
 
     arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return how often each record was retrieved and used, with the outcomes of its uses."""
-        return self._store.usage(listed(ids))
+        return self._store.usage(check_ids(ids))
 
     ausage = twin(usage)
 
@@ -300,7 +300,7 @@ class Records:
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that belonged to purged records and cannot be reused."""
-        return self._store.purged(listed(ids))
+        return self._store.purged(check_ids(ids))
 
     apurged = twin(purged)
 
@@ -312,11 +312,11 @@ class Records:
         Raises:
             NotFound: An id never had a record; the store was not changed.
         """
-        return self._store.restore(listed(ids))
+        return self._store.restore(check_ids(ids))
 
     arestore = twin(restore)
 
-    def _checked(self, where: Where | None) -> Where | None:
+    def _check_filter(self, where: Where | None) -> Where | None:
         """Return a filter, checked for misspelt names."""
         self.filter_notes(where)
         return where
@@ -366,7 +366,7 @@ def columns(
     return ids, [vectors[document] for document in documents], metadatas, documents
 
 
-def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
+def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:
     """Drop entries that are stored already or repeated in the batch."""
     new: dict[str, Entry] = {}
     for entry in entries:
@@ -385,7 +385,7 @@ def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vect
     return np.stack([vectors.get(record_id, missing) for record_id in ids]) if ids else missing[None][:0]
 
 
-def listed(ids: Sequence[str]) -> list[str]:
+def check_ids(ids: Sequence[str]) -> list[str]:
     """Return the ids as a list.
 
     Raises:
@@ -396,7 +396,7 @@ def listed(ids: Sequence[str]) -> list[str]:
     return list(ids)
 
 
-def retried(attempt: Callable[[], T]) -> T:
+def retry(attempt: Callable[[], T]) -> T:
     """Call `attempt` and return its result, with a few retries after `PlanOutdated`.
 
     `RecordChanged` is not retried, because a retry could not succeed.

@@ -21,7 +21,7 @@ from atlas.memory.base.calibration.measurement import Cut
 from atlas.memory.base.ranking import (
     check_diversity,
     check_threshold,
-    diversified,
+    diversify,
     most_relevant,
     overfetch,
     rank,
@@ -111,7 +111,7 @@ class Retriever:
     def __post_init__(self) -> None:
         self._calibration = LiveCalibration(self.store, self.embedder)
 
-    def changed(self, **changes: Any) -> Retriever:
+    def with_changes(self, **changes: Any) -> Retriever:
         """Return a copy with other parts and the same calibration."""
         changed = replace(self, **changes)
         changed._calibration = self._calibration
@@ -170,18 +170,18 @@ class Retriever:
             weights = replace(standards.weights, success=0.0)
             standards = replace(standards, weights=weights, prefers_success=False)
         if search.vector is None:
-            return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
+            return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.min_relevance(0.0))
         k = search.k + n_withheld
-        candidates = self._candidates(search, k, standards, n_withheld)
-        every = self._ranked(candidates, standards, domain=search.domain)
-        best = _best(every, standards.weights)
-        is_shown = standards.cut.shown_beside(best)
-        hits = [hit for hit in every if is_shown(hit)]
+        candidates = self._find_candidates(search, k, standards, n_withheld)
+        ranked = self._rank(candidates, standards, domain=search.domain)
+        best = _best(ranked, standards.weights)
+        is_shown = standards.cut.shown_predicate(best)
+        hits = [hit for hit in ranked if is_shown(hit)]
         if search.distinct:  # hidden hits are not duplicates of shown ones
-            hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
-            every = self._ranked(candidates, standards, distinct=True, domain=search.domain)
-        n_hidden = sum(not is_shown(hit) for hit in every[:k])
-        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
+            hits = self._rank(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
+            ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
+        n_hidden = sum(not is_shown(hit) for hit in ranked[:k])
+        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.min_relevance(best))
 
     def find_words(
         self, query: str, k: int, where: Where | None, threshold: float | None, domain: str = ""
@@ -195,16 +195,16 @@ class Retriever:
             threshold: Least IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
             domain: The domain whose records are preferred, or empty for none.
         """
-        found = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
-        candidates = candidates_of(found, {}, {})
+        result = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
+        candidates = candidates_of(result, {}, {})
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
         ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
         cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(best=threshold)
-        least = max(cut.least(max(shares.values(), default=0.0)), threshold or 0.0)
-        shown = [record_id for record_id in ordered if shares[record_id] >= least]
-        n_hidden = sum(shares[record_id] < least for record_id in ordered[:k])
-        return RankedRecords(hits=[*map(unexplained, shown[:k])], n_hidden=n_hidden, threshold=least)
+        minimum = max(cut.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
+        shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
+        n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
+        return RankedRecords(hits=[*map(unexplained, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
 
     def calibrate(self) -> None:
         """Measure the level of the store, and store it."""
@@ -224,7 +224,7 @@ class Retriever:
         measured = self._calibration.now()
         cut = self._calibration.cut(measured, self.weights(), query, strictness)
         weights = self._calibration.weights_in(measured, self.weights(), query)
-        return list(filter(cut.shown_beside(_best(hits, weights)), hits))
+        return list(filter(cut.shown_predicate(_best(hits, weights)), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `ordered` needs."""
@@ -237,7 +237,7 @@ class Retriever:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
 
-    def ordered(
+    def order_hits(
         self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors
     ) -> RerankedHits:
         """Return the k hits of a search, in their final order, without reading the store.
@@ -253,16 +253,18 @@ class Retriever:
         best = reranked.hits
         if search.diversity:
             place = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
-            among = [hit for hit in best if hit.item in place]
-            best = diversified(among, vectors[[place[hit.item] for hit in among]], search.diversity)
+            comparable_hits = [hit for hit in best if hit.item in place]
+            best = diversify(comparable_hits, vectors[[place[hit.item] for hit in comparable_hits]], search.diversity)
         return RerankedHits(best[: search.k], reranked.problems)
 
-    def near(self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False) -> list[Hit[str]]:
+    def find_neighbours(
+        self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
+    ) -> list[Hit[str]]:
         """Return the k nearest neighbours of a vector."""
-        found = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
+        result = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(self.weights(), words=0.0))
-        return self._ranked(self._with_usage(found), by_meaning)[:k]
+        return self._rank(self._with_usage(result), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """Return the passage of a text nearest to a query, or None if the text was embedded as a whole.
@@ -302,41 +304,41 @@ class Retriever:
         weights = self._calibration.weights_in(measured, weights, query)
         return Standards(weights=weights, scale=measured.scale, cut=cut)
 
-    def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
-        n, worth = overfetch(k), None
+    def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
+        n, predicate = overfetch(k), None
         weights, scale, cut = standards.weights, standards.scale, standards.cut
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         if not (search.distinct or cut.spares_words or self.context):
-            worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
+            predicate = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
             compared = most_relevant(COMPARED, weights, scale)
         while True:
-            found = self.store.candidates(
+            result = self.store.candidates(
                 search.vector,
                 search.query,
                 n,
                 search.where,
                 with_buried=search.with_buried,
                 context=self.context,
-                worth=worth,
+                worth=predicate,
                 compared=compared,
             )
-            candidates = self._with_usage(found)
+            candidates = self._with_usage(result)
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
-            ranked = self._ranked(candidates, standards, distinct=True, domain=search.domain)
-            n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
+            ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
+            n_shown = sum(map(cut.shown_predicate(_best(ranked, weights)), ranked))
             if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
             n *= 4  # duplicates filled the list, so fetch more candidates
 
-    def _with_usage(self, found: Candidates) -> list[Candidate[str]]:
+    def _with_usage(self, result: Candidates) -> list[Candidate[str]]:
         """Return candidates with the usage and marks that the ranking needs."""
-        usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
-        return candidates_of(found, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)
+        usage, marks = self.store.usage(result.ids), self.store.marks(result.ids)
+        return candidates_of(result, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)
 
-    def _ranked(
+    def _rank(
         self,
         candidates: list[Candidate[str]],
         standards: Standards,

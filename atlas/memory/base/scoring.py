@@ -85,7 +85,7 @@ class Candidate(Generic[T]):
 
 
 def candidates_of(
-    found: Candidates,
+    result: Candidates,
     usage: Mapping[str, Usage],
     pinned: Mapping[str, bool],
     prior: Callable[[Usage], float] | None = None,
@@ -96,9 +96,9 @@ def candidates_of(
         prior: Function from uses and successes to an estimated success rate, for records without an outcome of their
             own.
     """
-    information = found.word_information or 1.0
-    context = found.context or [0.0] * len(found.ids)
-    rows = zip(found.ids, found.similarities, found.words, context, found.metadatas, strict=True)
+    information = result.word_information or 1.0
+    context = result.context or [0.0] * len(result.ids)
+    rows = zip(result.ids, result.similarities, result.words, context, result.metadatas, strict=True)
     return [
         Candidate(
             item=record_id,
@@ -145,16 +145,16 @@ def score(
     Args:
         domain: The preferred domain, or empty for none.
     """
-    near = calibration.meaning(candidate.similarity)
-    meaning, words = weighed(near, candidate.words, weights)
-    context = weighed(near, candidate.words + candidate.context, weights)[1] - words
+    closeness = calibration.meaning(candidate.similarity)
+    meaning, words = weigh(closeness, candidate.words, weights)
+    context = weigh(closeness, candidate.words + candidate.context, weights)[1] - words
     signals = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
     signals |= {"context": context} if context else {}
     signals |= {"domain": SAME_DOMAIN} if domain and candidate.domain == domain else {}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
-        meaning=near,
+        meaning=closeness,
         words=candidate.words,
         context=min(1.0, candidate.context),
         relevance=relevance(meaning, words + context, weights),
@@ -163,7 +163,7 @@ def score(
     )
 
 
-def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
+def weigh(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
     """Return the weighted signals of relevance: meaning and words.
 
     Args:
@@ -190,16 +190,16 @@ def relevance_signals(similarities: Values, words: Values, weights: RankingWeigh
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
     """Return the nudges of a candidate, each between 0 and its weight."""
-    helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
+    success_share = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal entry, which has no outcome
-        good = {"importance": weights.importance * candidate.importance}
+        quality = {"importance": weights.importance * candidate.importance}
     else:
-        good = {
+        quality = {
             "success": weights.success * (WORKED[candidate.success] if candidate.prior is None else candidate.prior)
         }
-    return good | {
-        "use": weights.use * helped,
+    return quality | {
+        "use": weights.use * success_share,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,
     }

@@ -23,7 +23,7 @@ from atlas.storage.store import Store
 N_QUERIES = 60
 """Largest number of queries of a preview. More would take seconds."""
 
-N_LOOKED_AT = 400
+N_ATTEMPTS = 400
 """Number of latest attempts whose tasks are queried."""
 
 N_HITS = 10
@@ -179,36 +179,38 @@ def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
     return tuple(_ask_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
 
 
-def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[AskedQuery]) -> StrictnessPlan:
+def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence[AskedQuery]) -> StrictnessPlan:
     """Return a plan from the results of queries, without a search.
 
     Args:
-        asked: Result of `asked_queries`.
+        queries: Result of `asked_queries`.
     """
     before = memory.strictness()
-    own = {name: each for name, each in memory._memories.items() if isinstance(each, Memory)}
-    costs = {name: each.level_costs(strictness) for name, each in own.items()}
-    shown = [(each, _shown_ids(memory, each, before), _shown_ids(memory, each, strictness)) for each in asked]
-    compared = [_compare_hits(*each) for each in shown]
+    memories = {name: each for name, each in memory._memories.items() if isinstance(each, Memory)}
+    costs = {name: each.level_costs(strictness) for name, each in memories.items()}
+    shown_ids = [(each, _shown_ids(memory, each, before), _shown_ids(memory, each, strictness)) for each in queries]
+    compared = [_compare_hits(*each) for each in shown_ids]
     changed = [query for query in compared if query.n_before != query.n_after]
     return StrictnessPlan(
         before=before,
         after=strictness,
         costs={name: known for name, known in costs.items() if known is not None},
-        n_queries=len(asked),
-        n_tasks=sum(any(i in each.right for i in now) for each, now, _ in shown),
-        lost=_lost_records(shown),
-        n_in_hits=sum(i in each.right for each, now, _ in shown for i in now),
-        n_lost_from_hits=sum(i in each.right and i not in then for each, now, then in shown for i in now),
+        n_queries=len(queries),
+        n_tasks=sum(any(i in each.right for i in ids_before) for each, ids_before, _ in shown_ids),
+        lost=_find_lost(shown_ids),
+        n_in_hits=sum(i in each.right for each, ids_before, _ in shown_ids for i in ids_before),
+        n_lost_from_hits=sum(
+            i in each.right and i not in after for each, ids_before, after in shown_ids for i in ids_before
+        ),
         changed=tuple(sorted(changed, key=lambda query: bool(query.n_before and query.n_after))),
     )
 
 
 def _tasks(memory: StrictMemories) -> Iterator[Task]:
     """Yield the task of each query once: judged queries, which have no id, then tasks of the latest attempts."""
-    rows = memory.experience.browse({"marks.buried": False}, limit=N_LOOKED_AT)
-    of_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
-    attempts = memory.experience.get_many(list(reversed(of_task.values()))[:N_QUERIES])
+    rows = memory.experience.browse({"marks.buried": False}, limit=N_ATTEMPTS)
+    ids_by_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
+    attempts = memory.experience.get_many(list(reversed(ids_by_task.values()))[:N_QUERIES])
     tasks = {judgement.query: Task("", "", judgement.query) for judgement in memory.storage.judgements.all()}
     tasks |= {attempt.task.description: attempt.task for attempt in attempts}
     yield from tasks.values()
@@ -216,36 +218,38 @@ def _tasks(memory: StrictMemories) -> Iterator[Task]:
 
 def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
     query = task.description
-    found = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
-    others = [hit for hit in found.hits if hit.item.task.description != query]
-    right = memory._right_for(task, [hit.item for hit in others])
+    retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
+    hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
+    right = memory._right_for(task, [hit.item for hit in hits])
     return AskedQuery(
         query=query,
-        hits=tuple(hit.of(hit.item.id) for hit in others),
-        best=others[0].item.task.description if others else "",
+        hits=tuple(hit.of(hit.item.id) for hit in hits),
+        best=hits[0].item.task.description if hits else "",
         right=right,
-        titles={hit.item.id: hit.item.task.description for hit in others if hit.item.id in right},
+        titles={hit.item.id: hit.item.task.description for hit in hits if hit.item.id in right},
     )
 
 
-def _shown_ids(memory: StrictMemories, asked: AskedQuery, strictness: float) -> list[str]:
+def _shown_ids(memory: StrictMemories, query: AskedQuery, strictness: float) -> list[str]:
     """Return the ids of the hits that are shown at a strictness, best first."""
-    return [hit.item for hit in memory.experience.shown_hits(asked.query, asked.hits, strictness)][:N_HITS]
+    return [hit.item for hit in memory.experience.shown_hits(query.query, query.hits, strictness)][:N_HITS]
 
 
-def _compare_hits(asked: AskedQuery, now: Sequence[str], then: Sequence[str]) -> ChangedQuery:
-    relevance = asked.hits[0].relevance if asked.hits else 0.0
-    return ChangedQuery(query=asked.query, best=asked.best, relevance=relevance, n_before=len(now), n_after=len(then))
+def _compare_hits(query: AskedQuery, before: Sequence[str], after: Sequence[str]) -> ChangedQuery:
+    relevance = query.hits[0].relevance if query.hits else 0.0
+    return ChangedQuery(
+        query=query.query, best=query.best, relevance=relevance, n_before=len(before), n_after=len(after)
+    )
 
 
-def _lost_records(shown: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
+def _find_lost(shown_ids: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
     """Return the best attempts of queries that would find none as good, successes first, then by number of queries."""
     queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
     titles = dict[str, str]()
-    for asked, now, then in shown:
-        best = max((i for i in now if i in asked.right), key=asked.right.__getitem__, default=None)
-        if best is not None and all(asked.right.get(i, -1) < asked.right[best] for i in then):
-            queries[best].append(asked.query)
-            worths[best], titles[best] = asked.right[best], asked.titles[best]
+    for query, before, after in shown_ids:
+        best = max((i for i in before if i in query.right), key=query.right.__getitem__, default=None)
+        if best is not None and all(query.right.get(i, -1) < query.right[best] for i in after):
+            queries[best].append(query.query)
+            worths[best], titles[best] = query.right[best], query.titles[best]
     by_need = sorted(queries, key=lambda i: (-worths[i], -len(queries[i]), i))
     return tuple(LostRecord(id=i, title=titles[i], tasks=tuple(queries[i])) for i in by_need)

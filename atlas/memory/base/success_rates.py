@@ -28,7 +28,7 @@ class EMASuccessUpdater:
     def __init__(self, alpha: float = 0.1) -> None:
         """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
         if not _is_number(alpha) or not 0 < alpha <= 1:
-            raise InvalidInput(f"alpha should be in (0, 1], but is {alpha!r}")
+            raise InvalidInput(f"expected alpha in (0, 1], got {alpha!r}")
         self.alpha = alpha
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
@@ -66,7 +66,7 @@ class RecencyWeightedUpdater:
     def __init__(self, half_life: float = 10.0) -> None:
         """Raise `InvalidInput` unless `half_life`, in outcomes, is positive."""
         if not _is_number(half_life) or not 0 < half_life < math.inf:
-            raise InvalidInput(f"half_life should be a positive number of outcomes, but is {half_life!r}")
+            raise InvalidInput(f"expected a positive number of outcomes for half_life, got {half_life!r}")
         self.half_life = half_life
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
@@ -97,7 +97,7 @@ def updater_named(name: str) -> SuccessRateUpdater:
     plugin = plugin_named(SUCCESS_UPDATERS, name)
     if plugin is None:
         names = ", ".join([*UPDATERS, *(added.name for added in plugins(SUCCESS_UPDATERS))])
-        raise InvalidInput(f"ATLAS_SUCCESS_UPDATER should be one of {names}, but is {name!r}")
+        raise InvalidInput(f"expected one of {names} for ATLAS_SUCCESS_UPDATER, got {name!r}")
     return plugin.make(SuccessRateUpdater)  # type: ignore[type-abstract]
 
 
@@ -159,9 +159,9 @@ def credible_interval(
         Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the extension.
     """
     if not 0 <= n_succeeded <= n:
-        raise InvalidInput(f"n_succeeded should be from 0 to n, but is {n_succeeded} with n = {n}")
+        raise InvalidInput(f"expected n_succeeded from 0 to n = {n}, got {n_succeeded}")
     if not 0 < level < 1:
-        raise InvalidInput(f"level should be in (0, 1), but is {level}")
+        raise InvalidInput(f"expected a level in (0, 1), got {level}")
     _check_prior(*prior)
     alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
     tail = (1 - level) / 2
@@ -217,7 +217,7 @@ def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
 def _check_prior(alpha: float, beta: float) -> None:
     if not all(_is_number(weight) and 0 < weight < math.inf for weight in (alpha, beta)):
         raise InvalidInput(
-            f"a prior's alpha and beta should be positive, finite numbers, but are {alpha!r} and {beta!r}"
+            f"expected positive, finite numbers for a prior's alpha and beta, got {alpha!r} and {beta!r}"
         )
 
 

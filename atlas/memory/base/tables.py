@@ -72,7 +72,7 @@ def columns_of(
         for row in rows
     ]
     names = sorted({name for line in lines for name in line}.difference(FIRST))
-    return {name: _of_one_kind([line.get(name) for line in lines]) for name in (*FIRST, *names)}
+    return {name: _unify_types([line.get(name) for line in lines]) for name in (*FIRST, *names)}
 
 
 def slim(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def plain_cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
-def _of_one_kind(values: list[Any]) -> list[Any]:
+def _unify_types(values: list[Any]) -> list[Any]:
     """Return the values of a column, as strings if they have several types or are lists."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
@@ -128,7 +128,7 @@ def _text(value: Any) -> str:
 
 def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | None) -> dict[str, Any]:
     metadata = {RENAMED.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL}
-    placed = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
+    place_values = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
     return {
         **metadata,
         "id": row["id"],
@@ -143,5 +143,5 @@ def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | Non
         "quarantine": marks.quarantine,
         "tags": ", ".join(marks.tags),
         "note": marks.note,
-        **placed,
+        **place_values,
     }

@@ -27,11 +27,11 @@ def idle(
 
     The arguments are known times in ISO 8601, by id.
     """
-    never, no_longer = [], []
+    never_retrieved, no_longer = [], []
     for record_id in stored_at:
         last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
         if not last and stored_instant(stored_at, record_id) <= until:
-            never.append(record_id)
+            never_retrieved.append(record_id)
         elif last and max(last) <= until:
             no_longer.append(record_id)
-    return Idle(never=never, no_longer=no_longer)
+    return Idle(never=never_retrieved, no_longer=no_longer)

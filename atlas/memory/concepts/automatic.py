@@ -163,13 +163,13 @@ class AutomaticCompression:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
             return "A search for concepts is running in the background."
-        n_programs = self._count(self._note(COUNTED), unnoted=0)[1]
+        n_programs = self._count(self._note(COUNTED), default=0)[1]
         waits = f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
         return " ".join(part for part in (self._problem(), self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
         note = self._note(COUNTED)
-        n_successes, n_programs = self._count(note, unnoted=1)
+        n_successes, n_programs = self._count(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
         self._n_before_look = self._every - (n_programs if n_programs < self._every else 0)
         counted = f"{n_successes} {0 if is_due else n_programs}"
@@ -177,7 +177,7 @@ class AutomaticCompression:
             self._storage.ledger.notes.write({COUNTED: counted}, expected={COUNTED: note or None})
         return is_due and self._begin(self._storage)
 
-    def _count(self, note: str, *, unnoted: int) -> tuple[int, int]:
+    def _count(self, note: str, *, default: int) -> tuple[int, int]:
         """Return the number of successes, and the number with programs since the last search.
 
         Args:
@@ -187,11 +187,11 @@ class AutomaticCompression:
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, NOT_TRUSTED]}))
         n_successes = attempts.count(_SUCCEEDED) - len(waiting)
         if not note:
-            return n_successes, unnoted
+            return n_successes, default
         n_before, n_programs = map(int, note.split())
         n_new = min(max(0, n_successes - n_before), MAX_READ)
-        newest = attempts.browse(_SUCCEEDED, order_by="", limit=n_new + len(waiting)) if n_new else []
-        ids = [row["id"] for row in newest if row["id"] not in waiting][:n_new]
+        latest_attempts = attempts.browse(_SUCCEEDED, order_by="", limit=n_new + len(waiting)) if n_new else []
+        ids = [row["id"] for row in latest_attempts if row["id"] not in waiting][:n_new]
         return n_successes, n_programs + sum(map(_has_programs, attempts.get_many(ids)))
 
     def _is_searching(self) -> bool:

@@ -37,23 +37,23 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     A callee may have been deleted, and its name reused.
     """
     usage = store.usage([row["id"] for row in rows])
-    found = [from_row(row, usage[row["id"]]) for row in rows]
-    needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
+    concepts = [from_row(row, usage[row["id"]]) for row in rows]
+    needed = [needs_of(row, concept) for row, concept in zip(rows, concepts, strict=True)]
     if not any(needed):
-        return found
+        return concepts
     titles, defines = store.column("title"), store.column("defines")
-    return [linked(concept, needs, titles, defines) for concept, needs in zip(found, needed, strict=True)]
+    return [resolve_calls(concept, needs, titles, defines) for concept, needs in zip(concepts, needed, strict=True)]
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
     """Return the ids of the concepts that call one of these or were composed of one, by id or name."""
     if not ids:
         return []
-    among = {"$in": list(ids)}
+    condition = {"$in": list(ids)}
     rows = store.get(list(ids))
     names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
-    named = {"$in": sorted(names)}
-    stored = store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+    name_condition = {"$in": sorted(names)}
+    stored = store.ids({"$or": [{"calls": condition}, {"composed_of": condition}, {"needs": name_condition}]})
     say_needs = store.column("needs")
     silent = [found for found in store.ids() if found not in say_needs]
     return [
@@ -63,21 +63,24 @@ def naming(store: Collection, ids: Sequence[str]) -> list[str]:
     ]
 
 
-def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
+def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
     """Return the distinct concepts that a concept calls or was composed of, transitively, nearest first.
 
     Args:
         read: Returns the concepts of existing ids.
     """
-    found: dict[str, CodeConcept] = {}
+    concepts_by_name: dict[str, CodeConcept] = {}
     waiting = [concept]
     while waiting:
         ids = [
-            i for caller in waiting for i in (*caller.calls, *caller.composed_of) if i not in found and i != concept.id
+            i
+            for caller in waiting
+            for i in (*caller.calls, *caller.composed_of)
+            if i not in concepts_by_name and i != concept.id
         ]
         waiting = read(list(dict.fromkeys(ids)))
-        found |= {caller.id: caller for caller in waiting}
-    return list(found.values())
+        concepts_by_name |= {caller.id: caller for caller in waiting}
+    return list(concepts_by_name.values())
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
@@ -85,11 +88,12 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
-        concept if concept.calls else linked(concept, called_names(concept), titles, defines) for concept in concepts
+        concept if concept.calls else resolve_calls(concept, called_names(concept), titles, defines)
+        for concept in concepts
     ]
 
 
-def linked(
+def resolve_calls(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
     """Return the concept with its calls resolved to ids: a listed id if it fits, else the last concept with the name.
@@ -102,15 +106,17 @@ def linked(
         defines: Other names that their code defines, a string or several, by id. Names of concepts take precedence.
     """
     defined = [(concept_id, name) for concept_id, names in defines.items() for name in _texts(names)]
-    named = [*defined, *titles.items()]
-    called = {name for concept_id, name in named if concept_id in concept.calls}
-    by_name = {name: concept_id for concept_id, name in named if name in needed - called and concept_id != concept.id}
+    all_names = [*defined, *titles.items()]
+    called = {name for concept_id, name in all_names if concept_id in concept.calls}
+    by_name = {
+        name: concept_id for concept_id, name in all_names if name in needed - called and concept_id != concept.id
+    }
     if not by_name:
         return concept
-    found = [by_name[name] for name in sorted(by_name)]
+    concepts = [by_name[name] for name in sorted(by_name)]
     missing = [callee for callee in concept.calls if callee not in titles]
     existing = [callee for callee in concept.calls if callee in titles]
-    return replace(concept, calls=tuple(dict.fromkeys([*existing, *found, *missing[len(found) :]])))
+    return replace(concept, calls=tuple(dict.fromkeys([*existing, *concepts, *missing[len(concepts) :]])))
 
 
 def _texts(names: Any) -> Sequence[str]:

@@ -24,13 +24,13 @@ from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import columns, listed, retried
+from atlas.memory.base.records import check_ids, columns, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts
+from atlas.memory.concepts.calls import ConceptUses, collect_callees, naming, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.plugged import asking, check_plugged, succeeded_of
-from atlas.memory.concepts.primitives import shipped, updates
+from atlas.memory.concepts.plugged import asking, check_plugged, select_succeeded
+from atlas.memory.concepts.primitives import load_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
     checked,
@@ -116,7 +116,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
         concept = self._new(checked(concept))
-        added = retried(lambda: self._writer.add_alone(concept))
+        added = retry(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library already has a concept with the id {concept.id!r}; edit it, or use another id"
@@ -139,7 +139,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation, and return the ids of the new ones."""
-        return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
+        return self.add_many([load_shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
 
@@ -180,7 +180,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         check_changes(changes, EDITABLE)
         texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
-        return retried(lambda: self._writer.edit(concept_id, changes | texts))
+        return retry(lambda: self._writer.edit(concept_id, changes | texts))
 
     aedit = twin(edit)
 
@@ -234,7 +234,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
 
-        return retried(plan_and_apply)
+        return retry(plan_and_apply)
 
     amerge = twin(merge)
 
@@ -278,10 +278,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: There are fewer than two, or the library has no strategy.
         """
         self._composing()
-        wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
-        if len(wanted) < 2:
-            raise InvalidInput(f"expected at least two concepts to compose, got {len(wanted)}; choose more")
-        return [self._whole_concept(concept_id) for concept_id in wanted]
+        selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
+        if len(selected_ids) < 2:
+            raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
+        return [self._whole_concept(concept_id) for concept_id in selected_ids]
 
     acomposable = twin(composable)
 
@@ -293,7 +293,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: An item is not an attempt.
         """
-        succeeded = succeeded_of(trajectories)
+        succeeded = select_succeeded(trajectories)
         if self.compression_strategy is None:
             self._say_once("this library has no compression strategy; pass one as compression_strategy")
             return []
@@ -312,7 +312,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         with self._store.reading():
             marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
             usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
-            found = self._read(rows)
+            concepts = self._read(rows)
         return [
             ExportedConcept(
                 concept=replace(concept, usage_count=0, success_rate=0.0),
@@ -321,7 +321,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 uses=tuple(replace(use, record_id=concept.id) for use in uses[concept.id]),
                 stored_at=stored_at(row),
             )
-            for row, concept in zip(rows, found, strict=True)
+            for row, concept in zip(rows, concepts, strict=True)
         ]
 
     aexport = twin(export)
@@ -381,15 +381,17 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: It does not exist.
         """
         with self._store.reading():
-            return reached(self._whole_concept(concept_id), self.get_many)
+            return collect_callees(self._whole_concept(concept_id), self.get_many)
 
     adepends_on = twin(depends_on)
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the other concepts that call one of these concepts or were composed of one."""
-        among = set(listed(concept_ids))
+        given_ids = set(check_ids(concept_ids))
         with self._store.reading():
-            return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
+            return self.get_many(
+                [concept_id for concept_id in naming(self._store, concept_ids) if concept_id not in given_ids]
+            )
 
     adependents = twin(dependents)
 

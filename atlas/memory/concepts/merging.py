@@ -14,7 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
-from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
 from atlas.storage.records import Merge, Moment
 
@@ -92,14 +92,14 @@ def plan_concept_merge(
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
     parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    into = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
-    planned = tuple(_group(best, duplicates, into, subjects) for best, duplicates in parted)
+    survivors = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
+    planned = tuple(_group(best, duplicates, survivors, subjects) for best, duplicates in parted)
     outside = [subject for subject in naming if subject.concept.id not in subjects]
-    linked = [replace(subject, concept=_relink(subject.concept, into, subjects)) for subject in outside]
+    linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
     return ConceptMergePlan(
         groups=planned,
         linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
-        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], into, subjects)),
+        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], survivors, subjects)),
         n_total=n_total,
         moment=moment,
     )
@@ -119,7 +119,7 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
-    return merged_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
+    return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
 def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
@@ -135,7 +135,7 @@ def _age_key(concept: CodeConcept) -> float:
 def _group(
     best: ConceptSubject,
     duplicates: Sequence[ConceptSubject],
-    into: Mapping[str, CodeConcept],
+    survivors: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
     survivor, duplicate_concepts = best.concept, [other.concept for other in duplicates]
@@ -145,42 +145,46 @@ def _group(
     merged = replace(
         survivor,
         examples=examples,
-        found_in=joined(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
-        composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
+        found_in=join_distinct(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
+        composed_of=join_distinct(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
         metadata={
             **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *duplicate_concepts))),
             "merged_from": [
-                *joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
+                *join_distinct(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
             ],
             "merged_hashes": [
-                *joined(merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates))
+                *join_distinct(
+                    merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates)
+                )
             ],
         },
     )
     return ConceptMergeGroup(
-        merged=_relink(merged, into, subjects),
+        merged=_relink(merged, survivors, subjects),
         why_kept=_why(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
-        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
         n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 
 
-def _why(survivor: CodeConcept, gone: Sequence[CodeConcept]) -> str:
-    if all(survivor.usage_count > concept.usage_count for concept in gone):
+def _why(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> str:
+    if all(survivor.usage_count > concept.usage_count for concept in duplicates):
         return "it was used most"
     return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most used"
 
 
 def _relink(
-    concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
     """Return a concept in which the kept concepts replace references to removed concepts."""
     calls = [
-        into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
+        survivors[called].id
+        if called in survivors and not _lacks(concept, subjects[called].concept, survivors[called])
+        else called
         for called in concept.calls
     ]
-    parts = [into[part].id if part in into else part for part in concept.composed_of]
+    parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
     return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
 
 
@@ -188,20 +192,22 @@ def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
     return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 
-def _lacks(caller: CodeConcept, gone: CodeConcept, survivor: CodeConcept) -> set[str]:
+def _lacks(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
     """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
     if caller.language != PYTHON:
-        return {gone.name} - {survivor.name}
-    return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(survivor)
+        return {duplicate.name} - {survivor.name}
+    return (called_names(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
 
 
 def _lacking(
-    callers: Sequence[ConceptSubject], into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    callers: Sequence[ConceptSubject], survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> Iterable[LackingCaller]:
     for caller in (subject.concept for subject in callers):
-        called = [concept_id for concept_id in caller.calls if concept_id in into]
+        called = [concept_id for concept_id in caller.calls if concept_id in survivors]
         lacks = {
-            name for concept_id in called for name in _lacks(caller, subjects[concept_id].concept, into[concept_id])
+            name
+            for concept_id in called
+            for name in _lacks(caller, subjects[concept_id].concept, survivors[concept_id])
         }
         if lacks:
             yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

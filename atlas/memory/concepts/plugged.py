@@ -15,7 +15,7 @@ from atlas.protocols.strategies import CompositionStrategy
 def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
     """Raise `InvalidInput` unless a plugged-in object is None or has a method."""
     if plugged is not None and not isinstance(plugged, protocol):
-        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {plugged!r:.80}")
+        raise InvalidInput(f"expected an object with `{method}`, or None, for {name}, got {plugged!r:.80}")
 
 
 def asking(
@@ -29,7 +29,7 @@ def asking(
     return strategy
 
 
-def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+def select_succeeded(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     """Return the successful attempts, or raise `InvalidInput` if an item is not an attempt."""
     attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
     for attempt in attempts:

@@ -22,7 +22,7 @@ from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.memory.base.merging import lineage
 from atlas.memory.base.records import Entry, filterable
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
 
@@ -52,9 +52,9 @@ def checked(concept: CodeConcept) -> CodeConcept:
     _check_texts(concept)
     _check_lists(concept)
     if concept.source not in SOURCES:
-        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+        raise InvalidInput(f"expected one of {', '.join(SOURCES)} for a concept's source, got {concept.source!r}")
     if not isinstance(concept.language, str):
-        raise InvalidInput(f"a concept's language should be a string such as 'python', but is {concept.language!r}")
+        raise InvalidInput(f"expected a string such as 'python' for a concept's language, got {concept.language!r}")
     language = concept.language.strip().lower()
     concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
     normal_form(concept)
@@ -65,7 +65,7 @@ def _check_texts(concept: CodeConcept) -> None:
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a concept's {name} should be a string that is not blank, but is {text!r}")
+            raise InvalidInput(f"expected a string that is not blank for a concept's {name}, got {text!r}")
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
@@ -75,10 +75,10 @@ def _check_lists(concept: CodeConcept) -> None:
     for name in ("calls", "found_in", "composed_of"):
         ids = getattr(concept, name)
         if isinstance(ids, str) or not all(isinstance(item, str) for item in ids):
-            raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
+            raise InvalidInput(f"expected a list of ids for a concept's {name}, got {ids!r:.80}")
     for example in concept.examples:
         if not _is_pair(example):
-            raise InvalidInput(f"examples should be pairs of strings (call, result), but one is {example!r:.120}")
+            raise InvalidInput(f"expected pairs of strings (call, result) for examples, got {example!r:.120}")
 
 
 def _is_pair(example: Any) -> bool:
@@ -122,8 +122,8 @@ def defined_names(concept: CodeConcept) -> set[str]:
     """
     if concept.language != PYTHON:
         return {concept.name}
-    named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in parse(concept.code).body if isinstance(node, named)} or {concept.name}
+    definition_types = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in parse(concept.code).body if isinstance(node, definition_types)} or {concept.name}
 
 
 FIELDS = frozenset(
@@ -196,7 +196,7 @@ def merged_hashes(concept: CodeConcept) -> list[str]:
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     """Return the concept of a row, with its usage."""
-    concept = decoded_content(decode_concept, row["metadata"])
+    concept = decode_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 
@@ -217,8 +217,8 @@ def usage_of(concept: CodeConcept) -> Usage:
     """
     if concept.usage_count < 0 or not 0 <= concept.success_rate <= 1:
         raise InvalidInput(
-            f"usage_count should be 0 or more and success_rate in [0, 1], "
-            f"but are {concept.usage_count} and {concept.success_rate}"
+            f"expected 0 or more for usage_count and a success_rate in [0, 1], got {concept.usage_count} and "
+            f"{concept.success_rate}"
         )
     return Usage(n_uses=concept.usage_count, n_successes=round(concept.usage_count * concept.success_rate))
 

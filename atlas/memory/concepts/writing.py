@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found
-from atlas.memory.base.records import columns, unknown
+from atlas.memory.base.records import columns, drop_known
 from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
 from atlas.protocols.infra import Clock, WholeEmbedder
@@ -37,7 +37,7 @@ class ConceptWriter:
         """Add the concepts that are new by id and by code, with their usage, and return their ids."""
         dated = [made_at(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.present([concept.id for concept in dated])
-        entries = unknown([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
+        entries = drop_known([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
         if not entries:
             return []
         new_ids = {entry.id for entry in entries}
@@ -86,7 +86,7 @@ class ConceptWriter:
                 f"expected a Python identifier as the name, got {concept.name!r}; use the name of its function"
             )
         titles = self.store.column("title")
-        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
+        same = [concept_id for concept_id, name in titles.items() if name == concept.name and concept_id != concept.id]
         if same:
             raise InvalidInput(
                 f"concept {same[0]!r} is already named {concept.name!r}, so calls of the name would be ambiguous; "

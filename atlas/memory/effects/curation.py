@@ -19,7 +19,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.loss import CurationLoss, LostRecord
-from atlas.memory.query import Among, AnyMemory, ask, outcome, result_of, searches_for
+from atlas.memory.query import AnyMemory, QueryFilters, ask, outcome, result_of, searches_for
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
@@ -77,8 +77,8 @@ class Meter:
         """
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
-            own = ", ".join(each for each, found in self.memories.items() if isinstance(found, Memory))
-            raise InvalidInput(f"the memory should be one of {own}, but is {name!r}")
+            memory_names = ", ".join(each for each, records in self.memories.items() if isinstance(records, Memory))
+            raise InvalidInput(f"expected one of {memory_names} for the memory, got {name!r}")
         sampled = spread(list(leaving), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():
@@ -89,8 +89,10 @@ class Meter:
         sections = {each: _remembering(section) for each, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():
-            found = [record for replay in replays for record in (*replay.now.hits.values(), *replay.then.hits.values())]
-            of_found = tasks_of(memory, found, self._experience, judgements)
+            records = [
+                record for replay in replays for record in (*replay.now.hits.values(), *replay.then.hits.values())
+            ]
+            of_found = tasks_of(memory, records, self._experience, judgements)
             unproven = self._unproven(name, leaving)
         return replace(
             _loss(leaving, replays, of_found),
@@ -101,20 +103,20 @@ class Meter:
 
     @property
     def _experience(self) -> ChromaExperienceMemory | None:
-        found = self.memories.get("experience")
-        return found if isinstance(found, ChromaExperienceMemory) else None
+        memory = self.memories.get("experience")
+        return memory if isinstance(memory, ChromaExperienceMemory) else None
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
         """Ask all memories for a task, and the affected memory again without the leaving records."""
-        searches = searches_for(self.memories, task, EACH, Among())
+        searches = searches_for(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
-            others = {
+            other_memories = {
                 each: outcome(ask, memory, searches[each], task, EACH, False)
                 for each, memory in self.memories.items()
                 if each != name
             }
             answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
-        results = [result_of({**others, name: answer}) for answer in answers]
+        results = [result_of({**other_memories, name: answer}) for answer in answers]
         now = self._answer(name, results[0], task, sections)
         is_same = list(now.hits) == [hit.item.id for hit in answers[1].hits]
         return Replay(task, now, now if is_same else self._answer(name, results[1], task, sections))
@@ -123,8 +125,8 @@ class Meter:
         block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
         texts = []
         for each, hits in result.hits.items():
-            shown = set(block.shown.get(each, ()))
-            texts += [sections[each].text(hit.item) for hit in hits if hit.item.id in shown]
+            shown_ids = set(block.shown.get(each, ()))
+            texts += [sections[each].text(hit.item) for hit in hits if hit.item.id in shown_ids]
         return Answer(
             hits={hit.item.id: hit.item for hit in result.hits.get(name, ())},
             shown=block.shown.get(name, ()),
@@ -138,12 +140,12 @@ class Meter:
             return []
         deleted = {record_id for record_id, kept_id in leaving.items() if not kept_id}
         where = {"id" if name == "concepts" else "found_in": {"$in": sorted(deleted)}}
-        found: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if deleted else [])
-        if not found:
+        deleted_concepts: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if deleted else [])
+        if not deleted_concepts:
             return []
         from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
 
-        proven = [concept for concept in found if concept.metadata.get(PROVEN) is True]
+        proven = [concept for concept in deleted_concepts if concept.metadata.get(PROVEN) is True]
         if name == "concepts":
             return [concept.name for concept in proven]
         sources = [record_id for concept in proven for record_id in concept.found_in]
@@ -164,9 +166,9 @@ def _remembering(section: Section) -> Section:
     return Section(section.heading, text)
 
 
-def spread(values: Sequence[Any], most: int) -> list[Any]:
+def spread(values: Sequence[Any], limit: int) -> list[Any]:
     """Return a limited number of values, evenly spaced."""
-    n = min(most, len(values))
+    n = min(limit, len(values))
     return [values[place * len(values) // n] for place in range(n)]
 
 
@@ -176,33 +178,34 @@ def _loss(
     tasks: RecordTasks,
 ) -> CurationLoss:
     """Return the loss over the replayed tasks, without the counts of records that were not sampled."""
-    lost, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
+    tasks_by_record, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
     n_in_hits = n_from_hits = n_in_blocks = n_from_blocks = 0
     words, conditions = set[str](), dict[str, None]()
     for replay in replays:
-        now, then = replay.now, replay.then
-        right = {i: record for i, record in now.hits.items() if tasks.is_right(i, replay.task)}
+        before, after = replay.now, replay.then
+        right = {i: record for i, record in before.hits.items() if tasks.is_right(i, replay.task)}
         best = max(right.values(), key=worth, default=None)
         if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
-            lost[best.id].append(replay.task.description)
+            tasks_by_record[best.id].append(replay.task.description)
             best_records[best.id] = best
-        shown = [i for i in now.shown if i in right]
-        n_in_hits, n_in_blocks = n_in_hits + len(right), n_in_blocks + len(shown)
-        n_from_hits += sum(not {i, leaving.get(i, "")} & set(then.hits) for i in right)
-        n_from_blocks += sum(not {i, leaving.get(i, "")} & set(then.shown) for i in shown)
-        if now is not then:
-            words |= _words(now.texts) - _words(then.texts)
-            left = set(_conditions(then.texts))
-            conditions |= {each: None for each in _conditions(now.texts) if each not in left}
-    by_need = sorted(lost, key=lambda i: (-worth(best_records[i]), -len(lost[i]), i))
+        right_ids = [i for i in before.shown if i in right]
+        n_in_hits, n_in_blocks = n_in_hits + len(right), n_in_blocks + len(right_ids)
+        n_from_hits += sum(not {i, leaving.get(i, "")} & set(after.hits) for i in right)
+        n_from_blocks += sum(not {i, leaving.get(i, "")} & set(after.shown) for i in right_ids)
+        if before is not after:
+            words |= _words(before.texts) - _words(after.texts)
+            remaining_conditions = set(_conditions(after.texts))
+            conditions |= {each: None for each in _conditions(before.texts) if each not in remaining_conditions}
+    by_need = sorted(tasks_by_record, key=lambda i: (-worth(best_records[i]), -len(tasks_by_record[i]), i))
     return CurationLoss(
         n_leaving=len(leaving),
         n_sampled=len(leaving),
         n_known=len(replays),
         n_tasks=len(replays),
-        n_losing=sum(map(len, lost.values())),
+        n_losing=sum(map(len, tasks_by_record.values())),
         lost=tuple(
-            LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(lost[i]))) for i in by_need
+            LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(tasks_by_record[i])))
+            for i in by_need
         ),
         n_in_hits=n_in_hits,
         n_lost_from_hits=n_from_hits,

@@ -24,8 +24,8 @@ def toss(share: float, *, store: str, task: str, attempt: str) -> Coin:
 
     The BLAKE2b hash of these names is read as a number in [0, 1). The attempt is held out if it is below `share`.
     """
-    named = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
-    number = int.from_bytes(hashlib.blake2b(named, digest_size=8, person=b"holdout").digest(), "big")
+    key = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
+    number = int.from_bytes(hashlib.blake2b(key, digest_size=8, person=b"holdout").digest(), "big")
     return Coin(share=share, is_held_out=number < share * _RANGE)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.memory.base.memory import Memory
-from atlas.memory.effects.randomised import RandomisedEffect, randomised_effect, tossed_attempts
+from atlas.memory.effects.randomised import RandomisedEffect, randomised_attempts, randomised_effect
 from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -201,11 +201,11 @@ def memory_effect(
         memories: Every memory of the system. The times of records in plugged-in memories are unknown.
         used_by: Records used by each attempt, by the id of the attempt.
     """
-    randomised, unused = randomised_effect(tossed_attempts(experience)), unused_share(experience)
-    given = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
-    if not used_by and not given:
+    randomised, unused = randomised_effect(randomised_attempts(experience)), unused_share(experience)
+    given_ids = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
+    if not used_by and not given_ids:
         return MemoryEffect(tasks=(), randomised=randomised)
-    found, where = _at_tasks(experience, {*used_by, *given})
+    found, where = _at_tasks(experience, {*used_by, *given_ids})
     origins = _Origins.of(
         experience, memories, {used for attempt in found for used in used_by.get(attempt.trajectory_id, ())}
     )
@@ -214,20 +214,20 @@ def memory_effect(
     after_failure = _after_failure(found, ended_at, attempt_ids)
     judged = []
     for attempt in found:
-        named = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
+        used_records = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
         is_own = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
         at = ended_at.get(attempt.id, "") if is_own else ""
-        is_given = attempt.trajectory_id in given
-        if named and not is_given and not any(origins.may_help(attempt, at, used) for used in named):
+        is_given = attempt.trajectory_id in given_ids
+        if used_records and not is_given and not any(origins.may_help(attempt, at, used) for used in used_records):
             continue
         judged.append(
             JudgedAttempt(
                 task_id=attempt.task_id,
                 success=attempt.outcome == "succeeded",
-                has_used=bool(named) or is_given,
+                has_used=bool(used_records) or is_given,
                 follows_failure=is_own and attempt.id in after_failure,
                 experience_id=attempt.id if is_own else "",
-                used=tuple(named),
+                used=tuple(used_records),
             )
         )
     return replace(effect_among(judged), unused=unused, randomised=randomised)
@@ -245,13 +245,15 @@ def _numbers(column: Mapping[str, Any]) -> list[int]:
     return [int(value) for value in column.values() if str(value).isdecimal()]
 
 
-def _after_failure(found: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]) -> set[str]:
+def _after_failure(
+    attempts: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]
+) -> set[str]:
     """Return the ids of experiences whose previous attempt at the same task failed.
 
     Merged attempts are left out, because their times are unknown.
     """
     latest, after = dict[str, str](), set[str]()
-    timed = [attempt for attempt in found if attempt_ids.get(attempt.id, "") == attempt.trajectory_id]
+    timed = [attempt for attempt in attempts if attempt_ids.get(attempt.id, "") == attempt.trajectory_id]
     for attempt in sorted(timed, key=lambda attempt: ended_at.get(attempt.id, "")):
         if latest.get(attempt.task_id) == "failed":
             after.add(attempt.id)

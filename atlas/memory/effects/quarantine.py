@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.memory.base.records import listed
+from atlas.memory.base.records import check_ids
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.storage.records import QUARANTINE, QUARANTINED
 
@@ -39,7 +39,7 @@ def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
     """
     if not reason.strip():
         raise InvalidInput("expected a reason for the quarantine, got an empty text; it is shown with the records")
-    return quarantine_each(system, dict.fromkeys(listed(ids), reason.strip()), reason.strip())
+    return quarantine_each(system, dict.fromkeys(check_ids(ids), reason.strip()), reason.strip())
 
 
 def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
@@ -50,7 +50,7 @@ def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
         NotFound: One of them does not exist; nothing was changed.
         NotAllowed: The actor is not a curator.
     """
-    return quarantine_each(system, dict.fromkeys(listed(ids), ""), reason or "released")
+    return quarantine_each(system, dict.fromkeys(check_ids(ids), ""), reason or "released")
 
 
 def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:

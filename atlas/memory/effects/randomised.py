@@ -63,8 +63,8 @@ class RandomisedEffect:
     @property
     def difference(self) -> float:
         """Success rate with memories minus success rate without, in [-1, 1]."""
-        shown, held_out = self._rates
-        return shown.mean - held_out.mean
+        shown_rate, held_out = self._rates
+        return shown_rate.mean - held_out.mean
 
     @cached_property
     def interval(self) -> tuple[float, float]:
@@ -101,8 +101,8 @@ class RandomisedEffect:
 
     @cached_property
     def _rates(self) -> tuple[ClusteredRate, ClusteredRate]:
-        shown, held_out = (_rate(self._side(side)) for side in (False, True))
-        return shown, held_out
+        shown_rate, held_out = (_rate(self._side(side)) for side in (False, True))
+        return shown_rate, held_out
 
     def _side(self, is_held_out: bool) -> list[TossedAttempt]:
         return [attempt for attempt in self.attempts if attempt.is_held_out == is_held_out]
@@ -114,12 +114,12 @@ def randomised_effect(attempts: Sequence[TossedAttempt]) -> RandomisedEffect | N
     return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
 
 
-def tossed_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
+def randomised_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
     """Return the randomly assigned attempts with a known outcome, including merged attempts."""
-    return [attempt for attempt in _iterate_tossed(experience) if 0 < attempt.share < 1]
+    return [attempt for attempt in _iterate_randomised(experience) if 0 < attempt.share < 1]
 
 
-def _iterate_tossed(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
+def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
     where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
     columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
     for record_id, arm in columns[0].items():

@@ -66,7 +66,7 @@ def tasks_of(
         attempts = linked(experience, [source for strategy in strategies for source in strategy.sources])
         for strategy in strategies:
             ids[strategy.id] |= {attempts[source].task_id for source in strategy.sources if source in attempts}
-        attempted |= _found_in(distinct.values(), experience)
+        attempted |= _tasks_of_concepts(distinct.values(), experience)
     queries: dict[str, set[str]] = {}
     for judgement in judgements:
         if judgement.is_right and judgement.collection == memory.collection_name and judgement.record_id in distinct:
@@ -81,17 +81,17 @@ def tasks_of(
 def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
     """Return the distinct tasks of records whose text is known, judged queries last."""
     known = {task.id for each in tasks.attempted.values() for task in each}
-    wanted = {task_id for ids in tasks.ids.values() for task_id in ids} - known
-    every = [task for each in tasks.attempted.values() for task in each]
-    if experience is not None and wanted:
-        rows = experience.browse({"task_id": {"$in": sorted(wanted)}}, order_by="", descending=False)
+    missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
+    all_tasks = [task for each in tasks.attempted.values() for task in each]
+    if experience is not None and missing_ids:
+        rows = experience.browse({"task_id": {"$in": sorted(missing_ids)}}, order_by="", descending=False)
         first = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
-        every += [attempt.task for attempt in experience.get_many(list(first.values()))]
-    every += [Task("", "", query) for query in sorted(frozenset().union(*tasks.queries.values()))]
-    return list({task_key(task): task for task in reversed(every)}.values())[::-1]
+        all_tasks += [attempt.task for attempt in experience.get_many(list(first.values()))]
+    all_tasks += [Task("", "", query) for query in sorted(frozenset().union(*tasks.queries.values()))]
+    return list({task_key(task): task for task in reversed(all_tasks)}.values())[::-1]
 
 
-def _found_in(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
+def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of the attempts from which concepts were extracted, by concept."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
-from atlas.memory.base.records import listed
+from atlas.memory.base.records import check_ids
 from atlas.memory.effects.quarantine import quarantined
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.scanning.text import SUSPICIOUS, Reason, distinct, scan_text, score
@@ -83,7 +83,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     """
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"minimum should be from 0 to 1, but is {minimum!r}")
-    wanted = None if ids is None else listed(ids)
+    wanted = None if ids is None else check_ids(ids)
     known, hidden = set[str](), {record.id for record in quarantined(system)}
     findings: list[Finding] = []
     for memory, record in _records(system, wanted):

@@ -103,8 +103,8 @@ def effect(
         raise NotFound(f"there is no strategy {strategy_id!r}; it may have been deleted (see: atlas history)")
     tries = bank.attempts(strategy_id)
     plain = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
-    found = experience.ranked_with(plain, reranked=False).retrieve(
+    retrieval = experience.ranked_with(plain, reranked=False).retrieve(
         strategy.situation, k, count_retrieval=False, with_buried=True
     )
-    ids = [hit.item.id for hit in found.hits]
+    ids = [hit.item.id for hit in retrieval.hits]
     return effect_among(tries, attempts(experience, {"id": {"$in": ids}}) if ids else [])

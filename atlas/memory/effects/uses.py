@@ -36,18 +36,20 @@ def used_records(
     Observations do not count as the agent's words, because the context block may be one of them.
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
-    named = {name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()}
-    if not any(named.values()):
-        given = [task.description, *map(str, task.context.values()), *_read(retrieved, steps)]
-        reappearing = _reappearing_records(texts, words, given) | _called_concepts(texts, words, given)
-        named = {name: tuple(i for i in ids if (name, i) in reappearing) for name, ids in retrieved.items()}
-    return {name: ids for name, ids in named.items() if ids}
+    named_ids = {
+        name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()
+    }
+    if not any(named_ids.values()):
+        given_texts = [task.description, *map(str, task.context.values()), *_read(retrieved, steps)]
+        reappearing = _reappearing_records(texts, words, given_texts) | _called_concepts(texts, words, given_texts)
+        named_ids = {name: tuple(i for i in ids if (name, i) in reappearing) for name, ids in retrieved.items()}
+    return {name: ids for name, ids in named_ids.items() if ids}
 
 
 def block_texts(block: str, retrieved: Ids) -> dict[tuple[str, str], str]:
     """Return the text of each record in a context block, without the id in its heading."""
     names = {shown_id(record_id): (name, record_id) for name, ids in retrieved.items() for record_id in ids}
-    return {names[found[1]]: found[2] for found in _RECORD.finditer(block) if found[1] in names}
+    return {names[match[1]]: match[2] for match in _RECORD.finditer(block) if match[1] in names}
 
 
 def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tuple[str, str], str]:
@@ -84,28 +86,28 @@ def _is_in(record_id: str, words: str) -> bool:
     """
     if not isinstance(record_id, str):
         return False
-    shown = shown_id(record_id)
-    is_telling = len(shown) >= SHORT_ID and any(map(str.isdigit, shown))
-    end = r"(?![\w-])" if shown == record_id else ""  # a shortened id may be followed by its rest
-    return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}{end}", words) is not None
+    short_id = shown_id(record_id)
+    is_telling = len(short_id) >= SHORT_ID and any(map(str.isdigit, short_id))
+    end = r"(?![\w-])" if short_id == record_id else ""  # a shortened id may be followed by its rest
+    return is_telling and re.search(rf"(?<!\w){re.escape(short_id.removesuffix('…'))}{end}", words) is not None
 
 
-def _reappearing_records(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
+def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
     """Return the records from which a run of words reappears. A run that several records share counts for the first.
 
     Args:
         given: Other texts that the agent received. Words in these are no evidence.
     """
-    own = set(_runs(words)).difference(*map(_runs, given))
-    found = set()
+    own_runs = set(_runs(words)).difference(*map(_runs, given_texts))
+    records = set()
     for record, text in texts.items():
-        if shared := own.intersection(_runs(text)):
-            found.add(record)
-            own -= shared
-    return found
+        if shared := own_runs.intersection(_runs(text)):
+            records.add(record)
+            own_runs -= shared
+    return records
 
 
-def _called_concepts(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
+def _called_concepts(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
     """Return the concepts whose functions the agent calls, unless other received texts name them too."""
     names = {record: text.strip().partition("\n")[0] for record, text in texts.items() if record[0] == "concepts"}
     return {
@@ -113,7 +115,7 @@ def _called_concepts(texts: Texts, words: str, given: Sequence[str]) -> set[tupl
         for record, name in names.items()
         if (len(name) >= SHORT_ID or "_" in name)
         and re.search(rf"(?<!def )\b{re.escape(name)}\s*\(", words)
-        and not any(name in text for text in given)
+        and not any(name in text for text in given_texts)
     }
 
 
@@ -125,5 +127,5 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
 
 def _read(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
     """Yield the observations that do not contain a context block."""
-    shown = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
-    return (step.observation for step in steps if not any(record_id in step.observation for record_id in shown))
+    short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
+    return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))

@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.operations import Use
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Experience
-from atlas.memory.base.records import listed
+from atlas.memory.base.records import check_ids
 from atlas.memory.experience.extraction import merged_attempts
 from atlas.memory.journal.records import promotions_of
 from atlas.memory.kinds.table import known_kinds
@@ -115,18 +115,18 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         InvalidInput: There are no ids.
         NotFound: One of them does not exist.
     """
-    requested, kept = (tuple(dict.fromkeys(listed(each))) for each in (ids, keep))
+    requested, kept_ids = (tuple(dict.fromkeys(check_ids(each))) for each in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
     newest = records = [record for record_id in requested for record in _records(system, record_id)]
-    known = {(record.memory, record.id) for record_id in kept for record in _records(system, record_id)}
+    known = {(record.memory, record.id) for record_id in kept_ids for record in _records(system, record_id)}
     known |= {(record.memory, record.id) for record in records}
     while newest:
         derived = {(record.memory, record.id): record for record in _find_derived(system, newest)}
         newest = [derived[key] for key in sorted(derived.keys() - known)]
         known |= derived.keys()
         records = [*records, *newest]
-    return Withdrawal(ids=requested, keep=kept, records=tuple(records), uses=tuple(_uses(system, records)))
+    return Withdrawal(ids=requested, keep=kept_ids, records=tuple(records), uses=tuple(_uses(system, records)))
 
 
 def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
@@ -156,10 +156,10 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
 
 
 def _by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    ids_by_memory: dict[str, list[str]] = defaultdict(list)
     for record in records:
-        found[record.memory].append(record.id)
-    return {memory: tuple(ids) for memory, ids in found.items()}
+        ids_by_memory[record.memory].append(record.id)
+    return {memory: tuple(ids) for memory, ids in ids_by_memory.items()}
 
 
 def _of(system: Any, memory: str) -> Any:
@@ -169,14 +169,14 @@ def _of(system: Any, memory: str) -> Any:
 def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
     """Return the records with an id. Several memories may have one."""
     titles = {memory: _of(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
-    found = [
+    records = [
         WithdrawnRecord(memory=name, id=record_id, title=title) for name, title in titles.items() if title is not None
     ]
-    if not found:
+    if not records:
         raise NotFound(
             f"no memory has a record {record_id!r}; if it was deleted or merged, undo that first, then withdraw it"
         )
-    return found
+    return records
 
 
 def _find_derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
@@ -201,15 +201,17 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     records = _of(system, relation.memory)
     where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
     values = records.column(relation.column, where)
-    found = {record_id: next((v for v in _each(value) if v in sources), None) for record_id, value in values.items()}
-    titles = records.titles([record_id for record_id, value in found.items() if value is not None])
+    sources_by_id = {
+        record_id: next((v for v in _each(value) if v in sources), None) for record_id, value in values.items()
+    }
+    titles = records.titles([record_id for record_id, value in sources_by_id.items() if value is not None])
     for record_id, title in titles.items():
         yield WithdrawnRecord(
             memory=relation.memory,
             id=record_id,
             title=title,
             relation=relation.words,
-            source=sources[found[record_id] or ""],
+            source=sources[sources_by_id[record_id] or ""],
         )
 
 
@@ -223,12 +225,12 @@ def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
     Workflows name experiences as their sources, and other strategies name attempts.
     """
     experiences: list[Experience] = system.experience.get_many(ids) if ids else []
-    found: dict[str, str] = {}
+    attempts: dict[str, str] = {}
     for experience in experiences:
         merged = merged_attempts(experience.metadata).values()
         names = (experience.id, experience.trajectory_id, *(attempt.get("trajectory_id", "") for attempt in merged))
-        found |= {name: experience.id for name in names if name}
-    return found
+        attempts |= {name: experience.id for name in names if name}
+    return attempts
 
 
 def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:

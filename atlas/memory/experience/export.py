@@ -14,7 +14,7 @@ from atlas.core.operations import Marks, Usage, Use
 from atlas.core.types import Vectors
 from atlas.memory.base.export import stored_at
 from atlas.protocols.infra import WholeEmbedder
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 
 def to_exported(
@@ -22,7 +22,7 @@ def to_exported(
 ) -> ExportedExperience:
     """Return an experience for export, with its vectors if a model is given."""
     return ExportedExperience(
-        experience=decoded_content(decode_experience, row["metadata"]),
+        experience=decode_content(decode_experience, row["metadata"]),
         marks=marks,
         usage=usage,
         uses=tuple(replace(use, record_id=row["id"]) for use in uses),

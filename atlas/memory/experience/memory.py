@@ -19,7 +19,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.memory import Memory, Row, Weights, not_found
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
+from atlas.memory.base.records import Entry, columns, drop_known, first_vectors, retry
 from atlas.memory.experience import extraction
 from atlas.memory.experience.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -31,7 +31,7 @@ from atlas.protocols.strategies import (
     Reranker,
 )
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 if TYPE_CHECKING:  # curation and export are imported late, because a search does not need them
     from atlas.core.exchange import ExportedExperience
@@ -80,7 +80,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self._refine_strategy = refine_strategy
 
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
-        return [decoded_content(decode_experience, row["metadata"]) for row in rows]
+        return [decode_content(decode_experience, row["metadata"]) for row in rows]
 
     # Storing
 
@@ -169,7 +169,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
-        return retried(lambda: self._edit(experience_id, changes))
+        return retry(lambda: self._edit(experience_id, changes))
 
     aedit = twin(edit)
 
@@ -223,7 +223,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
         before = self._read([row])[0]
-        changed = extraction.edited(before, changes, self._extracted)
+        changed = extraction.edited(before, changes, self._extract)
         if not changes and changed == before:
             return before
         ids, vectors, metadatas, documents = self._columns([changed])
@@ -329,7 +329,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def merge(self, ids: Sequence[str]) -> Experience:
         """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` restores them."""
-        return retried(lambda: self.apply_merge(self.plan_merge([ids]))[0])
+        return retry(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
 
@@ -376,7 +376,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         See `plan_prune` for the criteria. `undo` restores them.
         """
-        return retried(lambda: self.apply_prune(self.plan_prune(criteria)))
+        return retry(lambda: self.apply_prune(self.plan_prune(criteria)))
 
     aprune = twin(prune)
 
@@ -397,13 +397,13 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
         trajectory = self._new(trajectory)
-        extracted = self._extracted(trajectory)
+        extracted = self._extract(trajectory)
         experience = extraction.to_experience(
             trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()
         )
         return extraction.with_text(experience, extracted)
 
-    def _extracted(self, trajectory: Trajectory) -> ExtractedText:
+    def _extract(self, trajectory: Trajectory) -> ExtractedText:
         if isinstance(self._extractor, RecordedExtractor):
             extracted = self._extractor.extract_recorded(trajectory)
         else:
@@ -418,14 +418,14 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Return the experience with a text to embed, extracted if it has none."""
         if experience.embedding_text.strip():
             return experience
-        return extraction.with_text(experience, self._extracted(extraction.to_trajectory(experience)))
+        return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
         """Add experiences and return the ids of the new ones. Ids are checked again when writing."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
-        new = unknown([_entry(experience) for experience in experiences], self._store)
+        new = drop_known([_entry(experience) for experience in experiences], self._store)
         return self._store.add_unknown(*columns(new, self._store, self.embedder, {})) if new else []
 
     def _columns(

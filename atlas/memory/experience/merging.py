@@ -15,7 +15,7 @@ from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
-from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
 from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
@@ -95,15 +95,15 @@ def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(attempt.id for attempt in group.removed)
-    return merged_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
+    return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
 
 
 def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     duplicates = [subject for subject in subjects if subject is not best]
-    merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
+    merged_from = join_distinct(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
     attempts = _attempts([best, *duplicates])
     metadata = {
-        **_shared(best, duplicates),
+        **_shared_metadata(best, duplicates),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
         "merged_outcomes": _outcomes(attempts),
         "merged_attempts": {i: attempt for i, attempt in attempts.items() if i != best.experience.id},
@@ -114,7 +114,7 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
         why_kept=_why(best, subjects),
         removed=tuple(_away(other) for other in duplicates),
         merged=replace(best.experience, metadata=metadata),
-        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
     )
 
 
@@ -127,18 +127,18 @@ def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
 def _why(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
     label = best.experience.outcome.label
     n_same = sum(subject.experience.outcome.label == label for subject in subjects)
-    how = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
+    reasons = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
     if n_same == 1:
-        return how
+        return reasons
     scores = {subject.experience.outcome.partial_score for subject in subjects}
-    return f"{how}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
+    return f"{reasons}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
 
 
 def _ids(experience: Experience) -> list[str]:
     return [experience.id, *lineage(experience.metadata)]
 
 
-def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
+def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
     """Return the best record's metadata. `ONLY_IF_ALL` and the scope are kept only if all records have them."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}

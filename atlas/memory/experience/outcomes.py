@@ -11,7 +11,7 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome
 from atlas.memory.experience import extraction
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 from atlas.storage.records import NO_MOMENT, Moment
 
 
@@ -60,9 +60,9 @@ class OutcomePlan(Tabular):
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:
     """Return a plan to set an outcome of experiences."""
-    chosen, label = list(dict.fromkeys(ids)), Outcome(success).label
+    selected_ids, label = list(dict.fromkeys(ids)), Outcome(success).label
     with store.reading():
-        moment, rows = store.moment(), store.peek(chosen)
+        moment, rows = store.moment(), store.peek(selected_ids)
     changes = [
         OutcomeChange(id=row["id"], title=row["metadata"].get("title", ""), before=row["metadata"]["outcome"])
         for row in rows
@@ -72,7 +72,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
         success=success,
         changes=tuple(changes),
         n_same=len(rows) - len(changes),
-        n_gone=len(chosen) - len(rows),
+        n_gone=len(selected_ids) - len(rows),
         moment=moment,
     )
 
@@ -102,7 +102,7 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
 
 def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
     """Return the metadata of an experience with another outcome."""
-    experience = decoded_content(decode_experience, metadata)
+    experience = decode_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))
     summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)
     # Keep the hash of the original attempt, so that importing it again finds the record.

@@ -85,9 +85,9 @@ class PruneCriteria:
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
         _check_number("max_count", self.max_count, 0, float("inf"))
         if self.max_count is not None and not isinstance(self.max_count, int):
-            raise InvalidInput(f"max_count should be a whole number, but is {self.max_count!r}")
+            raise InvalidInput(f"expected a whole number for max_count, got {self.max_count!r}")
         if not isinstance(self.keep_diverse, bool):
-            raise InvalidInput(f"keep_diverse should be true or false, but is {self.keep_diverse!r}")
+            raise InvalidInput(f"expected true or false for keep_diverse, got {self.keep_diverse!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,15 +217,15 @@ def plan_prune(
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
         keep: Ids of records that are not removed.
     """
-    chosen = None if among is None else set(among)
-    present = [subject for subject in subjects if chosen is None or subject.id in chosen]
-    judged = [subject for subject in present if criteria.tag is None or criteria.tag in subject.marks.tags]
-    reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
-    doomed = [subject for subject in judged if reasons[subject.id]]
-    saved = {subject.id: "you keep it" for subject in doomed if subject.id in keep}
-    saved |= {subject.id: "it is pinned" for subject in doomed if subject.marks.pinned}
+    selected_ids = None if among is None else set(among)
+    available = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
+    judged = [subject for subject in available if criteria.tag is None or criteria.tag in subject.marks.tags]
+    reasons = _all_reasons(judged, criteria, now, is_chosen=selected_ids is not None)
+    removed = [subject for subject in judged if reasons[subject.id]]
+    saved = {subject.id: "you keep it" for subject in removed if subject.id in keep}
+    saved |= {subject.id: "it is pinned" for subject in removed if subject.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
-        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
+        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in removed if s.id not in saved})
     decisions = [
         PruneDecision(
             id=s.id,
@@ -234,7 +234,7 @@ def plan_prune(
             saved_because=saved.get(s.id, ""),
             outcome=Outcome(s.success).label,
         )
-        for s in doomed
+        for s in removed
     ]
     return PrunePlan(
         criteria=criteria,
@@ -242,10 +242,10 @@ def plan_prune(
         saved=tuple(decision for decision in decisions if decision.saved_because),
         n_total=len(subjects) if n_total is None else n_total,
         n_judged=len(judged),
-        n_gone=0 if chosen is None else len(chosen) - len(present),
+        n_gone=0 if selected_ids is None else len(selected_ids) - len(available),
         missing=_missing(judged, criteria),
         moment=moment,
-        usage={s.id: s.usage for s in doomed if s.id not in saved},
+        usage={s.id: s.usage for s in removed if s.id not in saved},
     )
 
 
@@ -296,24 +296,26 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 
 
-def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
+def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]) -> dict[str, str]:
     """Return the best record of each neighbourhood of which all records would be removed, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
-        (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
+        (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True
     )
-    staying = np.flatnonzero([s.id not in doomed for s in subjects])
-    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
-    while len(left):
-        block, is_covered = left[:BLOCK], np.zeros(len(left), bool)
-        is_near = vectors[block] @ vectors[left].T >= NEIGHBOUR_SIMILARITY
+    staying = np.flatnonzero([s.id not in removed_ids for s in subjects])
+    remaining = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
+    while len(remaining):
+        block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
+        is_near = vectors[block] @ vectors[remaining].T >= NEIGHBOUR_SIMILARITY
         for position, i in enumerate(block):
             if not is_covered[position]:
-                neighbours = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
-                saved[subjects[i].id] = _for_whom(subjects, neighbours)
+                neighbours = [
+                    int(remaining[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position
+                ]
+                saved[subjects[i].id] = _describe_scope(subjects, neighbours)
                 is_covered |= is_near[position]
                 is_covered[position] = True
-        left = left[~is_covered]
+        remaining = remaining[~is_covered]
     return saved
 
 
@@ -326,7 +328,7 @@ def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     return is_near
 
 
-def _for_whom(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
+def _describe_scope(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
     if not neighbours:
         return "no kept record is near it"
     return f"no kept record is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"
@@ -354,4 +356,4 @@ def _check_number(name: str, value: Any, low: float, high: float) -> None:
         or not low <= value <= high
         or value == float("inf")
     ):
-        raise InvalidInput(f"{name} should be a number {'from 0 to 1' if high == 1 else 'from 0 up'}, but is {value!r}")
+        raise InvalidInput(f"expected a number {'from 0 to 1' if high == 1 else 'from 0 up'} for {name}, got {value!r}")

@@ -11,7 +11,7 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.memory.experience.merging import MergeGroup, MergeSubject, merge_of
 from atlas.memory.experience.pruning import PruneSubject
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded, decoded_content
+from atlas.storage.damage import decode_content, decode_field
 from atlas.storage.records import Merge
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
@@ -35,7 +35,7 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(
-            experience=decoded_content(decode_experience, row["metadata"]),
+            experience=decode_content(decode_experience, row["metadata"]),
             title=row["metadata"].get("title", ""),
             marks=marks[row["id"]],
             content_hash=row["metadata"].get("content_hash", ""),
@@ -74,4 +74,4 @@ def _subject(record_id: str, values: tuple[Any, ...], usage: Usage, marks: Marks
 
 
 def _instant(text: Any) -> datetime | None:
-    return decoded(datetime.fromisoformat, {"time": text}, "time") if text else None
+    return decode_field(datetime.fromisoformat, {"time": text}, "time") if text else None

@@ -33,10 +33,10 @@ class RetentionPolicy:
         """Raise `InvalidInput` for a value that is not a whole number, or too small."""
         for name, count in {"keep_recent": self.keep_recent, **self.keep_types}.items():
             if not _is_whole(count) or count < 0:
-                raise InvalidInput(f"{name} should be a whole number of at least 0, but is {count!r}")
+                raise InvalidInput(f"expected a whole number of at least 0 for {name}, got {count!r}")
         if self.max_entries is not None and not (_is_whole(self.max_entries) and self.max_entries > 0):
             raise InvalidInput(
-                f"max_entries should be a whole number of at least 1, or None for no cap, but is {self.max_entries!r}"
+                f"expected a whole number of at least 1, or None for no cap, for max_entries, got {self.max_entries!r}"
             )
 
 

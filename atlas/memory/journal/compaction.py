@@ -159,10 +159,10 @@ def read_subjects(log: EntryLog) -> list[Subject]:
 
 def check_compact(log: EntryLog, plan: CompactPlan) -> None:
     """Raise `PlanOutdated` if an entry of the plan has changed, been deleted or been pinned."""
-    concerned = plan.touched
+    touched_ids = plan.touched
     with log.store.reading():
-        n_gone = len(set(concerned) - log.store.present(concerned))
-        n_pinned = sum(marks.pinned for marks in log.store.marks(concerned).values())
+        n_gone = len(set(touched_ids) - log.store.present(touched_ids))
+        n_pinned = sum(marks.pinned for marks in log.store.marks(touched_ids).values())
         if n_gone:
             raise PlanOutdated(
                 f"{n_gone} of the entries were deleted since the plan was made; nothing was done. Plan again"
@@ -171,7 +171,7 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
             raise PlanOutdated(
                 f"{n_pinned} of the entries were pinned since the plan was made; nothing was done. Plan again"
             )
-        log.store.check_unchanged(concerned, plan.moment)
+        log.store.check_unchanged(touched_ids, plan.moment)
 
 
 def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
@@ -190,10 +190,10 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
     summaries = [_summary_entry(log, draft, kind) for draft in plan.summaries]
     rows = log.store.get([move.id for move in plan.moves])
     tiers = {move.id: move.to_tier for move in plan.moves}
-    moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
+    changed_rows = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
     evicted = [eviction.id for eviction in plan.evictions]
-    if moved or evicted:
-        scoped.rewrite(moved, plan.moment, "compact", reason, gone=evicted)
+    if changed_rows or evicted:
+        scoped.rewrite(changed_rows, plan.moment, "compact", reason, gone=evicted)
     scoped.add(summaries)
     return scoped.store.operation_id
 
@@ -248,7 +248,7 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised:
     A summarised entry is at most warm, and at least cold while the summary is new.
     """
     value = worth(subject, types, now)
-    tier = next(tier for tier, least in THRESHOLDS if value >= least)
+    tier = next(tier for tier, threshold in THRESHOLDS if value >= threshold)
     if is_summarised or subject.summary is not None:
         tier = max(tier, WARM, key=TIERS.index)
     if is_summarised or _is_held(subject, types, now):

@@ -57,13 +57,13 @@ class Contexts:
         """Return the quota of each type, then the most valuable entries, within the limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
-            return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
+            return choose(self._quota_entries(quotas, pool), self.by_value(pool), limit, token_budget)
 
-    def about(self, found: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
+    def about(self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
         """Return the last directive, the entries found for a task, then the most valuable entries that fit."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
-            return chosen([*directive, *found], self.by_value(self.pool()), limit, token_budget)
+            return choose([*directive, *entries], self.by_value(self.pool()), limit, token_budget)
 
     def wheres(self) -> list[tuple[int, Mapping[str, object]]]:
         """Return the quota of each type for a task, with its filter."""
@@ -87,28 +87,28 @@ class Contexts:
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
-    def _of_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
+    def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return the quota of each type: the latest entries, best summaries, and best scored observations."""
-        wanted: list[JournalEntry] = []
+        quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.counting_as(name)
             if name not in BY_VALUE:
-                wanted += self.log.recent(count, names)
+                quota_entries += self.log.recent(count, names)
                 continue
-            candidates = [*pool, *self._best_scored()] if name == SCORED else pool
+            candidates = [*pool, *self._best_observations()] if name == SCORED else pool
             best = self.by_value([entry for entry in candidates if entry.entry_type in names])
             best = sorted(best, key=_score, reverse=True) if name == SCORED else best
-            wanted += list({entry.id: entry for entry in best}.values())[:count]
-        return wanted
+            quota_entries += list({entry.id: entry for entry in best}.values())[:count]
+        return quota_entries
 
-    def _best_scored(self) -> list[JournalEntry]:
+    def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
         hidden = self.log.hidden()
-        found = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
-        return [entry for entry in found if entry.tier in LIVE]  # a plain store may not support filters
+        entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
+        return [entry for entry in entries if entry.tier in LIVE]  # a plain store may not support filters
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
@@ -123,8 +123,8 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
     return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
 
 
-def chosen(
-    wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
+def choose(
+    preferred: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
     """Return the distinct entries that fit the limits, the wanted entries first.
 
@@ -136,7 +136,7 @@ def chosen(
     """
     by_content: dict[str, JournalEntry] = {}
     n_left = float("inf") if token_budget is None else token_budget
-    for entry in [*wanted, *rest]:
+    for entry in [*preferred, *rest]:
         if limit is not None and len(by_content) >= limit:
             break
         n_tokens = tokens_of(entry.content)
@@ -160,7 +160,7 @@ def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
     """
     for name, bound in (("limit", limit), ("token_budget", token_budget)):
         if bound is not None and bound < 0:
-            raise InvalidInput(f"{name} should be 0 or more, but is {bound}")
+            raise InvalidInput(f"expected 0 or more for {name}, got {bound}")
     return LIMIT if limit is None and token_budget is None else limit
 
 

@@ -15,11 +15,11 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, columns, filterable, listed, retried
+from atlas.memory.base.records import Entry, check_ids, columns, filterable, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content, stored_instant
+from atlas.storage.damage import decode_content, stored_instant
 from atlas.storage.records import Context
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
@@ -65,7 +65,7 @@ class Conversations(Memory[Turn]):
             InvalidInput: `max_turns` or `ttl` is negative.
         """
         if max_turns < 0 or ttl < timedelta(0):
-            raise InvalidInput(f"max_turns and ttl should be 0 or more, but are {max_turns} and {ttl}")
+            raise InvalidInput(f"expected 0 or more for max_turns and ttl, got {max_turns} and {ttl}")
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self.max_turns = max_turns
         self.ttl = ttl
@@ -79,7 +79,7 @@ class Conversations(Memory[Turn]):
         fields = {"user_text": user_text, "response": response, "conversation": conversation}
         for name, text in fields.items():
             if not isinstance(text, str):
-                raise InvalidInput(f"a turn's {name} should be a string, but is {text!r}"[:300])
+                raise InvalidInput(f"expected a string for a turn's {name}, got {text!r}"[:300])
         if not user_text.strip() and not response.strip():
             raise InvalidInput("expected a turn with a user_text or a response, got two empty strings")
         if not conversation.strip():
@@ -122,7 +122,7 @@ class Conversations(Memory[Turn]):
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
         distinct_ids = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
-        return retried(lambda: self._log.delete(distinct_ids))
+        return retry(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted turns as one operation, and return the number of restored ones.
@@ -131,7 +131,7 @@ class Conversations(Memory[Turn]):
 
         Raises `NotFound` if an id never had a turn; the store was not changed.
         """
-        return self._log.restore(listed(ids))
+        return self._log.restore(check_ids(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return the recent turns, oldest first.
@@ -179,7 +179,7 @@ class Conversations(Memory[Turn]):
 
 
 def _content(row: Row) -> str:
-    return decoded_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
+    return decode_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
 
 
 def _spoken(user_text: str, response: str) -> str:
@@ -211,4 +211,4 @@ def _to_entry(turn: Turn) -> Entry:
 def _from_row(row: Row) -> Turn:
     metadata = row["metadata"]
     said_at = stored_instant(metadata, SAID_AT if SAID_AT in metadata else "created_at")
-    return decoded_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)
+    return decode_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)

@@ -14,13 +14,13 @@ from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.records import columns, retried
+from atlas.memory.base.records import columns, retry
 from atlas.memory.base.versions import item_versions
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import HELD_FOR, QUARANTINED, WAITING, Context, Moment
+from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Moment
 
 NOUN = "journal entry"
 
@@ -78,7 +78,7 @@ class EntryLog(Log):
     def hidden(self) -> set[str]:
         """Return the ids of entries hidden from agents: buried, in quarantine, or waiting for review by others."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
-        visible = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
+        visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *self.quarantined(), *waiting.difference(visible)}
 
     def quarantined(self) -> set[str]:
@@ -139,7 +139,7 @@ class EntryLog(Log):
                 self.rewrite([changed_row(row, changed)], moment, kind)
             return changed
 
-        return retried(write)
+        return retry(write)
 
     def rewrite(
         self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, gone: Sequence[str] = ()
@@ -150,7 +150,7 @@ class EntryLog(Log):
             gone: Ids to delete. Texts of other entries that contain their beginnings are renewed.
         """
         with self.store.reading():
-            neighbours = renewed(self.store, self.log_text, gone=gone) if gone else []
+            neighbours = find_changed_rows(self.store, self.log_text, gone=gone) if gone else []
         written = {row["id"]: row for row in rows}
         renewals = [
             replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry
@@ -188,7 +188,7 @@ class EntryLog(Log):
                 self.rewrite(changed, moment, "link")
 
         if links_by_id:
-            retried(add_links)
+            retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Return the links that are new to an entry and to all of its earlier versions."""
@@ -196,8 +196,8 @@ class EntryLog(Log):
         if not new:
             return []
         earlier = item_versions(self.store.versions(entry.id), decode_entry)
-        had = {link for version in earlier for link in version.item.links}
-        return [link for link in new if link not in had]
+        old_links = {link for version in earlier for link in version.item.links}
+        return [link for link in new if link not in old_links]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,10 +241,10 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
         for entry in entries
     }
     latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
-    found = {}
+    previous_ids = {}
     for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
         lines = latest[line.generation, line.scope]
         if line.id in new:
-            found[line.id] = tuple(lines[-N_NEIGHBOURS:])
+            previous_ids[line.id] = tuple(lines[-N_NEIGHBOURS:])
         lines.append(line.title)
-    return found
+    return previous_ids

@@ -64,7 +64,7 @@ class EntryTypes:
         """
         _check(added)
         if added.counts_as and added.counts_as not in self._types:
-            raise InvalidInput(f"counts_as should be one of {', '.join(self._types)}, but is {added.counts_as!r}")
+            raise InvalidInput(f"expected one of {', '.join(self._types)} for counts_as, got {added.counts_as!r}")
         self._types[added.name] = added
 
     def register_in(self, store: Collection, added: EntryType) -> None:
@@ -79,19 +79,19 @@ class EntryTypes:
         for name, text in stored.items():
             if name.startswith(KEPT):
                 try:
-                    recalled = EntryType(**json.loads(text))
-                    _check(recalled)
+                    entry_type = EntryType(**json.loads(text))
+                    _check(entry_type)
                 except (InvalidInput, TypeError, ValueError) as error:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
-                    self._types[recalled.name] = recalled
+                    self._types[entry_type.name] = entry_type
         return stored
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type of this name, or raise `InvalidInput` if it is unknown."""
         if name not in self._types:
             raise InvalidInput(
-                f"entry_type should be one of {', '.join(self._types)}, but is {name!r}; add it with register_type"
+                f"expected one of {', '.join(self._types)} for entry_type, got {name!r}; add it with register_type"
             )
         return self._types[name]
 
@@ -116,4 +116,6 @@ def _check(added: EntryType) -> None:
     if not added.name.strip():
         raise InvalidInput("expected a name of the entry type, got an empty string")
     if added.half_life_days is not None and not added.half_life_days > 0:
-        raise InvalidInput(f"half_life_days should be positive, or None for no decay, but is {added.half_life_days!r}")
+        raise InvalidInput(
+            f"expected a positive number, or None for no decay, for half_life_days, got {added.half_life_days!r}"
+        )

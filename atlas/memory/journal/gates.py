@@ -16,7 +16,7 @@ from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
-from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, noise, repeated
+from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, check_repetition, noise
 from atlas.memory.journal.records import from_row, to_entry
 from atlas.storage.collection import Collection
 
@@ -124,7 +124,7 @@ class Gates:
         with self.refused.reading():
             rows = self.refused.scan(order_by="created_at", descending=True, limit=limit)
             by_gate = self.refused.count_by("gate")
-        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
+        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_to_refusal, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
         """Write a refused entry into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
@@ -140,15 +140,17 @@ class Gates:
     def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
         """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
-        found = noise(entry.content) if is_on[NOISE] else None
-        if found is not None or not is_on[REPEATED]:
-            return found
+        refusal = noise(entry.content) if is_on[NOISE] else None
+        if refusal is not None or not is_on[REPEATED]:
+            return refusal
         with log.store.reading():
             scope = scope_of(entry.metadata)
             rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_LOOKED_AT)
             metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
-            same_type = [entry_id for entry_id, of in metadatas.items() if of["entry_type"] == entry.entry_type]
-            return repeated(entry, log.get(same_type[:N_COMPARED]))
+            same_type = [
+                entry_id for entry_id, metadata in metadatas.items() if metadata["entry_type"] == entry.entry_type
+            ]
+            return check_repetition(entry, log.get(same_type[:N_COMPARED]))
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:
@@ -165,11 +167,11 @@ def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
         InvalidInput: There is no such gate.
     """
     if name not in GATES:
-        raise InvalidInput(f"a gate should be one of {', '.join(GATES)}, but is {name!r}")
+        raise InvalidInput(f"expected one of {', '.join(GATES)} for a gate, got {name!r}")
     return KEPT + name, ON if is_on else OFF
 
 
-def _refused_entry(row: Row) -> RefusedEntry:
+def _to_refusal(row: Row) -> RefusedEntry:
     metadata = row["metadata"]
     return RefusedEntry(
         id=row["id"],

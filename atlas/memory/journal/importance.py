@@ -98,8 +98,8 @@ def with_feedback(importance: float, usage: Usage) -> float:
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
-    helped = 2 * usage.n_successes / usage.n_uses - 1
-    return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * helped))
+    balance = 2 * usage.n_successes / usage.n_uses - 1
+    return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * balance))
 
 
 def noise(content: str) -> Refusal | None:
@@ -112,7 +112,7 @@ def noise(content: str) -> Refusal | None:
     return Refusal(NOISE, f"{n_words} different words; an informative entry needs {MIN_WORDS}")
 
 
-def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
+def check_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
     """Return a refusal if an entry is a near-duplicate of an earlier entry, or None. Protea's counters are ignored.
 
     Entries with different numbers, such as error codes or scores, are not duplicates.
@@ -121,7 +121,7 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
     for other in earlier:
         if numbers != _numbers(other.content):
             continue
-        shared = _shared(entry.content, other.content)
+        shared = _word_overlap_share(entry.content, other.content)
         if shared >= SAME_WORDS and score == score_of(other.content, other.metadata):
             share = math.floor(100 * shared)
             reason = f"shares {share} % of its words with entry {other.id} of generation {other.generation}"
@@ -134,7 +134,7 @@ def significant_words(text: str) -> set[str]:
     return set(_TOKEN.findall(text.lower()))
 
 
-def _shared(content: str, other: str) -> float:
+def _word_overlap_share(content: str, other: str) -> float:
     """Return the share of words that two texts have in common, or 0 if their meanings differ."""
     if content == other:
         return 1.0
@@ -187,6 +187,6 @@ def _read(text: str, start: int) -> float | None:
     written = _WRITTEN.match(text, start)
     if written is None:
         return None
-    number, percent, whole = written.groups()
-    score = float(number) / (100.0 if percent else float(whole or 1) or math.nan)
+    number, percent, scale = written.groups()
+    score = float(number) / (100.0 if percent else float(scale or 1) or math.nan)
     return score if 0 <= score <= MAX_SCORE else None

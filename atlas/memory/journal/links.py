@@ -83,12 +83,12 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     with log.store.reading():
         log.check_there([entry_id])
         depths, edges = _reachable_entries(log, entry_id, depth)
-        entries = log.get([found for found in depths if found != entry_id])
+        entries = log.get([linked_id for linked_id in depths if linked_id != entry_id])
     edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # adds links at maximum depth
     existing = {entry_id, *(entry.id for entry in entries)}
     return LinkGraph(
         entries=tuple(entries),
-        depths={found: depths[found] for found in depths if found in existing},
+        depths={linked_id: depths[linked_id] for linked_id in depths if linked_id in existing},
         edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= existing),
     )
 
@@ -125,15 +125,15 @@ def suggest_fixes(
         reflection_vectors: Vectors of the reflections.
     """
     similarities = crash_vectors @ reflection_vectors.T
-    found = []
+    suggestions = []
     for row, crash in enumerate(crashes):
         of_crash = [
             _suggestion(crash, reflection, float(similarities[row, column]))
             for column, reflection in enumerate(reflections)
             if similarities[row, column] >= NEAR and _may_solve(crash, reflection)
         ]
-        found += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
-    return sorted(found, key=lambda suggestion: -suggestion.similarity)
+        suggestions += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
+    return sorted(suggestions, key=lambda suggestion: -suggestion.similarity)
 
 
 def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
@@ -205,9 +205,9 @@ def _edges_of(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
     """Return the links from and to these entries."""
     naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
     rows = [*log.store.peek(ids), *log.store.scan(naming)]
-    among = set(ids)
+    entry_ids = set(ids)
     edges = [edge for row in rows for edge in _edges(row["id"], row["metadata"])]
-    return [edge for edge in edges if edge.source_id in among or edge.target_id in among]
+    return [edge for edge in edges if edge.source_id in entry_ids or edge.target_id in entry_ids]
 
 
 def _append_to_metadata(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:

@@ -16,7 +16,7 @@ from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.latest import next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import retry
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
@@ -178,7 +178,7 @@ class Journal(Memory[JournalEntry]):
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
-        return retried(lambda: self._log.edit(entry_id, changes))
+        return retry(lambda: self._log.edit(entry_id, changes))
 
     aedit = twin(edit)
 
@@ -191,7 +191,7 @@ class Journal(Memory[JournalEntry]):
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
         distinct_ids = list(dict.fromkeys(ids))
-        return retried(lambda: self._log.delete(distinct_ids))
+        return retry(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted entries as one operation, and return the number of restored ones.
@@ -266,9 +266,9 @@ class Journal(Memory[JournalEntry]):
         """
         limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
         for count, where in self._contexts.wheres():
-            search = self._prepared(task, count, where=where, vector=vector)
+            search = self._prepare(task, count, where=where, vector=vector)
             vector = search.vector
-            found += [hit.item for hit in self._searched(search, count_retrieval=count_retrieval).hits]
+            found += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
         return self._contexts.about(found, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
@@ -389,7 +389,7 @@ class Journal(Memory[JournalEntry]):
             self.apply_compact(plan)
             return plan
 
-        return retried(plan_and_apply)
+        return retry(plan_and_apply)
 
     acompact = twin(compact)
 
@@ -405,7 +405,7 @@ class Journal(Memory[JournalEntry]):
     def _contexts(self) -> Contexts:
         return Contexts(self._log, self.types)
 
-    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+    def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter of a search. Searching buried entries includes archived ones."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.filters import is_scope_name, scope_of
-from atlas.memory.base.records import Entry, columns, retried
+from atlas.memory.base.records import Entry, columns, retry
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
@@ -81,7 +81,7 @@ class Log:
             changed: The new rows, with their own content as documents.
         """
         with self.store.reading():
-            records = renewed(self.store, self.log_text, gone=gone, changed=changed)
+            records = find_changed_rows(self.store, self.log_text, gone=gone, changed=changed)
         if records or gone:
             arguments = columns(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
@@ -95,7 +95,7 @@ class Log:
             entries = {row["id"]: Entry(row["id"], self.log_text.content_of(row), row["metadata"]) for row in rows}
             self.renew(moment, "edit", changed=entries)
 
-        retried(renew)
+        retry(renew)
 
     def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
         """Renew new records if their predecessors were changed or deleted while they were embedded."""
@@ -137,7 +137,7 @@ class _Lines:
         return _by_group(self.groups.items())
 
 
-def renewed(
+def find_changed_rows(
     store: Collection,
     log_text: LogText,
     *,
@@ -152,13 +152,13 @@ def renewed(
         gone: Ids of deleted records.
         changed: New rows by id, with their own content as documents. Changed rows are part of the result.
     """
-    touched = {*gone, *changed}
-    groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(touched))}
-    moved = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
-    lines = _read_lines(store, log_text.within, groups | {*moved.values()})
-    log = lines.log(without=set(gone), moved=moved)
+    changed_ids = {*gone, *changed}
+    groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
+    moved_groups = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
+    lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
+    log = lines.log(without=set(gone), moved=moved_groups)
     orders = (lines.log(), lines.added(), log)
-    followers = set(changed).union(*(_followers(order, touched) for order in orders))
+    followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
     before = _before(log, [row["id"] for row in rows])
     titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
@@ -205,23 +205,23 @@ def _by_group(lines: Iterable[tuple[str, Group]]) -> Groups:
     return log
 
 
-def _followers(log: Groups, touched: Set[str]) -> set[str]:
+def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
     """Return the successors of changed records."""
     return {
         follower
         for ids in log.values()
         for place, entry_id in enumerate(ids)
-        if entry_id in touched
+        if entry_id in changed_ids
         for follower in ids[place + 1 : place + 1 + N_NEIGHBOURS]
     }
 
 
-def _before(log: Groups, wanted: Sequence[str]) -> dict[str, Sequence[str]]:
+def _before(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:
     """Return the ids of each record's predecessors."""
-    among = set(wanted)
+    id_set = set(entry_ids)
     return {
         entry_id: ids[max(0, place - N_NEIGHBOURS) : place]
         for ids in log.values()
         for place, entry_id in enumerate(ids)
-        if entry_id in among
+        if entry_id in id_set
     }

@@ -14,7 +14,7 @@ from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.journal.importance import SCORE, score_of
 from atlas.memory.journal.neighbours import text_of, title_of
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -117,7 +117,7 @@ def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:
     """Return the entry of a row."""
-    return decoded_content(decode_entry, row["metadata"])
+    return decode_content(decode_entry, row["metadata"])
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 def time_written(entry: JournalEntry) -> datetime:
     """Return the time at which an entry was written. For a summary, it is later than its position in the log."""
-    return max(time_of(entry), _summarised(entry))
+    return max(time_of(entry), _read_summarised_at(entry))
 
 
 def time_of(entry: JournalEntry) -> datetime:
@@ -181,7 +181,7 @@ def time_of(entry: JournalEntry) -> datetime:
     return entry.created_at or _EARLIEST
 
 
-def _summarised(entry: JournalEntry) -> datetime:
+def _read_summarised_at(entry: JournalEntry) -> datetime:
     """Return the time at which a summary was written, or None if malformed."""
     at = _instant_under(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST

@@ -43,9 +43,9 @@ def _content(log_text: LogText, encoded: str) -> str:
     return log_text.content_of({"id": "", "metadata": {"content": encoded}})
 
 
-def _without(document: str, content: str, gone: set[str]) -> str:
+def _without(document: str, content: str, removed: set[str]) -> str:
     """Return the text of a record without the beginnings of purged records."""
     if not document.startswith(f"{content}\n\n"):
         return document
     before = document.removeprefix(f"{content}\n\n").split("\n\n")
-    return text_of(content, [part for part in before if part not in gone])
+    return text_of(content, [part for part in before if part not in removed])

@@ -105,19 +105,19 @@ def drafts(
     groups: Sequence[Sequence[JournalEntry]], encode: Encode, on_progress: Progress | None
 ) -> Iterator[SummaryDraft]:
     """Yield an extractive summary of each group of entries."""
-    most = max(MIN_SENTENCES, MAX_SENTENCES // max(1, len(groups)))
+    max_sentences = max(MIN_SENTENCES, MAX_SENTENCES // max(1, len(groups)))
     for number, group in enumerate(groups, start=1):
-        yield _draft(group, encode, most)
+        yield _draft(group, encode, max_sentences)
         if on_progress:
             on_progress(number, len(groups))
 
 
-def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> SummaryDraft:
+def _draft(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) -> SummaryDraft:
     generations = [entry.generation for entry in entries]
     first, last = min(generations), max(generations)
     texts = [entry.content for entry in entries]
     faults = recurring_faults(texts)
-    points = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
+    points = [*([faults] if faults else []), *central_sentences(texts, encode, most=max_sentences)]
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,
@@ -146,28 +146,28 @@ def central_sentences(
     first: dict[frozenset[str], str] = {}
     for sentence in (part for text in texts for part in sentences_of(text)):
         counts[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
-    worded = [sentence for words, sentence in first.items() if words] or list(first.values())
-    sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
+    sentences_with_words = [sentence for words, sentence in first.items() if words] or list(first.values())
+    sentences = [sentence for sentence in sentences_with_words if not _CODE.match(sentence)] or sentences_with_words
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    chosen = _most_central(reasons, encode, n, most)
+    selected = _most_central(reasons, encode, n, most)
     remaining = [sentence for sentence in sentences if sentence not in reasons]
-    chosen += _most_central(remaining, encode, n - len(chosen), most)
-    return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in chosen]
+    selected += _most_central(remaining, encode, n - len(selected), most)
+    return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in selected]
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
     """Return the names of errors that several texts mention, with counts."""
-    often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
-    named = [
-        f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
+    counts = Counter(name for text in texts for name in set(_FAULT.findall(text)))
+    fault_texts = [
+        f"{name} ({n} entries)" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if n > 1
     ]
-    return f"Recurring: {', '.join(named[:N_SENTENCES])}" if named else ""
+    return f"Recurring: {', '.join(fault_texts[:N_SENTENCES])}" if fault_texts else ""
 
 
-def _most_central(sentences: Sequence[str], encode: Encode, n: int, most: int) -> list[str]:
+def _most_central(sentences: Sequence[str], encode: Encode, n: int, max_sentences: int) -> list[str]:
     if len(sentences) <= n or n <= 0:
         return list(sentences[: max(n, 0)])
-    positions = np.linspace(0, len(sentences) - 1, min(most, len(sentences))).astype(int)
+    positions = np.linspace(0, len(sentences) - 1, min(max_sentences, len(sentences))).astype(int)
     compared = [sentences[position] for position in positions]
     vectors = encode(compared)
     centre = vectors.mean(axis=0)
@@ -239,16 +239,16 @@ class Summariser:
     async def _points_of_model(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
         first, last = entries[0], entries[-1]
-        shown = as_data({"type of the entries": first.entry_type, **texts}, limit=CHARACTERS)
+        quoted_entries = as_data({"type of the entries": first.entry_type, **texts}, limit=CHARACTERS)
         prompt = (
             f"{len(entries)} entries of one type, generations {first.generation} to {last.generation}, "
-            f"oldest first:\n{shown}"
+            f"oldest first:\n{quoted_entries}"
         )
         question = Question(
             system=JOURNAL_SUMMARY.text,
             prompt=prompt,
             schema=schema_of(texts),
-            validate=partial(_points, most=sum(map(len, texts.values()))),
+            validate=partial(_points, limit=sum(map(len, texts.values()))),
             prose=frozenset({"text"}),
             is_grounded=lambda answer: True,
             max_tokens=1_024,
@@ -256,9 +256,9 @@ class Summariser:
         return await ask(self._llm, question)
 
 
-def _points(answer: Any, most: int) -> list[str]:
+def _points(answer: Any, limit: int) -> list[str]:
     """Return the lines of an answer, or raise `InvalidInput` if they have more than `most` characters."""
     points = [" ".join(point["text"].split()) for point in answer["points"]]
-    if sum(map(len, points)) > most:
+    if sum(map(len, points)) > limit:
         raise InvalidInput("the summary is longer than its entries; shorten it")
     return points

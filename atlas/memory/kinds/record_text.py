@@ -85,8 +85,8 @@ class RecordText:
         heading = one_line(defanged(bounded))
         escape = "\\" if heading.startswith("[") and not self.label else ""
         mark = self._mark(f"{visible_id}\n{bounded}")
-        quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
-        return f"[{kind} {visible_id}] {self.label}{quoted}".rstrip()
+        line = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
+        return f"[{kind} {visible_id}] {self.label}{line}".rstrip()
 
     def _truncate(self, text: str) -> str:
         if self._is_gist:

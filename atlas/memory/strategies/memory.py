@@ -20,7 +20,7 @@ from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import retry
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.strategies.merging import StrategyMergePlan, merge_of, plan_strategy_merge
@@ -31,7 +31,7 @@ from atlas.memory.strategies.outcomes import (
     outworn,
     prior,
     rates_of,
-    retired,
+    read_retired,
     unretire,
 )
 from atlas.memory.strategies.records import FIELDS, TextOf, checked, content_hash, from_row, situation_of
@@ -92,7 +92,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: `same_situation` is not in its range.
         """
         if not 0 < same_situation <= 1:
-            raise InvalidInput(f"same_situation should be above 0 and at most 1, but is {same_situation!r}")
+            raise InvalidInput(f"expected a number above 0 and at most 1 for same_situation, got {same_situation!r}")
         super().__init__(embedder, vector_store, collection_name, weights, clock, success_updater=success_updater)
         self.abstractor = abstractor
         self.retirement = retirement
@@ -198,7 +198,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
-        return retried(lambda: self._edit(strategy_id, changes))
+        return retry(lambda: self._edit(strategy_id, changes))
 
     aedit = twin(edit)
 
@@ -243,7 +243,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]
 
-        return retried(plan_and_apply)
+        return retry(plan_and_apply)
 
     amerge = twin(merge)
 
@@ -294,7 +294,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def retired(self) -> dict[str, str]:
         """Return the retired strategies with the reason, `by hand` or `by its outcomes`, by id."""
-        return retired(self._store, self.retirement)
+        return read_retired(self._store, self.retirement)
 
     aretired = twin(retired)
 
@@ -306,7 +306,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
         """Bring retired strategies back. Those retired for their outcomes are pinned, to prevent another retirement."""
-        return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._withheld())
+        return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._excluded_ids())
 
     aunretire = twin(unretire)
 
@@ -317,7 +317,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         with self._store.reading():
             marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
             uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
-            found = self._read(rows)
+            strategies = self._read(rows)
         return [
             ExportedStrategy(
                 strategy=replace(strategy, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
@@ -326,7 +326,7 @@ class ChromaStrategyBank(Memory[Strategy]):
                 uses=tuple(replace(use, record_id=strategy.id) for use in uses[strategy.id]),
                 stored_at=stored_at(row),
             )
-            for row, strategy in zip(rows, found, strict=True)
+            for row, strategy in zip(rows, strategies, strict=True)
         ]
 
     aexport = twin(export)
@@ -364,7 +364,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         uses = self._store.uses([row["id"] for row in rows])
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
-    def _withheld(self) -> set[str]:
+    def _excluded_ids(self) -> set[str]:
         return outworn(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
@@ -378,6 +378,6 @@ class ChromaStrategyBank(Memory[Strategy]):
         return changed
 
     def _known_already(self, strategy: Strategy) -> InvalidInput:
-        found = self._store.known_hashes([content_hash(strategy)])
-        same = found.get(content_hash(strategy), strategy.id)
+        ids_by_hash = self._store.known_hashes([content_hash(strategy)])
+        same = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {same!r} already has this content; edit it, or delete it first")

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
-from atlas.memory.base.merging import GroupsPlan, merged_marks, merged_row
+from atlas.memory.base.merging import GroupsPlan, merge_marks, merge_row
 from atlas.memory.strategies.records import TextOf, best_first, merged, to_entry
 from atlas.storage.records import Merge, Moment
 
@@ -65,7 +65,7 @@ def plan_strategy_merge(
 def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
     """Return the merged row of a group, or raise `PlanOutdated` if the kept record was deleted."""
     removed = [strategy.id for strategy in group.removed]
-    return merged_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
+    return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 
 
 def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
@@ -74,7 +74,7 @@ def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> Strate
         merged=merged(survivor, duplicates),
         why_kept=_why(survivor, duplicates),
         removed=tuple(duplicates),
-        marks=merged_marks([marks[strategy.id] for strategy in (survivor, *duplicates)]),
+        marks=merge_marks([marks[strategy.id] for strategy in (survivor, *duplicates)]),
     )
 
 

@@ -71,7 +71,7 @@ def rates_of(
     return rates
 
 
-def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
+def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
     """Return the retired strategies with the reason, by id."""
     with store.reading():
         by_outcomes = dict.fromkeys(outworn(store, rule), BY_OUTCOMES)
@@ -81,11 +81,11 @@ def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
 def outworn(store: Collection, rule: RetirementRule) -> set[str]:
     """Return the ids of the strategies retired by their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
-    found = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
-    if not found:
-        return found
-    marks = store.marks(list(found))
-    return {strategy_id for strategy_id in found if not marks[strategy_id].pinned}
+    retired_ids = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
+    if not retired_ids:
+        return retired_ids
+    marks = store.marks(list(retired_ids))
+    return {strategy_id for strategy_id in retired_ids if not marks[strategy_id].pinned}
 
 
 def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:

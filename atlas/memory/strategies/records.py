@@ -14,11 +14,11 @@ from atlas.core.filters import scope_of, with_shared_scope
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
 from atlas.core.types import Strategy
-from atlas.memory.base.merging import joined, lineage
+from atlas.memory.base.merging import join_distinct, lineage
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 from atlas.storage.plain.usage import statistics
 
 TITLE_CHARACTERS = 200
@@ -50,7 +50,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a strategy's {name} should be a string that is not blank, but is {text!r}")
+            raise InvalidInput(f"expected a string that is not blank for a strategy's {name}, got {text!r}")
         check_text(text, f"the strategy's {name}")
     title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
     made_at = strategy.created_at or now
@@ -95,7 +95,7 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
     If the store keeps no attempts, the rate comes from the metadata.
     """
-    strategy = decoded_content(decode_strategy, row["metadata"])
+    strategy = decode_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
     if not points:
         return replace(strategy, **statistics(row["metadata"]))
@@ -111,17 +111,19 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
 
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
-    named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
-    moved = [
-        *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))
+    parameters_by_name = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
+    renamed_parameters = [
+        *join_distinct(
+            lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates)
+        )
     ]
     scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
     return replace(
         survivor,
-        sources=joined(survivor.sources, *(strategy.sources for strategy in duplicates)),
+        sources=join_distinct(survivor.sources, *(strategy.sources for strategy in duplicates)),
         parameters=tuple(
-            named[name]
-            for name in joined(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
+            parameters_by_name[name]
+            for name in join_distinct(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
         ),
-        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": moved},
+        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": renamed_parameters},
     )

@@ -18,9 +18,9 @@ from atlas.infra.bridge import call
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.merging import joined
-from atlas.memory.base.records import columns, retried
-from atlas.memory.strategies.outcomes import RetirementRule, retired
+from atlas.memory.base.merging import join_distinct
+from atlas.memory.base.records import columns, retry
+from atlas.memory.strategies.outcomes import RetirementRule, read_retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
 from atlas.protocols.strategies import (
@@ -199,9 +199,11 @@ class StrategyWriter:
         attempts = [trajectory for trajectory in trajectories if self._learns_from(trajectory)]
         with operation() as account:
             drafts, problems = self._abstract_all(attempts, sources, on_progress)
-            placed, near, out_of_use = self._place(drafts)
+            placements, neighbours, out_of_use = self._place(drafts)
             unmerged: list[str] = []
-            added, changed = grouped(placed, near, self.same_situation, partial(self._combine, unmerged=unmerged))
+            added, changed = grouped(
+                placements, neighbours, self.same_situation, partial(self._combine, unmerged=unmerged)
+            )
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
             added=added,
@@ -271,7 +273,7 @@ class StrategyWriter:
                 yield strategy
                 continue
             try:
-                sources = joined(strategy.sources, [trajectory.id])
+                sources = join_distinct(strategy.sources, [trajectory.id])
                 metadata = {**strategy.metadata, **scope_of(trajectory.metadata)}
                 yield checked(replace(strategy, sources=sources, metadata=metadata), self.clock.now())
             except AtlasError as error:
@@ -281,8 +283,8 @@ class StrategyWriter:
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return in_waves(abstractor.abstract, attempts, at_once)
-        beside = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
-        return in_waves(lambda pair: abstractor.abstract_beside(*pair), beside, at_once)
+        pairs = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
+        return in_waves(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
 
     def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
         """Return the strategies with the situations nearest to an attempt's task."""
@@ -291,13 +293,13 @@ class StrategyWriter:
             if not self.store.count():
                 return []
             vector, scope = encode(trajectory.task.description), checked_scope(trajectory.metadata)
-            near = self.read(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
-            return [strategy for strategy in near if scope_of(strategy.metadata) == scope]
+            strategies = self.read(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
+            return [strategy for strategy in strategies if scope_of(strategy.metadata) == scope]
 
     def _known_sources(self) -> set[str]:
         """Return the ids of attempts that are sources of strategies."""
         sources = self.store.column("sources")
-        return {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
+        return {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
 
     def _place(
         self, strategies: Sequence[Strategy]
@@ -307,27 +309,29 @@ class StrategyWriter:
             return [], {}, {}
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
         with self.store.reading():
-            placed = [
+            placements = [
                 StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
-            related = {draft.near for draft in placed if draft.near} | {draft.strategy.id for draft in placed}
+            related = {draft.near for draft in placements if draft.near} | {draft.strategy.id for draft in placements}
             stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related)))}
-            return placed, stored, retired(self.store, self.retirement) if stored else {}
+            return placements, stored, read_retired(self.store, self.retirement) if stored else {}
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
-        near = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
-        same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
+        result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
+        same = [
+            i for i, distance in zip(result.ids, result.distances, strict=True) if 1.0 - distance >= self.same_situation
+        ]
         return next((other.id for other in self.read(self.store.get(same)) if is_joinable(other, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
         arguments = self.columns(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
-        near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
-        if near:
-            combined = retried(lambda: self._with_sources(near, strategy))
+        neighbour_id = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
+        if neighbour_id:
+            combined = retry(lambda: self._with_sources(neighbour_id, strategy))
             if combined.strategy is not None:
                 return combined.strategy
             if combined.why_not:
@@ -335,7 +339,7 @@ class StrategyWriter:
                 arguments = self.columns(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
             same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
-            return retried(lambda: self._with_sources(same, strategy)).strategy or strategy
+            return retry(lambda: self._with_sources(same, strategy)).strategy or strategy
         return strategy
 
     def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
@@ -357,7 +361,7 @@ class StrategyWriter:
                 f"{stored.title!r} and {other.title!r} stay two: {combined.why_not or 'no reason is given'}"
             )
             return combined
-        sources = joined(stored.sources, other.sources)
+        sources = join_distinct(stored.sources, other.sources)
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _with_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
@@ -369,7 +373,7 @@ class StrategyWriter:
         combined = self._combine(stored, other, [])
         changed = combined.strategy
         if changed is not None and changed != stored:
-            if strategy_id in retired(self.store, self.retirement):
+            if strategy_id in read_retired(self.store, self.retirement):
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             reason = f"one more source: {stored.title}"
             scoped = self.store if self.store.operation_id else self.store.within("store", reason)
@@ -394,7 +398,7 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
         reason = {REASON: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
-    return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
+    return replace(strategy, sources=join_distinct(strategy.sources, other.sources), metadata=metadata)
 
 
 def is_joinable(strategy: Strategy, other: Strategy) -> bool:

@@ -47,7 +47,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
     sent_at = time.monotonic()
     yield f": following from revision {seen}\n\n"
     while not await request.is_disconnected():
-        if refused := await anyio.to_thread.run_sync(_refused, request):
+        if refused := await anyio.to_thread.run_sync(_refusal, request):
             yield f"event: refused\ndata: {json.dumps(refused)}\n\n"
             return
         revision, event = await anyio.to_thread.run_sync(_event, memory, seen)
@@ -60,7 +60,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
         await anyio.sleep(POLL_SECONDS)
 
 
-def _refused(request: Request) -> str:
+def _refusal(request: Request) -> str:
     """Return the reason why the key of a stream is no longer valid, or an empty string."""
     try:
         request.app.state.doors.enter(request.headers.get("authorization", ""))

@@ -34,8 +34,8 @@ def operations(
 @router.get("/{operation_id}")
 def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationResponse:
     """Return one operation with its changes of records."""
-    found = memory.operation(operation_id)
-    return OperationResponse(operation=found, changes=memory.changes(found.id, limit))
+    selected_operation = memory.operation(operation_id)
+    return OperationResponse(operation=selected_operation, changes=memory.changes(selected_operation.id, limit))
 
 
 @router.post("/{operation_id}/undo")

@@ -40,12 +40,12 @@ class MetricsEndpoint:
         try:
             with acting(actor):
                 refuse_in_scope("read the metrics")
-            own = (
+            own_store = (
                 ""
                 if actor.is_owner
                 else next(each.name for each in self._doors.stores if each.directory == actor.store)
             )
-            text = await run_in_threadpool(self._text, own)
+            text = await run_in_threadpool(self._text, own_store)
         except AtlasError as error:
             return problem_of(error).response()
         return Response(text, media_type=CONTENT_TYPE_LATEST)

@@ -61,7 +61,7 @@ def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
 @contextmanager
 def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
     """Yield the number of replaced secrets in the block by kind, and send it as a header."""
-    with counting_secrets() as found:
-        yield found
-    if found:
-        response.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))
+    with counting_secrets() as counts:
+        yield counts
+    if counts:
+        response.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))

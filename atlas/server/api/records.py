@@ -51,11 +51,11 @@ def search_records(memory: MemoryName, request: SearchRequest, served: Served, i
     records = memory_named(served, memory)
     if request.by_words or not is_warm:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
-        found = records.retrieve_words(
+        retrieval = records.retrieve_words(
             request.query, request.k, where=request.where, threshold=threshold, domain=request.domain
         )
-        return _found(found)
-    found = records.retrieve(
+        return _to_response(retrieval)
+    retrieval = records.retrieve(
         request.query,
         request.k,
         where=request.where,
@@ -64,17 +64,17 @@ def search_records(memory: MemoryName, request: SearchRequest, served: Served, i
         diversity=request.diversity,
         domain=request.domain,
     )
-    return _found(found)
+    return _to_response(retrieval)
 
 
-def _found(found: Retrieval[Any]) -> SearchResponse:
+def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
     return SearchResponse(
-        hits=list(map(RecordHit.of_hit, found.hits)),
-        n_hidden=found.n_hidden,
-        threshold=found.threshold,
-        problems=found.problems,
-        by_words=found.by_words,
-        notes=found.notes,
+        hits=list(map(RecordHit.of_hit, retrieval.hits)),
+        n_hidden=retrieval.n_hidden,
+        threshold=retrieval.threshold,
+        problems=retrieval.problems,
+        by_words=retrieval.by_words,
+        notes=retrieval.notes,
     )
 
 
@@ -113,12 +113,12 @@ def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
 )
 def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryResponse:
     """Write a journal entry. Return its id, or the reason why a gate rejected it."""
-    with counting_secrets_of(response) as found:
+    with counting_secrets_of(response) as counts:
         added = served.journal.add(**entry.model_dump())
     if added is not None:
-        return EntryResponse(id=added, scrubbed=dict(found))
+        return EntryResponse(id=added, scrubbed=dict(counts))
     response.status_code = 200
-    return EntryResponse(id=None, refusal=served.journal.rejected().why(entry.content), scrubbed=dict(found))
+    return EntryResponse(id=None, refusal=served.journal.rejected().why(entry.content), scrubbed=dict(counts))
 
 
 @router.get("/{memory}")
@@ -137,11 +137,11 @@ def list_records(
         rows = memory_records.browse(passing, descending=order == "newest", limit=limit, offset=offset)
         n_records = memory_records.count(passing)
         records = memory_records.get_many([row["id"] for row in rows])
-    following = offset + len(rows)
+    next_offset = offset + len(rows)
     return Page(
         records=records,
         n_records=n_records,
-        cursor=str(following) if following < n_records else None,
+        cursor=str(next_offset) if next_offset < n_records else None,
         notes=notes,
     )
 
@@ -194,7 +194,7 @@ def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served)
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 
-def _record_response(records: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordResponse:
+def _record_response(records: Memory[Any], record_id: str, fields: AbstractSet[str]) -> RecordResponse:
     """Return a record with its marks, usage and the requested parts, from one snapshot of the store."""
     with records.collection.reading():
         record = records.get(record_id)
@@ -206,10 +206,10 @@ def _record_response(records: Memory[Any], record_id: str, wanted: AbstractSet[s
             marks=marks,
             usage=records.usage([record_id])[record_id],
             etag=_etag(record, marks),
-            uses=records.collection.uses([record_id]).get(record_id, []) if "uses" in wanted else None,
-            rate=_rate(records, record_id) if "rate" in wanted else None,
-            links=_links(records, record_id) if "links" in wanted else None,
-            versions=_versions(records, record_id) if "versions" in wanted else None,
+            uses=records.collection.uses([record_id]).get(record_id, []) if "uses" in fields else None,
+            rate=_rate(records, record_id) if "rate" in fields else None,
+            links=_links(records, record_id) if "links" in fields else None,
+            versions=_versions(records, record_id) if "versions" in fields else None,
         )
 
 

@@ -105,6 +105,10 @@ def _is_stateless(meta: dict[str, Any]) -> bool:
 
 def _offer(*, announces_changes: bool) -> dict[str, Any]:
     """Return the server's capabilities and instructions."""
-    listed = {"listChanged": announces_changes}
-    capabilities = {"prompts": listed, "resources": {**listed, "subscribe": announces_changes}, "tools": listed}
+    capability = {"listChanged": announces_changes}
+    capabilities = {
+        "prompts": capability,
+        "resources": {**capability, "subscribe": announces_changes},
+        "tools": capability,
+    }
     return {"capabilities": capabilities, "instructions": INSTRUCTIONS}

@@ -35,14 +35,14 @@ def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
     """
     kinds = searchable_kinds()
     if name and name not in kinds:
-        raise InvalidInput(f"a memory should be one of {', '.join(kinds)}, but is {name!r:.80}")
+        raise InvalidInput(f"expected one of {', '.join(kinds)} for a memory, got {name!r:.80}")
     if not beginning.strip():
         raise InvalidInput("an id is empty; take ids from `recall` or `search`")
     memories = {each: kinds[each].records(memory) for each in ([name] if name else kinds)}
     places = [
         Place(each, records, record_id)
         for each, records in memories.items()
-        for record_id in records.collection.ids_beginning(beginning.strip())
+        for record_id in records.collection.ids_with_prefix(beginning.strip())
     ]
     if len(places) != 1:
         raise NotFound(

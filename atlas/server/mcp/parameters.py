@@ -32,12 +32,12 @@ def slim(schema: Any) -> Any:
         return [slim(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: part for name, part in schema.items() if not _is_spare(name, part)}
-    options = [part for part in kept.get("anyOf", ()) if part != {"type": "null"}]
+    parts = {name: part for name, part in schema.items() if not _is_spare(name, part)}
+    options = [part for part in parts.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) == 1:
-        kept = {**options[0], **{name: part for name, part in kept.items() if name != "anyOf"}}
+        parts = {**options[0], **{name: part for name, part in parts.items() if name != "anyOf"}}
     return {
-        name: part if name in ("default", "enum") else slim(part) for name, part in kept.items() if part is not True
+        name: part if name in ("default", "enum") else slim(part) for name, part in parts.items() if part is not True
     }
 
 
@@ -60,17 +60,17 @@ def _problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], place:
     name, *rest = place
     schema = properties[str(name)]
     if name not in arguments:
-        return f"`{name}` is missing; it should be {_expected(schema)} ({schema['description']})"
+        return f"`{name}` is missing; it should be {_describe_schema(schema)} ({schema['description']})"
     value = arguments[str(name)]
     if rest and isinstance(rest[0], int) and isinstance(value, list) and "items" in schema:
-        return f"`{name}[{rest[0]}]` should be {_expected(schema['items'])}, but is {value[rest[0]]!r:.80}"
-    return f"`{name}` should be {_expected(schema)} ({schema['description']}), but is {value!r:.80}"
+        return f"`{name}[{rest[0]}]` should be {_describe_schema(schema['items'])}, but is {value[rest[0]]!r:.80}"
+    return f"`{name}` should be {_describe_schema(schema)} ({schema['description']}), but is {value!r:.80}"
 
 
-def _expected(schema: Mapping[str, Any], *, is_plural: bool = False) -> str:
+def _describe_schema(schema: Mapping[str, Any], *, is_plural: bool = False) -> str:
     """Return the values that a schema allows, in words: `a whole number from 1 to 50`."""
     if "anyOf" in schema:
-        return " or ".join(_expected(option, is_plural=is_plural) for option in schema["anyOf"])
+        return " or ".join(_describe_schema(option, is_plural=is_plural) for option in schema["anyOf"])
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     noun = _NOUNS[schema["type"]][is_plural]
@@ -80,4 +80,4 @@ def _expected(schema: Mapping[str, Any], *, is_plural: bool = False) -> str:
     if not parts:
         return noun
     counts = f"{schema['minItems']} to {schema['maxItems']} " if "maxItems" in schema else ""
-    return f"{noun} of {counts}{_expected(parts, is_plural=True)}"
+    return f"{noun} of {counts}{_describe_schema(parts, is_plural=True)}"

@@ -69,8 +69,8 @@ def recall_by_words(
     scope: dict[str, str] | None = None,
 ) -> str:
     """Run `recall` with keywords only."""
-    asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
-    return f"{_block_text(memory.build_context(asked, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
+    query_task, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    return f"{_block_text(memory.build_context(query_task, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(
@@ -87,9 +87,9 @@ def search(
         return _similar(memory, query, like, where, among, k, cursor)
     if not query:
         raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
-    skipped = _skipped(cursor)
-    found = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
-    return _page(found, among, skipped, k)
+    skipped = _parse_cursor(cursor)
+    retrieval = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
+    return _page(retrieval, among, skipped, k)
 
 
 def search_by_words(
@@ -104,9 +104,9 @@ def search_by_words(
     """Run `search` with keywords only. A search for similar records needs no model."""
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
-    skipped = _skipped(cursor)
-    found = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
-    return f"{_page(found, among, skipped, k)}\n{NOT_READY}"
+    skipped = _parse_cursor(cursor)
+    retrieval = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
+    return f"{_page(retrieval, among, skipped, k)}\n{NOT_READY}"
 
 
 def _similar(
@@ -114,7 +114,7 @@ def _similar(
 ) -> str:
     if query:
         raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
-    skipped, place = _skipped(cursor), place_of(memory, like, among)
+    skipped, place = _parse_cursor(cursor), place_of(memory, like, among)
     hits = place.memory.similar(place.id, k + skipped + 1, where=where)
     return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, skipped, k)
 
@@ -147,16 +147,16 @@ def history(
 ) -> str:
     """Call to see what was done to the memory, newest first. `undo` takes the ids."""
     wanted = Operations(of=place_of(memory, of).id) if of else ANY_OPERATION
-    return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
+    return "\n".join(map(_describe_operation, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 
 
-def _page(found: Retrieval[Any], among: str, skipped: int, k: int) -> str:
-    lines = [_line(hit, among) for hit in found.hits[skipped : skipped + k]]
-    if found.n_hidden:
-        lines.append(f"{found.n_hidden} hidden below {found.threshold:.2f}")
-    if len(found.hits) > skipped + k:
+def _page(retrieval: Retrieval[Any], among: str, skipped: int, k: int) -> str:
+    lines = [_line(hit, among) for hit in retrieval.hits[skipped : skipped + k]]
+    if retrieval.n_hidden:
+        lines.append(f"{retrieval.n_hidden} hidden below {retrieval.threshold:.2f}")
+    if len(retrieval.hits) > skipped + k:
         lines.append(f"next: cursor={skipped + k}")
-    return "\n".join([*(lines or ["Nothing has to do with this query."]), *found.notes])
+    return "\n".join([*(lines or ["Nothing has to do with this query."]), *retrieval.notes])
 
 
 def _block_text(block: ContextBlock) -> str:
@@ -169,7 +169,7 @@ def _block_text(block: ContextBlock) -> str:
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 
 
-def _skipped(cursor: str) -> int:
+def _parse_cursor(cursor: str) -> int:
     if cursor and not cursor.isdecimal():
         raise InvalidInput(f"`cursor` should be a number from the last line of a search, but is {cursor!r:.80}")
     return int(cursor or 0)
@@ -192,7 +192,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _done(operation: Operation) -> str:
+def _describe_operation(operation: Operation) -> str:
     counts = ", ".join(f"{n} {name}" for name, n in operation.counts.items()) or "nothing"
     undone = " (undone)" if operation.undone_by else ""
     return (

@@ -30,12 +30,12 @@ class Relay:
 
     async def list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Return the tools that the key may use."""
-        return await self._request(lambda there: there.list_tools(cursor=_cursor(params)))
+        return await self._request(lambda session: session.list_tools(cursor=_cursor(params)))
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Call a remote tool. A connection failure is reported as the tool's error."""
         try:
-            return await self._request(lambda there: there.call_tool(params.name, params.arguments))
+            return await self._request(lambda session: session.call_tool(params.name, params.arguments))
         except MCPError as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
 
@@ -43,25 +43,25 @@ class Relay:
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """Return the resources."""
-        return await self._request(lambda there: there.list_resources(cursor=_cursor(params)))
+        return await self._request(lambda session: session.list_resources(cursor=_cursor(params)))
 
     async def list_templates(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         """Return the templates of resources."""
-        return await self._request(lambda there: there.list_resource_templates(cursor=_cursor(params)))
+        return await self._request(lambda session: session.list_resource_templates(cursor=_cursor(params)))
 
     async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """Read a resource."""
-        return await self._request(lambda there: there.read_resource(params.uri))
+        return await self._request(lambda session: session.read_resource(params.uri))
 
     async def list_prompts(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         """Return the prompts."""
-        return await self._request(lambda there: there.list_prompts(cursor=_cursor(params)))
+        return await self._request(lambda session: session.list_prompts(cursor=_cursor(params)))
 
     async def get_prompt(self, context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt with its arguments filled in."""
-        return await self._request(lambda there: there.get_prompt(params.name, params.arguments))
+        return await self._request(lambda session: session.get_prompt(params.name, params.arguments))
 
     async def _request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
         """Return the server's response, or raise `MCPError` with a message that names the remedy."""

@@ -126,9 +126,9 @@ def _bound(
     def called(**arguments: Any) -> str:
         try:
             memory = open_memory()
-            with counting_secrets() as found:
+            with counting_secrets() as counts:
                 answer = (tool if is_warm() else BY_WORDS.get(tool, tool))(memory, **arguments)
-            return f"{answer} {describe_counts(found)}" if found else answer
+            return f"{answer} {describe_counts(counts)}" if counts else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error
 

@@ -200,13 +200,13 @@ def forget(
     reason: Reason = "",
 ) -> str:
     """Call to delete records of yours that are wrong or not to be kept."""
-    chosen = by_memory([place_of(memory, record_id) for record_id in ids])
+    places = by_memory([place_of(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
-    for name, record_ids in chosen.items():
+    for name, record_ids in places.items():
         scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
         scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
-    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in chosen.items())
+    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in places.items())
     return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo(operation_id)}"
 
 

@@ -55,7 +55,9 @@ def requests_per_minute(text: str) -> int:
         InvalidInput: It is not a non-negative integer.
     """
     if text and not (text.isascii() and text.isdecimal()):
-        raise InvalidInput(f"ATLAS_REQUESTS_PER_MINUTE should be a whole number like 600, or 0, but is {text!r:.100}")
+        raise InvalidInput(
+            f"expected a whole number such as 600, or 0, for ATLAS_REQUESTS_PER_MINUTE, got {text!r:.100}"
+        )
     return int(text or 0)
 
 

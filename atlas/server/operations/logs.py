@@ -43,7 +43,7 @@ def configure_logs(form: str) -> QueueListener:
         InvalidInput: It is none of these.
     """
     if (form or "text") not in FORMS:
-        raise InvalidInput(f"ATLAS_LOG should be one of {', '.join(FORMS)}, but is {form!r:.100}")
+        raise InvalidInput(f"expected one of {', '.join(FORMS)} for ATLAS_LOG, got {form!r:.100}")
     listener = QueueListener(Queue(MAX_LINES), logging.StreamHandler(sys.stderr))
     handler = _DroppingQueueHandler(listener.queue)
     handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
@@ -60,7 +60,7 @@ def log_request(record: RequestRecord) -> None:
     if record.route == PAGES and record.path.count("/") > 1 and 0 < record.status < 400:
         return
     milliseconds = round(1_000 * record.seconds, 1)
-    who = f"{record.actor.name or 'owner'} ({record.role})" if record.actor else record.client or "unknown"
+    caller = f"{record.actor.name or 'owner'} ({record.role})" if record.actor else record.client or "unknown"
     store = str(record.actor.store.name) if record.actor and record.actor.store else ""
     fields = {
         "request_id": record.id,
@@ -74,7 +74,7 @@ def log_request(record: RequestRecord) -> None:
         "store": store,
         "client": record.client,
     }
-    line = f"{record.method} {record.path} {record.status or 'closed'} {milliseconds:,} ms {who} {store}".rstrip()
+    line = f"{record.method} {record.path} {record.status or 'closed'} {milliseconds:,} ms {caller} {store}".rstrip()
     logger.info("%s", line, extra={_FIELDS: fields})
 
 
@@ -83,8 +83,9 @@ class _TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as a line, and its traceback below it."""
-        found = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
-        line = f"{_time(record)} {record.levelname} {_on_one_line(record.getMessage())}{f' [{found}]' if found else ''}"
+        current_id = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
+        suffix = f" [{current_id}]" if current_id else ""
+        line = f"{_time(record)} {record.levelname} {_on_one_line(record.getMessage())}{suffix}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -99,8 +100,8 @@ class _JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if found := request_id.get():
-            entry["request_id"] = found
+        if current_id := request_id.get():
+            entry["request_id"] = current_id
         entry |= getattr(record, _FIELDS, {})
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)

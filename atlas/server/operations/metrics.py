@@ -78,7 +78,9 @@ class Metrics:
         """
         described = CollectorRegistry()
         described.register(
-            _StoreCollector({name: opened for name, opened in self._stores.items() if store in ("", name)})
+            _StoreCollector(
+                {name: store_by_name for name, store_by_name in self._stores.items() if store in ("", name)}
+            )
         )
         return generate_latest(self._registry) + generate_latest(described)
 
@@ -95,21 +97,21 @@ class _StoreCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of all stores. A store that cannot be read has `atlas_store_up` 0 and no other metric."""
-        up = GaugeMetricFamily("atlas_store_up", "1 if the store can be read.", labels=("store",))
+        is_up = GaugeMetricFamily("atlas_store_up", "1 if the store can be read.", labels=("store",))
         families = {
             name: kind(name, text, labels=("store", *labels)) for name, (kind, text, labels) in _METRICS.items()
         }
-        for store_name, opened in self._stores.items():
+        for store_name, open_store in self._stores.items():
             try:
-                values = list(_values(opened()))
+                values = list(_values(open_store()))
             except AtlasError as error:
                 logger.warning("the metrics of the store %s cannot be read: %s", store_name, error)
-                up.add_metric((store_name,), 0)
+                is_up.add_metric((store_name,), 0)
                 continue
-            up.add_metric((store_name,), 1)
+            is_up.add_metric((store_name,), 1)
             for name, labels, value in values:
                 families[name].add_metric((store_name, *labels), value)
-        yield from (up, *families.values())
+        yield from (is_up, *families.values())
 
 
 _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tuple[str, ...]]] = {
@@ -129,7 +131,7 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
 
 def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     """Yield the metrics of a store: name, labels (besides the store), and value."""
-    storage, spent = store.memory.storage, store.spent
+    storage, expenses = store.memory.storage, store.spent
     spool = Spool(storage.path)
     yield "atlas_store_revision", (), store.memory.revision()
     for name, kind in searchable_kinds().items():
@@ -144,6 +146,6 @@ def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     yield "atlas_traces_refused", (), spool.n_refused()
     for labels, n_jobs in sorted(count_jobs(storage.path).items()):
         yield "atlas_jobs", labels, n_jobs
-    yield "atlas_language_model_calls", (), spent.n_calls
-    yield "atlas_language_model_tokens", ("read",), spent.tokens - spent.output_tokens
-    yield "atlas_language_model_tokens", ("written",), spent.output_tokens
+    yield "atlas_language_model_calls", (), expenses.n_calls
+    yield "atlas_language_model_tokens", ("read",), expenses.tokens - expenses.output_tokens
+    yield "atlas_language_model_tokens", ("written",), expenses.output_tokens

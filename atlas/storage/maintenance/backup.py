@@ -36,7 +36,7 @@ from atlas.storage.marks.files import marks_file
 from atlas.storage.marks.reading import MAX_BYTES
 from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
-from atlas.storage.vectors.remote.book import INDEX, carry_over
+from atlas.storage.vectors.remote.book import INDEX, restore_notes
 
 logger = logging.getLogger(__name__)
 
@@ -138,13 +138,13 @@ def backup(store: Store, target: Path) -> BackupReport:
     check_store(store.path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
             copy = Path(scratch) / LEDGER
             n_records = store.ledger.copies.write(copy)
-            _pack(beside, copy, names_text(store).read())
-            beside.replace(target)
+            _pack(temporary, copy, names_text(store).read())
+            temporary.replace(target)
             if not store.read_only:
                 _note_made(store.ledger, target)
                 store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
@@ -156,7 +156,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             f"the backup {target} cannot be written ({error}); the unfinished file was removed"
         ) from error
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def look_into(store: Store, source: Path) -> BackupContents:
@@ -173,7 +173,9 @@ def look_into(store: Store, source: Path) -> BackupContents:
         copy = Path(scratch) / LEDGER
         _unpack(store, source, copy)
         contents = store.ledger.copies.contents(copy)
-        return BackupContents(counts=contents.counts, model=contents.model, revived=store.ledger.copies.revived(copy))
+        return BackupContents(
+            counts=contents.counts, model=contents.model, revived=store.ledger.copies.find_purged(copy)
+        )
 
 
 def restore(store: Store, source: Path) -> BackupReport:
@@ -192,18 +194,18 @@ def restore(store: Store, source: Path) -> BackupReport:
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store, source, copy)
-        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
+        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _note(store.ledger, _restored_backup(source) | backups)
-    carry_over(store.ledger, indexes)
+    _note(store.ledger, _find_restored_backup(source) | backups)
+    restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
     store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 
-def _restored_backup(source: Path) -> dict[str, str]:
+def _find_restored_backup(source: Path) -> dict[str, str]:
     """Return the backup that a store was restored from, with the file's time as a fallback."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
@@ -222,10 +224,10 @@ class _BackupFile(io.FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
-        wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
-        if wanted > _MAX_READ:
+        n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
+        if n_bytes > _MAX_READ:
             raise zipfile.BadZipFile("it has more entries than a backup")
-        return super().read(wanted) or b""
+        return super().read(n_bytes) or b""
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
@@ -300,8 +302,8 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     for collection in marks:
         marks_file(collection)
     return {
-        name: {record_id: decode_marks(encoded) for record_id, encoded in every.items()}
-        for name, every in marks.items()
+        name: {record_id: decode_marks(encoded) for record_id, encoded in marks_of_collection.items()}
+        for name, marks_of_collection in marks.items()
     }
 
 

@@ -13,7 +13,7 @@ from atlas.infra.actor import Role, actor_name, check_role
 from atlas.infra.permissions import open_to_others, tighten
 from atlas.storage.erasing import own_files
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
-from atlas.storage.late_interaction import stored_projection
+from atlas.storage.late_interaction import read_projection
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.vector_search import Nearest
@@ -55,8 +55,8 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
         problem, is_fixed = check.look(), False
         if problem and fix and check.mend and not store.read_only:
             check.mend()
-            left = check.look()
-            is_fixed, problem = not left, left or problem
+            problem_after = check.look()
+            is_fixed, problem = not problem_after, problem_after or problem
         yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
         if problem and check.is_last:
             return
@@ -148,7 +148,7 @@ def _check_word_pieces(store: Store) -> str:
     if store.model is None:
         return ""
     try:
-        stored_projection(store.ledger, store.model.dimension)
+        read_projection(store.ledger, store.model.dimension)
     except StoreDamaged as error:
         return str(error)
     return ""
@@ -161,14 +161,14 @@ def _fix_word_pieces(store: Store) -> None:
 
 def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
-    strays, lost = [record_id for _, record_id in marks.strays()], marks.lost()
+    strays, lost_ids = [record_id for _, record_id in marks.strays()], marks.lost()
     problems = [
         *(f"{name} differs from the ledger" for name in store.marks_files.behind()),
         *(f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)),
         f"{len(strays)} marks of records that never existed, such as {strays[0]!r}" if strays else "",
-        f"the last mark of {len(lost)} records was lost with its file; their previous marks apply until they are "
-        f"marked again: {_listed(lost)}"
-        if lost
+        f"the last mark of {len(lost_ids)} records was lost with its file; their previous marks apply until they are "
+        f"marked again: {_list(lost_ids)}"
+        if lost_ids
         else "",
     ]
     return "; ".join(filter(None, problems))
@@ -178,7 +178,7 @@ def _marks_leftovers(store: Store) -> list[str]:
     return [] if store.read_only else store.marks_files.leftovers()
 
 
-def _listed(ids: Sequence[str]) -> str:
+def _list(ids: Sequence[str]) -> str:
     rest = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
     return ", ".join(ids[:MAX_NAMED]) + rest
 

@@ -66,21 +66,21 @@ class NamesFile:
         Raises:
             StoreUnavailable: It cannot be written; the store was not changed.
         """
-        beside = temporary_path(self.path)
+        temporary = temporary_path(self.path)
         try:
             with InterProcessLock(self.path.with_name("domain_names.lock")).locked():
                 text = change(self.read())
                 if text is None:
                     self.path.unlink(missing_ok=True)
                 else:
-                    create_private(beside, mode=file_mode(beside.parent))
-                    beside.write_bytes(text)
-                    beside.replace(self.path)
+                    create_private(temporary, mode=file_mode(temporary.parent))
+                    temporary.write_bytes(text)
+                    temporary.replace(self.path)
         except StoreUnavailable:
             raise
         except OSError as error:
             with suppress(OSError):
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
 
     def set_aside(self) -> None:

@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
 from atlas.storage.erasing import copies, strangers
-from atlas.storage.history import Left, Quote, Removal, Reword
+from atlas.storage.history import Quote, Removal, Reword, UnfinishedPurge
 from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.place.audit import PURGED
 from atlas.storage.records import Moment
@@ -80,19 +80,19 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
         InvalidInput: The list or an id is empty.
     """
     if isinstance(ids, str) or not ids:
-        raise InvalidInput(f"a purge should be given a list of at least one id, but got {ids!r}")
+        raise InvalidInput(f"expected a list of at least one id to purge, got {ids!r}")
     with store.reading():
-        found = store.ledger.purges.sight(ids, collection)
+        traces = store.ledger.purges.find_traces(ids, collection)
         return PurgePlan(
-            records=found.records,
-            quotes=found.quotes,
-            n_reasons=found.n_reasons,
-            n_judged=found.n_judged,
+            records=traces.records,
+            quotes=traces.quotes,
+            n_reasons=traces.n_reasons,
+            n_judged=traces.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
-            indexes=tuple(store.indexes.staying({record.collection for record in found.records})),
+            indexes=tuple(store.indexes.staying({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
-            moment=found.moment,
+            moment=traces.moment,
         )
 
 
@@ -104,7 +104,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]
-    left = Left(collections=sorted({collection for collection, _ in keys}))
-    store.ledger.purges.purge(keys, draft, left, unchanged_since=plan.moment, reword=reword)
+    unfinished = UnfinishedPurge(collections=sorted({collection for collection, _ in keys}))
+    store.ledger.purges.purge(keys, draft, unfinished, unchanged_since=plan.moment, reword=reword)
     store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
     return PurgeResult(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

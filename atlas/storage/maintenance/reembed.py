@@ -11,7 +11,7 @@ from atlas.embedding.late_interaction import Projection
 from atlas.embedding.prompts import prompts_text
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.late_interaction import fitted, gives_tokens, stored_projection
+from atlas.storage.late_interaction import fitted, gives_tokens, read_projection
 
 BATCH = 256
 
@@ -58,6 +58,6 @@ def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | N
         return None
     with suppress(StoreDamaged):
         model = embedder.model_name, embedder.dimension
-        if ledger.model() == model and (projection := stored_projection(ledger, embedder.dimension)):
+        if ledger.model() == model and (projection := read_projection(ledger, embedder.dimension)):
             return projection
     return fitted(embedder)

@@ -97,11 +97,15 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
         return next((problem for check in copy.ledger.checks() if (problem := check.look())), "")
 
 
-def _remove_oldest(store: Store, newest: Path, n_kept: int) -> tuple[Path, ...]:
+def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:
     """Remove the oldest recorded backups beside the newest one."""
     recorded = [Path(each.path) for each in read_backups(store.ledger)]
-    own = re.compile(rf".*-{_mark(store)}-\d{{8}}-\d{{6}}\.zip")
-    older = [path for path in recorded if path.parent == newest.parent and own.fullmatch(path.name) and path != newest]
+    pattern = re.compile(rf".*-{_mark(store)}-\d{{8}}-\d{{6}}\.zip")
+    older = [
+        path
+        for path in recorded
+        if path.parent == newest_backup.parent and pattern.fullmatch(path.name) and path != newest_backup
+    ]
     return _remove(store, older[: len(older) - (n_kept - 1)] if len(older) >= n_kept else [])
 
 

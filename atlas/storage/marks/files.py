@@ -251,7 +251,7 @@ class MarksFiles:
         """Return the entry of each record in a file, by the record's number."""
         ledger = self._ledger
         where = TOUCHED if ledger.has_more_than(collection, MAX_ROWS) else None
-        records = ledger.described(ledger.matching(collection, where).tolist())
+        records = ledger.describe(ledger.matching(collection, where).tolist())
         marks = ledger.marks.read(collection)
         uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))
         return {
@@ -285,7 +285,7 @@ class _WholeFile(Storage):
 
     def close(self) -> None:
         """Replace the file."""
-        rows = ",\n".join(f"{json.dumps(key)}: {_dumped(row)}" for key, row in self._tables.get(TABLE, {}).items())
+        rows = ",\n".join(f"{json.dumps(key)}: {_dump(row)}" for key, row in self._tables.get(TABLE, {}).items())
         body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
         replace_whole(self._path, f"{_head(self._state, body.encode())}\n{body}")
 
@@ -299,16 +299,16 @@ def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> Non
 def _head(state: str, body: bytes) -> str:
     """Return the first line of a file, before the rest of it. TinyDB reads it as a table with one row."""
     table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
-    return f'{{"{COPIED}": {_dumped(table)},'
+    return f'{{"{COPIED}": {_dump(table)},'
 
 
-def _dumped(value: object) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 def _description(record: RecordDescription) -> dict[str, Any]:
-    named = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
-    return {"id": record.id, **named}
+    fields = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
+    return {"id": record.id, **fields}
 
 
 def _usage(n_uses: int, n_successes: int) -> dict[str, Any]:

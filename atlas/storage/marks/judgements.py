@@ -80,8 +80,8 @@ class JudgementBook:
             for judgement in self.all()
             if judgement.query in queries
         ]
-        forgotten = self._notes.write({JUDGED + name: None for name in names})
-        return {name: text for name, text in forgotten.items() if text is not None}
+        texts = self._notes.write({JUDGED + name: None for name in names})
+        return {name: text for name, text in texts.items() if text is not None}
 
     def put_back(self, forgotten: Forgotten) -> None:
         """Restore deleted judgements.

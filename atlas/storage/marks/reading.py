@@ -34,7 +34,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         OSError: It cannot be read.
     """
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
-        raise InvalidInput(f"{path} should be a file of marks, of {MAX_BYTES / 2**20:,.0f} MB at most")
+        raise InvalidInput(f"expected a file of marks of at most {MAX_BYTES / 2**20:,.0f} MB, got {path}")
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
         check_json(tables, "it")
@@ -42,7 +42,8 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
     if not is_marks_by_table(tables) or TABLE not in tables:
         raise InvalidInput(
-            f"the marks in {path} should be a JSON object with a table {TABLE!r} of rows with tags, pinned and note"
+            f"expected a JSON object with a table {TABLE!r} of rows with tags, pinned and note in {path}; export the "
+            "marks again"
         )
     # Older versions had the record's id for the key of a row.
     return {str(row.get("id", key)): row for key, row in tables[TABLE].items()}

@@ -54,4 +54,4 @@ def write_strictness(settings: Collection, dimension: int, strictness: float) ->
 def check_strictness(strictness: float) -> None:
     """Raise `InvalidInput` for a strictness that is not in [0, `MAX_STRICTNESS`]."""
     if not (math.isfinite(strictness) and 0 <= strictness <= MAX_STRICTNESS):
-        raise InvalidInput(f"strictness should be from 0 to {MAX_STRICTNESS:g}, but is {strictness!r}")
+        raise InvalidInput(f"expected a strictness from 0 to {MAX_STRICTNESS:g}, got {strictness!r}")

@@ -54,7 +54,7 @@ class AccessValues(Generic[T]):
         """
         text, seen = self._text(), self._seen
         try:
-            with _reached(text):
+            with _translate_errors(text):
                 stored = text.read(seen[0] if seen else None)
             if stored is None:
                 return {}
@@ -72,7 +72,7 @@ class AccessValues(Generic[T]):
     @contextmanager
     def changing(self) -> Iterator[dict[str, T]]:
         """Yield the values under a lock, and save changes unless the block raises."""
-        with self._threads, _reached(text := self._text()), text.changing() as replace:
+        with self._threads, _translate_errors(text := self._text()), text.changing() as replace:
             values = self.read()
             yield values
             encoded = {name: self.encode(value) for name, value in values.items()}
@@ -83,7 +83,7 @@ class AccessValues(Generic[T]):
 
 
 @contextmanager
-def _reached(text: AccessText) -> Iterator[None]:
+def _translate_errors(text: AccessText) -> Iterator[None]:
     """Raise `StoreUnavailable` if a text cannot be reached. The text itself may be intact."""
     try:
         yield

@@ -18,7 +18,7 @@ from atlas.infra.locks import lock_of
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
-from atlas.storage.plain.listing import listed_rows
+from atlas.storage.plain.listing import list_rows
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
 from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
@@ -59,9 +59,9 @@ def backing(
             "wrap it in a class that has them, or use atlas.open_memory"
         )
     if callable(choose := get_offered(vector_store, "for_collection")):
-        chosen = choose(scope.collection)
+        choice = choose(scope.collection)
         return PlainCollection(
-            chosen, dimension, None if chosen is not vector_store else scope, keeps_usage=keeps_usage
+            choice, dimension, None if choice is not vector_store else scope, keeps_usage=keeps_usage
         )
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
@@ -191,10 +191,10 @@ class PlainCollection(Collection):
 
         The maximum score is estimated from the best hit and its share of the query's words.
         """
-        near = self.query(embedding, n, where) if embedding is not None else NOTHING
+        result = self.query(embedding, n, where) if embedding is not None else NOTHING
         word_values, information = self._word_values(text, where)
-        metadatas = dict(zip(near.ids, near.metadatas, strict=True))
-        similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
+        metadatas = dict(zip(result.ids, result.metadatas, strict=True))
+        similarities = {i: 1.0 - distance for i, distance in zip(result.ids, result.distances, strict=True)}
         for row in self.get([i for i in list(word_values)[: max(n, 0)] if i not in metadatas]):
             metadatas[row["id"]] = row["metadata"]
             similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
@@ -221,13 +221,13 @@ class PlainCollection(Collection):
         """
         if get_offered(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
-        found = self._every()
+        found = self._all_rows()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         rows: list[dict[str, Any]] = [
             {"id": record_id, "metadata": metadata, "document": document}
             for record_id, metadata, document in found_rows
         ]
-        return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+        return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def notes(self) -> dict[str, str]:
         """Return the texts stored with the collection, by name. They are lost when this object is."""
@@ -301,24 +301,24 @@ class PlainCollection(Collection):
         if text is None or not get_offered(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
-        found = run(self._store.search_text(text, n_asked, where))
-        if not found.ids:
+        result = run(self._store.search_text(text, n_asked, where))
+        if not result.ids:
             return {}, 0.0
-        distances = zip(found.ids, found.distances, strict=True)
+        distances = zip(result.ids, result.distances, strict=True)
         values = {i: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for i, distance in distances}
-        words, best = set(text.lower().split()), found.documents[0].lower()
+        words, best = set(text.lower().split()), result.documents[0].lower()
         n_held = max(1, sum(word in best for word in words))
         return values, max(values.values()) * max(1, len(words)) / n_held
 
-    def _every(self) -> QueryResult:
+    def _all_rows(self) -> QueryResult:
         """Return all records. A store that cannot count is queried with a growing k."""
         if self._can_count:
             n_records = run(self._store.count())
             return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
         n_asked = FIRST_REQUESTED
-        while len((found := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
+        while len((result := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
             n_asked *= 4
-        return found
+        return result
 
     @property
     def _can_count(self) -> bool:
@@ -331,17 +331,20 @@ class PlainCollection(Collection):
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records in the form that the store's `add` accepts. Raise `NotFound` if one does not exist."""
-        found = {row["id"]: row for row in self.get(list(ids))}
+        rows_by_id = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
-            if record_id not in found:
+            if record_id not in rows_by_id:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-            if found[record_id].get("embedding") is None:
+            if rows_by_id[record_id].get("embedding") is None:
                 raise InvalidInput(
                     f"the vector store {type(self._vector_store).__name__!r} gives no embedding of record "
                     f"{record_id!r}, which is needed to replace it; its `get` should return dicts of `id`, "
                     "`embedding`, `metadata`, `document`"
                 )
-        return [found[record_id] | {"embedding": self._as_stored(found[record_id]["embedding"])} for record_id in ids]
+        return [
+            rows_by_id[record_id] | {"embedding": self._as_stored(rows_by_id[record_id]["embedding"])}
+            for record_id in ids
+        ]
 
     def _replace(
         self,

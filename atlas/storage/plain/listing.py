@@ -9,7 +9,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.protocols.infra import Where
 
 
-def listed_rows(
+def list_rows(
     rows: Iterable[dict[str, Any]],
     where: Where | None = None,
     *,

@@ -42,9 +42,9 @@ async def _put_back(store: VectorStore, before: Sequence[Row], error: BaseExcept
         if missing:
             await add_rows(store, missing)
     except Exception as failure:
-        lost = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
+        lost_rows = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
         raise StoreError(
             f"the vector store deleted records to replace them, but failed to add the new ones ({error!r}) and to "
             f"restore the old ones ({failure!r}); add these again, each with the embedding of its document: "
-            f"{json.dumps(lost, ensure_ascii=False, default=str)}"
+            f"{json.dumps(lost_rows, ensure_ascii=False, default=str)}"
         ) from failure

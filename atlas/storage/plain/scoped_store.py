@@ -118,10 +118,10 @@ class ScopedStore:
         """Return the first k hits of a search that belong to the collection."""
         n_requested = k
         while k > 0:  # chromadb refuses a search for none
-            found = await search(n_requested)
-            places = [place for place, metadata in enumerate(found.metadatas) if self._owns(metadata)][:k]
-            if len(places) == k or len(found.ids) < n_requested:
-                return _chosen(found, places)
+            result = await search(n_requested)
+            places = [place for place, metadata in enumerate(result.metadatas) if self._owns(metadata)][:k]
+            if len(places) == k or len(result.ids) < n_requested:
+                return _select(result, places)
             n_requested *= GROWTH
         return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -142,9 +142,9 @@ class ScopedStore:
         metadatas = [row["metadata"] for row in await self._store.scan()] if get_offered(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED
-            while len((found := await self._store.query(self._axis, n_requested)).ids) == n_requested:
+            while len((result := await self._store.query(self._axis, n_requested)).ids) == n_requested:
                 n_requested *= GROWTH
-            metadatas = found.metadatas
+            metadatas = result.metadatas
         return any(COLLECTION not in metadata and self._owns(metadata) for metadata in metadatas)
 
     def _marked(self, metadatas: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -159,7 +159,7 @@ class ScopedStore:
             return False
 
 
-def _chosen(found: QueryResult, places: Sequence[int]) -> QueryResult:
+def _select(result: QueryResult, places: Sequence[int]) -> QueryResult:
     """Return the records at these places of a result."""
-    fields = {name: getattr(found, name) for name in ("ids", "distances", "metadatas", "documents")}
+    fields = {name: getattr(result, name) for name in ("ids", "distances", "metadatas", "documents")}
     return QueryResult(**{name: [values[place] for place in places] for name, values in fields.items()})

@@ -29,14 +29,14 @@ TAKEN = "{}.taken"
 _WAIT_SECONDS = 60.0
 
 _REPLACE = """
-    INSERT INTO access_texts AS held (name, version, content)
+    INSERT INTO access_texts AS stored (name, version, content)
     VALUES (%s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %s)
     ON CONFLICT (name) DO UPDATE SET
-        version = greatest(held.version + 1, excluded.version), content = excluded.content
+        version = greatest(stored.version + 1, excluded.version), content = excluded.content
 """
 
 _ADD = "INSERT INTO audit_lines (line) SELECT %s WHERE NOT EXISTS (SELECT FROM audit_lines WHERE line = %s)"
-"""Adds a line of an older version's file, unless it is there since a process was killed while it took them over."""
+"""Adds a line of an older version's file, unless an interrupted migration has added it already."""
 
 
 class AccessTables:
@@ -54,21 +54,21 @@ class AccessTables:
 
     def text(self, name: str) -> AccessRow:
         """Return the text of a name."""
-        return AccessRow(self._ready(), name)
+        return AccessRow(self._prepare(), name)
 
     def add_line(self, line: str) -> None:
         """Add a line to the audit log. It outlasts a loss of power when this returns."""
-        with self._ready().connected() as connection:
+        with self._prepare().connected() as connection:
             connection.execute("INSERT INTO audit_lines (line) VALUES (%s)", (line,))
 
     def lines(self) -> list[str]:
         """Return the lines of the audit log, the oldest first."""
-        with self._ready().session() as connection:
+        with self._prepare().session() as connection:
             return [line for (line,) in connection.execute("SELECT line FROM audit_lines ORDER BY seq").fetchall()]
 
     def last_purge(self) -> str:
         """Return the id of the last purge: older copies on other machines may contain purged records."""
-        with self._ready().session() as connection:
+        with self._prepare().session() as connection:
             row = connection.execute(
                 "SELECT id FROM operations WHERE kind = 'purge' ORDER BY seq DESC LIMIT 1"
             ).fetchone()
@@ -78,16 +78,16 @@ class AccessTables:
         """Close its connections. They are reopened on demand."""
         self._database.close()
 
-    def _ready(self) -> PostgresDatabase:
+    def _prepare(self) -> PostgresDatabase:
         """Return the database with its tables, after migrating the access files of this machine."""
         with self._lock:
             if not self._is_ready:
                 prepare_schema(self._database, create=False)
-                self._take_in(AccessDirectory(self._database.directory))
+                self._migrate_files(AccessDirectory(self._database.directory))
                 self._is_ready = True
         return self._database
 
-    def _take_in(self, files: AccessDirectory) -> None:
+    def _migrate_files(self, files: AccessDirectory) -> None:
         """Move this machine's access files of older versions into the database. Existing names are kept."""
         for name in (KEYS, PEOPLE, LINKS):
             if old := files.text(name).read():
@@ -126,7 +126,7 @@ class AccessRow:
 
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:
-        """Yield a function that replaces the text, in a block that excludes all others on every machine."""
+        """Yield a function that replaces the text, in a block that excludes all other writers on every machine."""
         with self.database.connected() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")
             connection.execute(

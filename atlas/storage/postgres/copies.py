@@ -15,10 +15,10 @@ from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.foreign import foreign_objects
 from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
-from atlas.storage.sql.copying import copy_ledger, empty
+from atlas.storage.sql.copying import copy_ledger, empty_ledger
 from atlas.storage.sql.history.purging import SqlPurges, note_unfinished
 from atlas.storage.sql.meta import renew_ledger_id
-from atlas.storage.sqlite.copies import SqliteCopies, revived
+from atlas.storage.sqlite.copies import SqliteCopies, find_purged
 from atlas.storage.sqlite.database import SqliteDatabase
 from atlas.storage.sqlite.schema import prepare_schema
 
@@ -54,19 +54,19 @@ class PostgresCopies:
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
         """Remove deleted and waiting records from a copy, and return their number."""
-        return self._of_file(copy).leave_out_hidden(copy, operation, reword)
+        return self._copies_of(copy).leave_out_hidden(copy, operation, reword)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Validate a copy, and migrate one of an older schema."""
-        self._of_file(copy).check(copy, source, marks)
+        self._copies_of(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:
         """Return the number of records in a copy, and its model."""
-        return self._of_file(copy).contents(copy)
+        return self._copies_of(copy).contents(copy)
 
-    def revived(self, copy: Path) -> tuple[str, ...]:
+    def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
-        return revived(self._database, copy)
+        return find_purged(self._database, copy)
 
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction."""
@@ -76,12 +76,12 @@ class PostgresCopies:
             with source.read() as read, self._database.write() as written:
                 if foreign := foreign_objects(written):
                     raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was restored")
-                empty(written)
+                empty_ledger(written)
                 copy_ledger(read, lambda: nullcontext(written))
                 renew_ledger_id(written)
                 note_unfinished(written, unfinished)
         finally:
             source.close()
 
-    def _of_file(self, copy: Path) -> SqliteCopies:
+    def _copies_of(self, copy: Path) -> SqliteCopies:
         return SqliteCopies(SqliteDatabase(copy, read_only=True, busy_timeout_seconds=BUSY_SECONDS), self._clock)

@@ -21,20 +21,20 @@ from psycopg.pq import TransactionStatus
 from atlas.core.address import Address
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Role, check_role
-from atlas.storage.damage import UnreadableRow, damaged
+from atlas.storage.damage import UnreadableRow, damage_error
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.dialect import PostgresDialect
-from atlas.storage.postgres.statements import translated
+from atlas.storage.postgres.statements import translate
 from atlas.storage.postgres.types import register
 from atlas.storage.sql.connection import Dialect, Rows, Stream
 from atlas.storage.sql.connection_pool import ConnectionPool
 
-_ADDS = re.compile(r"INSERT INTO (\w+)")
-_PLAINLY = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)")
+_INSERT = re.compile(r"INSERT INTO (\w+)")
+_PLAIN_INSERT = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)")
 
-_UNLESS_THERE = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
+_INSERT_UNLESS_PRESENT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
 
-REFERRED_TO = ("records", "operations")
+REFERENCED_TABLES = ("records", "operations")
 """Tables that are referenced by foreign keys, and so are written first."""
 
 FEW_ROWS = 200
@@ -43,7 +43,7 @@ FEW_ROWS = 200
 MAX_ROWS = 50_000
 """Maximum size of the write buffer, in rows."""
 
-SOON_SECONDS, LATE_SECONDS = 0.01, 0.25
+FIRST_WAIT_SECONDS, MAX_WAIT_SECONDS = 0.01, 0.25
 """Initial and final intervals between attempts to acquire a lock."""
 
 _IDENTITY = """
@@ -73,7 +73,7 @@ class PostgresConnection:
         """
         self._connect = connect
         self.raw = connect()
-        self.waiting_words = postings.PendingWords()
+        self.pending_words = postings.PendingWords()
         self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
         """Pending inserts, by table and statement. Batches of several thousand rows are ten times faster."""
 
@@ -85,19 +85,19 @@ class PostgresConnection:
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
         """Run a statement. One outside of a transaction, such as BEGIN, is run again if the connection was lost."""
         self._write_rows_of(statement)
-        query, was_idle = translated(statement), not self.in_transaction
+        query, was_idle = translate(statement), not self.in_transaction
         try:
-            return self.raw.execute(query.text, query.arranged(parameters), binary=True)  # of vectors, half the bytes
+            return self.raw.execute(query.text, query.arrange(parameters), binary=True)  # vectors take half the bytes
         except psycopg.OperationalError:
             if not (was_idle and self.raw.closed):
                 raise
         self.raw = self._connect()
-        return self.raw.execute(query.text, query.arranged(parameters), binary=True)
+        return self.raw.execute(query.text, query.arrange(parameters), binary=True)
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each set of parameters. Inserts are buffered until their table is read."""
-        if added := _ADDS.match(statement):
-            rows = self._rows.setdefault((added[1], statement), [])
+        if insert := _INSERT.match(statement):
+            rows = self._rows.setdefault((insert[1], statement), [])
             rows.extend(parameters)
             if len(rows) > MAX_ROWS:
                 self.write_rows()
@@ -109,23 +109,23 @@ class PostgresConnection:
         """Run a statement with a server-side cursor, in a transaction."""
         self._write_rows_of(statement)
         cursor = self.raw.cursor("stream")
-        cursor.execute(translated(statement).text)
+        cursor.execute(translate(statement).text)
         return cursor
 
     def write_rows(self) -> None:
         """Write the buffered rows."""
-        waiting, self._rows = self._rows, {}
-        for (_, statement), rows in sorted(waiting.items(), key=lambda item: item[0][0] not in REFERRED_TO):
-            if plain := _PLAINLY.fullmatch(translated(statement).text):
+        pending, self._rows = self._rows, {}
+        for (_, statement), rows in sorted(pending.items(), key=lambda item: item[0][0] not in REFERENCED_TABLES):
+            if plain := _PLAIN_INSERT.fullmatch(translate(statement).text):
                 with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain[1]} FROM STDIN") as copy:
                     for row in rows:
                         copy.write_row(row)
-            elif len(rows) > FEW_ROWS and (some := _UNLESS_THERE.fullmatch(translated(statement).text)):
-                self._write_unless_there(some[1], some[2], rows)
+            elif len(rows) > FEW_ROWS and (insert := _INSERT_UNLESS_PRESENT.fullmatch(translate(statement).text)):
+                self._insert_unless_present(insert[1], insert[2], rows)
             else:
                 self._run(statement, rows)
 
-    def _write_unless_there(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _insert_unless_present(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Add the missing ones of some rows, by way of a table of this connection."""
         self.raw.execute(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
@@ -147,9 +147,9 @@ class PostgresConnection:
             self.write_rows()
 
     def _run(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        query = translated(statement)
+        query = translate(statement)
         with self.raw.cursor() as cursor:
-            cursor.executemany(query.text, [query.arranged(values) for values in parameters])
+            cursor.executemany(query.text, [query.arrange(values) for values in parameters])
 
     def close(self) -> None:
         """Close the connection."""
@@ -168,7 +168,7 @@ class PostgresDatabase:
         self._connections = ConnectionPool(
             lambda: PostgresConnection(self._connect), lambda connection: not connection.raw.closed
         )
-        self._locking = ConnectionPool(lambda: PostgresConnection(self._connect_locking), _answers)
+        self._locking = ConnectionPool(lambda: PostgresConnection(self._connect_locking), _is_alive)
         """Connections for locks, separate from the thread's connections for reading and writing."""
 
     is_file = False
@@ -178,11 +178,11 @@ class PostgresDatabase:
         """Yield a connection whose statements read one snapshot of the store."""
         outer = self._connections.in_use()
         if outer is not None and outer.in_transaction:
-            with self._translated("nothing was changed"):
+            with self._translate_errors("nothing was changed"):
                 yield outer
             return
         with (
-            self._translated("nothing was changed"),
+            self._translate_errors("nothing was changed"),
             self._connections.connection() as connection,
             self._transaction(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
         ):
@@ -191,7 +191,7 @@ class PostgresDatabase:
     @contextmanager
     def session(self) -> Iterator[PostgresConnection]:
         """Yield this thread's connection, each statement its own transaction."""
-        with self._translated("nothing was changed"), self._connections.connection() as connection:
+        with self._translate_errors("nothing was changed"), self._connections.connection() as connection:
             yield connection
 
     @contextmanager
@@ -201,7 +201,7 @@ class PostgresDatabase:
         Raises:
             NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
-            StoreUnavailable: Another writer held the store too long, or the server cannot be reached.
+            StoreUnavailable: Another writer locked the store for too long, or the server cannot be reached.
         """
         with self.write_beside() as connection:
             self._lock(connection)
@@ -212,7 +212,7 @@ class PostgresDatabase:
 
     @contextmanager
     def write_beside(self) -> Iterator[PostgresConnection]:
-        """Yield a connection in a transaction that writers need not wait for: it does not touch the records.
+        """Yield a connection in a transaction that does not block writers, for changes outside of the records.
 
         Raises:
             NotAllowed: The actor is a viewer.
@@ -222,7 +222,7 @@ class PostgresDatabase:
             raise ReadOnlyStore(f"the store at {self.address} was opened for reading only; open it without read_only")
         check_role(Role.WRITER, "change the store")
         with (
-            self._translated("nothing was written"),
+            self._translate_errors("nothing was written"),
             self._connections.connection() as connection,
             self._transaction(connection, "BEGIN"),
         ):
@@ -242,16 +242,16 @@ class PostgresDatabase:
         """
         key = f"atlas {self.address.schema} {name}"
         with ExitStack() as stack:
-            with self._translated("nothing was changed"):
+            with self._translate_errors("nothing was changed"):
                 connection = stack.enter_context(self._locking.connection()).raw
-                is_free, pause = _try_lock(connection, key), SOON_SECONDS
-                if waits := not is_free:
+                is_free, pause = _try_lock(connection, key), FIRST_WAIT_SECONDS
+                if must_wait := not is_free:
                     on_wait()
                 while not is_free:
                     time.sleep(pause)
-                    is_free, pause = _try_lock(connection, key), min(2 * pause, LATE_SECONDS)
+                    is_free, pause = _try_lock(connection, key), min(2 * pause, MAX_WAIT_SECONDS)
             try:
-                yield waits
+                yield must_wait
             finally:
                 with suppress(psycopg.Error):  # a lost connection has no locks
                     connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
@@ -260,7 +260,7 @@ class PostgresDatabase:
     def changing_schema(self) -> Iterator[PostgresConnection]:
         """Yield a connection in a transaction with a lock on changes of the schema."""
         with (
-            self._translated("nothing was changed"),
+            self._translate_errors("nothing was changed"),
             self._connections.connection() as connection,
             self._transaction(connection, "BEGIN"),
         ):
@@ -270,7 +270,7 @@ class PostgresDatabase:
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         """Yield a separate connection, which is closed at the block's end. Uncommitted changes are rolled back."""
-        with self._translated("nothing was written"):
+        with self._translate_errors("nothing was written"):
             raw = self._connect()
             try:
                 yield raw
@@ -291,7 +291,7 @@ class PostgresDatabase:
                 connection.raw.execute(sql.SQL("VACUUM FULL {}").format(sql.Identifier(self.address.schema, table)))
 
     def empty_journal(self) -> bool:
-        """Return True: the server's write-ahead log is not the store's."""
+        """Return True, because the write-ahead log belongs to the server."""
         return True
 
     def n_bytes_elsewhere(self) -> int:
@@ -305,16 +305,16 @@ class PostgresDatabase:
         return int(row[0])
 
     def identity(self) -> str:
-        """Return the numbers of the server's files, the database and the store's first table.
+        """Return an identifier of the store: numbers of the server, the database and the store's first table.
 
-        A copy has others, unless it is one of the server's files.
+        A copy of the store has another identifier, but a copy of the server's files does not.
         """
         with self.session() as connection:
             server, database, table = connection.execute(_IDENTITY).fetchone()
         return f"postgresql-{server}-{database}-{table}"
 
     def check(self) -> str:
-        """Return an empty string: a server with checksums finds damage when it reads a page."""
+        """Return an empty string, because a server with checksums finds damage itself when it reads a page."""
         return ""
 
     def _lock(self, connection: PostgresConnection) -> None:
@@ -337,7 +337,7 @@ class PostgresDatabase:
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         raw = psycopg.connect(self.address.conninfo, autocommit=True, connect_timeout=10, application_name="atlas")
         register(raw)
-        # A plan that was made while a table was small would read all of it when it is large.
+        # A cached plan from a time when a table was small would scan the whole table when it is large.
         raw.execute("SET plan_cache_mode = force_custom_plan")
         raw.execute("SET jit = off")
         raw.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
@@ -349,29 +349,29 @@ class PostgresDatabase:
         return raw
 
     @contextmanager
-    def _translated(self, what: str) -> Iterator[None]:
+    def _translate_errors(self, outcome: str) -> Iterator[None]:
         try:
             yield
         except UnreadableRow as error:
-            raise damaged(None, str(error)) from error
+            raise damage_error(None, str(error)) from error
         except psycopg.Error as error:
-            raise self._explain(error, what) from error
+            raise self._explain(error, outcome) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
-    def _explain(self, error: psycopg.Error, what: str) -> Exception:
+    def _explain(self, error: psycopg.Error, outcome: str) -> Exception:
         if isinstance(error, errors.LockNotAvailable):
             return StoreUnavailable(
-                f"another process kept {self.address} locked for over {self._busy_timeout_seconds:g} s; {what}. "
+                f"another process kept {self.address} locked for over {self._busy_timeout_seconds:g} s; {outcome}. "
                 "Try again, or look for a stuck process"
             )
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreUnavailable(
-                f"the user of {self.address} may not do that ({_first_line(error)}); {what}. Grant it usage of the "
+                f"the user of {self.address} may not do that ({_first_line(error)}); {outcome}. Grant it usage of the "
                 "schema and all rights on its tables, or give another user"
             )
         if isinstance(error, errors.DiskFull | errors.OutOfMemory):
-            return StoreUnavailable(f"the server of {self.address} has no room left ({_first_line(error)}); {what}")
+            return StoreUnavailable(f"the server of {self.address} has no room left ({_first_line(error)}); {outcome}")
         if isinstance(error, psycopg.OperationalError):
             return StoreUnavailable(
                 f"the server of {self.address} cannot be reached, or the connection was lost ({_first_line(error)}). A "
@@ -384,7 +384,7 @@ def _first_line(error: psycopg.Error) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
-def _answers(connection: PostgresConnection) -> bool:
+def _is_alive(connection: PostgresConnection) -> bool:
     """Return whether an idle connection is still alive."""
     try:
         connection.raw.execute("SELECT 1")

@@ -9,10 +9,10 @@ from atlas.core.filters import Compare, Scalar
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.types import numeric
 from atlas.storage.sql.connection import Connection, Sql, Texts, Words
-from atlas.storage.sql.filters import OPERATORS, bindable
+from atlas.storage.sql.filters import OPERATORS, to_bindable
 
-INDEXED = 500
-"""Number of characters of a string in an index, whose pages have no room for long ones. The table has the rest."""
+INDEXED_CHARACTERS = 500
+"""Number of characters of a string in an index. The rest is in a separate column, as index pages are small."""
 
 
 _NUMBERED = ("operations", "changes", "events")
@@ -61,15 +61,15 @@ class PostgresDialect:
     def test(self, compare: Compare) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
-            return _any_of([bindable(value) for value in compare.value])
-        value = bindable(compare.value)
+            return _in_list([to_bindable(value) for value in compare.value])
+        value = to_bindable(compare.value)
         operator = OPERATORS[compare.operator]
         if not isinstance(value, str):
             return Sql(f"number {operator} ?", (numeric(value),))
         first, rest = _parts(value)
         if operator == "=":
             return Sql("value = ? AND rest = ?", (first, rest))
-        # The first condition is what an index answers.
+        # The first condition uses the index.
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
@@ -96,13 +96,13 @@ def _columns(value: Scalar) -> tuple[Any, ...]:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    return text[:INDEXED], text[INDEXED:]
+    return text[:INDEXED_CHARACTERS], text[INDEXED_CHARACTERS:]
 
 
-def _any_of(values: list[Scalar]) -> Sql:
+def _in_list(values: list[Scalar]) -> Sql:
     texts = [value for value in values if isinstance(value, str)]
     numbers = [numeric(value) for value in values if not isinstance(value, str)]
-    firsts = Texts(dict.fromkeys(text[:INDEXED] for text in texts))
+    firsts = Texts(dict.fromkeys(text[:INDEXED_CHARACTERS] for text in texts))
     return Sql(
         "((value IN (SELECT value FROM json_each(?)) AND value || rest IN (SELECT value FROM json_each(?))) "
         "OR number = ANY(?::numeric[]))",

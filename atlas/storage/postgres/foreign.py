@@ -1,4 +1,4 @@
-"""Objects of a store's schema in PostgreSQL that run with its statements, and that ATLAS has not made."""
+"""Foreign objects in a store's PostgreSQL schema, such as triggers, that run with its statements."""
 
 from __future__ import annotations
 

@@ -36,15 +36,15 @@ MIN_SCANNED, MAX_SCANNED = 800, 1_000
 MANY_CHANGES = 20_000
 """Number of changes from which a rebuild is considered, because a single insert takes three times as long."""
 
-EXACT_AMONG = 20_000
+MAX_EXACT = 20_000
 """Number of records up to which a filtered query is exact, without the index."""
 
-BUILDING_BYTES = 2 << 30
+MAX_BUILD_BYTES = 2 << 30
 """Maximum memory for building an index. With less, building takes several times as long."""
 
 DROPPING_MILLISECONDS = 500
 
-_EACH = 300
+_NEIGHBOUR_BYTES = 300
 """Approximate bytes of a vector's neighbours in the index."""
 
 
@@ -67,7 +67,7 @@ class HnswIndex(LocalIndex):
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Lock the index for writing. Yields False after a timeout.
 
-        What was not sealed at the end is rolled back. Readers need no lock.
+        Changes that are not sealed at the end are rolled back. Readers need no lock.
         """
         if not to_write:
             yield True
@@ -79,7 +79,7 @@ class HnswIndex(LocalIndex):
             if self._writing is not None:
                 yield True
                 return
-            with self._translated(), self._database.connected() as raw:
+            with self._translate_errors(), self._database.connected() as raw:
                 raw.autocommit = False
                 if not self._lock(raw, timeout_seconds):
                     yield False
@@ -123,17 +123,17 @@ class HnswIndex(LocalIndex):
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
-        seqs, windows = _numbers(keys)
+        seqs, windows = _parse_keys(keys)
         if not len(seqs):
             return
         with self._to_write() as raw, raw.cursor() as cursor:
             self._delete(raw, seqs, windows)
             with cursor.copy("COPY index_vectors FROM STDIN (FORMAT BINARY)") as copy:
-                copy.write(_binary(seqs, windows, self._collection, vectors))
+                copy.write(_encode_rows(seqs, windows, self._collection, vectors))
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
-        seqs, windows = _numbers(keys)
+        seqs, windows = _parse_keys(keys)
         with self._to_write() as raw:
             self._delete(raw, seqs, windows)
 
@@ -141,14 +141,14 @@ class HnswIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Refuse to answer for another state, or None for the present one.
+            seal: The expected seal, or None to skip the check.
 
         Raises:
-            IndexUnusable: There is another seal.
+            IndexUnusable: The current seal differs.
         """
         if k <= 0:
             return []
-        with self._translated(), self._database.read() as connection:
+        with self._translate_errors(), self._database.read() as connection:
             if seal is not None and self.seal() != seal:
                 raise IndexUnusable("another process has written it since its seal was read")
             return self._nearest(connection, vector, k)
@@ -158,7 +158,7 @@ class HnswIndex(LocalIndex):
 
         A small set is compared exactly. For a large one, the index is scanned until there are enough hits.
         """
-        with self._translated(), self._database.read() as connection:
+        with self._translate_errors(), self._database.read() as connection:
             return self._nearest(connection, vector, k, Numbers(seqs.tolist()))
 
     def count(self) -> int:
@@ -184,8 +184,8 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _to_write(self) -> Iterator[psycopg.Connection[Any]]:
-        with self.locked() as is_held:
-            assert is_held  # without a timeout, it waits until it is
+        with self.locked() as is_locked:
+            assert is_locked  # without a timeout, it waits for the lock
             assert self._writing is not None
             yield self._writing
 
@@ -208,75 +208,75 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, as building a new one is faster. It is kept if a reader holds it for long."""
+        """Drop the HNSW index, as building a new one is faster. It is kept if a reader locks it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
                 raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
         except errors.LockNotAvailable:
-            logger.info("the index of %s is in use, and is written on", self._collection)
+            logger.info("the index of %s is in use, so it is not dropped", self._collection)
         raw.execute("SET LOCAL lock_timeout = 0")
 
     def _build(self, raw: psycopg.Connection[Any]) -> None:
         """Create the HNSW index if it is missing, in parallel if the server has enough shared memory."""
-        (n_there, n_vectors) = _row(
+        (n_indexes, n_vectors) = _fetch_row(
             raw.execute(
                 "SELECT (SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s), "
                 "(SELECT count(*) FROM index_vectors WHERE collection = %s)",
                 (self._database.address.schema, self._name, self._collection),
             )
         )
-        if n_there:
+        if n_indexes:
             return
-        needed = min(BUILDING_BYTES, max(64 << 20, int(1.2 * n_vectors * (2 * self._dimension + _EACH))))
-        raw.execute(f"SET LOCAL maintenance_work_mem = '{needed >> 10}kB'")
-        make = sql.SQL(
+        n_bytes = min(MAX_BUILD_BYTES, max(64 << 20, int(1.2 * n_vectors * (2 * self._dimension + _NEIGHBOUR_BYTES))))
+        raw.execute(f"SET LOCAL maintenance_work_mem = '{n_bytes >> 10}kB'")
+        template = sql.SQL(
             "CREATE INDEX {} ON index_vectors USING hnsw ((vector::{}) halfvec_ip_ops) WHERE collection = {}"
         )
-        statement = make.format(sql.Identifier(self._name), sql.SQL(self._type), sql.Literal(self._collection))
+        statement = template.format(sql.Identifier(self._name), sql.SQL(self._type), sql.Literal(self._collection))
         try:
             with raw.transaction():
                 raw.execute(statement)
-        except (errors.DiskFull, errors.OutOfMemory) as error:  # of shared memory, which containers have little of
+        except (errors.DiskFull, errors.OutOfMemory) as error:  # containers have little shared memory
             logger.info("building the index of %s with one process: %s", self._collection, error)
             raw.execute("SET LOCAL max_parallel_maintenance_workers = 0")
             raw.execute(statement)
 
     def _nearest(
-        self, connection: PostgresConnection, vector: Vector, k: int, among: Numbers | None = None
+        self, connection: PostgresConnection, vector: Vector, k: int, seqs: Numbers | None = None
     ) -> list[tuple[str, float]]:
-        """Return the k best that the server finds, by their vectors in the ledger, which are exact."""
+        """Return the k nearest keys of the index, with their exact similarity by the vectors in the ledger."""
         connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MAX_SCANNED, max(MIN_SCANNED, 2 * k))}")
         connection.raw.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         text = f"[{','.join(map(str, vector.tolist()))}]"
-        found = connection.raw.execute(
-            self._statement(among),
-            {"vector": text, "k": k, "among": among},
+        rows = connection.raw.execute(
+            self._statement(seqs),
+            {"vector": text, "k": k, "seqs": seqs},
             binary=True,
         ).fetchall()
-        complete = [row for row in found if row[2] is not None]
-        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in found if row[2] is None]  # deleted since, as the tail records
+        complete = [row for row in rows if row[2] is not None]
+        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in rows if row[2] is None]  # deleted since
         if complete:
             similarities = products(join_vectors([row[2] for row in complete]), vector).tolist()
             hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]
         return sorted(hits, key=lambda hit: -hit[1])
 
-    def _statement(self, among: Numbers | None) -> sql.Composed:
-        wanted = sql.SQL("collection = {}").format(sql.Literal(self._collection))
+    def _statement(self, seqs: Numbers | None) -> sql.Composed:
+        condition = sql.SQL("collection = {}").format(sql.Literal(self._collection))
         table = sql.SQL("index_vectors")
-        if among is not None and len(among) <= EXACT_AMONG:
-            # `OFFSET 0` keeps the index out of it, as every one of these is to be compared.
-            table = sql.SQL("(SELECT * FROM index_vectors WHERE seq = ANY(%(among)s) OFFSET 0) AS few")
-        elif among is not None:
-            wanted += sql.SQL(" AND seq = ANY(%(among)s)")
+        if seqs is not None and len(seqs) <= MAX_EXACT:
+            # `OFFSET 0` prevents the use of the index, so every record of the set is compared.
+            table = sql.SQL("(SELECT * FROM index_vectors WHERE seq = ANY(%(seqs)s) OFFSET 0) AS few")
+        elif seqs is not None:
+            condition += sql.SQL(" AND seq = ANY(%(seqs)s)")
         return sql.SQL(
-            'SELECT near.seq, near."window", held.vector FROM (SELECT seq, "window" FROM {} WHERE {} '
+            'SELECT near.seq, near."window", v.vector FROM (SELECT seq, "window" FROM {} WHERE {} '
             "ORDER BY vector::{} <#> %(vector)s::{} LIMIT %(k)s) AS near "
-            'LEFT JOIN vectors held ON held.seq = near.seq AND held."window" = near."window"'
-        ).format(table, wanted, sql.SQL(self._type), sql.SQL(self._type))
+            'LEFT JOIN vectors v ON v.seq = near.seq AND v."window" = near."window"'
+        ).format(table, condition, sql.SQL(self._type), sql.SQL(self._type))
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Raise `IndexUnusable` if the server fails to use the index, since queries work without it."""
         try:
             yield
@@ -284,19 +284,19 @@ class HnswIndex(LocalIndex):
             raise IndexUnusable(str(error)) from error
 
 
-def _row(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...]:
+def _fetch_row(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...]:
     row = cursor.fetchone()
     assert row is not None
     return tuple(row)
 
 
-def _numbers(keys: Sequence[str]) -> tuple[Seqs, Seqs]:
-    """Return the records and the windows that keys name."""
+def _parse_keys(keys: Sequence[str]) -> tuple[Seqs, Seqs]:
+    """Return the record numbers and window numbers in keys of the form `record:window`."""
     pairs = np.array([key.split(":") for key in keys], np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
 
 
-def _binary(seqs: Seqs, windows: Seqs, collection: str, vectors: Vectors) -> bytes:
+def _encode_rows(seqs: Seqs, windows: Seqs, collection: str, vectors: Vectors) -> bytes:
     """Return rows in the binary format of COPY: each field after its length, in network order."""
     name, dimension = collection.encode(), vectors.shape[1]
     fields = [("n", ">i2"), ("len_seq", ">i4"), ("seq", ">i8"), ("len_window", ">i4"), ("window", ">i8")]

@@ -1,8 +1,8 @@
 """The tables of keyword search in PostgreSQL: postings of each word, in packed segments.
 
-A write adds one row for each word that its records hold, with all of these records: a bulk of five hundred texts makes
-some eight thousand rows, and a single one sixty. What many small writes have scattered is brought together now and
-then. PostgreSQL's own full-text search ranks by another measure, and keeps no count of who holds a word.
+A write adds one row for each word of its records, with all of the records that contain it: five hundred texts add about
+eight thousand rows, and a single text sixty. Rows of many small writes are merged now and then. PostgreSQL's own
+full-text search has no BM25, and keeps no document frequencies.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import numpy as np
 
 from atlas.core.ranking.tuned import K1, B
 from atlas.storage.postgres.packing import (
-    LARGEST,
+    MAX_RECORDS,
     WordPlaces,
-    by_term,
-    cut,
-    merged,
+    find_phrase,
+    group_by_term,
+    merge,
     pack,
     row_of,
-    side_by_side,
+    split,
     unpack,
-    weighed,
+    weigh_fields,
     without,
 )
 from atlas.storage.postgres.tokens import tokens, tokens_of_record
@@ -39,37 +39,38 @@ from atlas.storage.text.bm25 import Postings
 MAX_PARTS = 64
 """Number of writes after which the rows of a word are merged."""
 
-WHOLE = 512
-"""Number of records above which a row is not merged further."""
+MIN_FULL_ROW = 512
+"""Number of records from which a row is not merged further."""
 
 BUILD_BATCH = 4_000
 """Number of records in a batch when a table is built."""
 
 MERGE_BATCH = 100_000
-"""Rows that one transaction brings together, as other writers wait for it."""
+"""Maximum number of rows that one transaction merges, as other writers wait for it."""
 
 _END = "\U0010ffff"
 
-_SOME = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
+_IS_SMALL = "key = ?1 AND n < ?2 AND term > ?3 AND term <= ?4"
 
-_MIXED = f"""
+_OVERLAPPING = f"""
     SELECT DISTINCT term FROM (
         SELECT term, first_seq, max(last_seq) OVER (
             PARTITION BY term ORDER BY first_seq, segment ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS before FROM word_postings WHERE {_SOME}
-    ) AS held WHERE first_seq <= before
+        ) AS before FROM word_postings WHERE {_IS_SMALL}
+    ) AS ranges WHERE first_seq <= before
 """
-"""Words with small rows that share a span of records, as some of these were written again.
+"""Words with small rows whose ranges of records overlap, because a record was written again.
 
-Parameters: number of the table, records of a row that is left, and the words between which these are."""
+Parameters: number of the table, size of a full row, and the range of words."""
 
 _MERGE = f"""
     WITH gone AS (
-        DELETE FROM word_postings WHERE {_SOME} AND term IN (
-            SELECT term FROM word_postings WHERE {_SOME} GROUP BY term HAVING count(*) > 1
+        DELETE FROM word_postings WHERE {_IS_SMALL} AND term IN (
+            SELECT term FROM word_postings WHERE {_IS_SMALL} GROUP BY term HAVING count(*) > 1
         ) AND NOT term = ANY(?5) RETURNING *
     ), placed AS (
-        SELECT *, (sum(n) OVER (PARTITION BY term ORDER BY first_seq) - n) / {LARGEST - WHOLE} AS part FROM gone
+        SELECT *, (sum(n) OVER (PARTITION BY term ORDER BY first_seq) - n) / {MAX_RECORDS - MIN_FULL_ROW} AS part
+        FROM gone
     )
     INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places)
     SELECT key, term, min(first_seq), max(last_seq), sum(n), string_agg(seqs, ''::bytea ORDER BY first_seq),
@@ -78,9 +79,9 @@ _MERGE = f"""
 """
 """Merges the small rows of words whose ranges of records do not overlap, by joining their bytes.
 
-Parameters: as above, and words that are left out."""
+Parameters: those of `_OVERLAPPING`, and words to leave out."""
 
-_ADD = (
+_INSERT = (
     "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -106,7 +107,7 @@ CREATE TABLE word_postings (
     last_seq  INTEGER NOT NULL,
     n         INTEGER NOT NULL,
     seqs      BLOB    NOT NULL,                  -- int64, in order
-    often     BLOB    NOT NULL,                  -- uint32: how many of the places are each record's
+    often     BLOB    NOT NULL,                  -- uint32: number of places of each record
     places    BLOB    NOT NULL                   -- int32
 );
 CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
@@ -115,10 +116,10 @@ CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
 
 @dataclass(slots=True)
 class PendingWords:
-    """The words of records that a transaction has written, until it ends."""
+    """The words of records that a transaction has written, until it commits."""
 
     records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
-    """Number, words of the document and words of the search text of each record, by the number of its table."""
+    """By the number of a table: each record's number, words of the document and words of the search text."""
 
     keys: dict[str, int] = field(default_factory=dict)
     """The numbers of the tables, by collection."""
@@ -132,7 +133,7 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 def make_word_table(connection: Connection, collection: str) -> None:
     """Create and fill the keyword index of a collection, unless it exists."""
-    keys = _waiting(connection).keys
+    keys = _pending(connection).keys
     if collection in keys:
         return
     if name := word_table(connection, collection):
@@ -148,7 +149,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
         for table in ("word_tables", "word_lengths", "word_postings"):
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(name),))
     row = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
-    _waiting(connection).keys[collection] = row[0]
+    _pending(connection).keys[collection] = row[0]
     last = 0
     while rows := connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
@@ -163,8 +164,8 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
     """Index the words of a record when the transaction ends. It has no postings yet."""
-    key = _waiting(connection).keys[collection]
-    _waiting(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
+    key = _pending(connection).keys[collection]
+    _pending(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
@@ -202,70 +203,70 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 def flush(connection: Connection) -> None:
     """Write the words of a transaction."""
-    waiting, rows = _waiting(connection).records, []
-    for key, records in waiting.items():
+    pending, rows = _pending(connection).records, []
+    for key, records in pending.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
         connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
-        connection.executemany(_ADD, [row_of(key, term, part) for term, part in by_term(records)])
+        connection.executemany(_INSERT, [row_of(key, term, part) for term, part in group_by_term(records)])
         rows.append((len(lengths), sum(n for *_, n in lengths), key))
     connection.executemany(
         "UPDATE word_tables SET n_records = n_records + ?, n_tokens = n_tokens + ?, n_parts = n_parts + 1 "
         "WHERE key = ?",
         rows,
     )
-    waiting.clear()
+    pending.clear()
 
 
 def forget(connection: Connection) -> None:
-    """Drop the words of a transaction that was rolled back, or has written them."""
-    connection.waiting_words = PendingWords()  # type: ignore[attr-defined]
+    """Drop the pending words of a transaction that was rolled back, or has written them."""
+    connection.pending_words = PendingWords()  # type: ignore[attr-defined]
 
 
 def is_scattered(connection: Connection, collection: str) -> bool:
     """Return whether a collection's words are in too many rows for a fast look-up."""
-    row = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
-    found = row.fetchone()
-    return bool(found and found[0])
+    rows = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
+    flag = rows.fetchone()
+    return bool(flag and flag[0])
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
-    """Bring the small rows of some words together. Return the last of these words, or None if that was all.
+    """Merge the small rows of some words. Return the last merged word, or None after the last word.
 
     Args:
-        after: The last word that was done. Empty to begin.
+        after: The last word that was merged, or an empty string to begin.
     """
     key = _key(word_table(connection, collection) or "words_0")
     bound = connection.execute(
         "SELECT term FROM word_postings WHERE key = ? AND n < ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?",
-        (key, WHOLE, after, MERGE_BATCH),
+        (key, MIN_FULL_ROW, after, MERGE_BATCH),
     ).fetchone()
     last = bound[0] if bound else None
-    some = (key, WHOLE, after, last or _END)
-    mixed = Texts(row[0] for row in connection.execute(_MIXED, some).fetchall())
-    connection.execute(_MERGE, (*some, mixed))
-    _merge_mixed(connection, key, mixed)
+    parameters = (key, MIN_FULL_ROW, after, last or _END)
+    overlapping = Texts(row[0] for row in connection.execute(_OVERLAPPING, parameters).fetchall())
+    connection.execute(_MERGE, (*parameters, overlapping))
+    _merge_overlapping(connection, key, overlapping)
     if last is None:
         connection.execute("UPDATE word_tables SET n_parts = 0 WHERE key = ?", (key,))
     return last
 
 
-def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None:
+def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -> None:
     """Merge the small rows of words whose ranges of records overlap."""
     rows = connection.execute(
         "SELECT term, segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
-        (key, WHOLE, Texts(terms)),
+        (key, MIN_FULL_ROW, Texts(terms)),
     ).fetchall()
-    small: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
+    segments_by_term: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
     for term, segment, *packed in rows:
-        small[term].append((segment, unpack(*packed)))
-    merged_segments = Numbers(segment for segments in small.values() for segment, _ in segments)
+        segments_by_term[term].append((segment, unpack(*packed)))
+    merged_segments = Numbers(segment for segments in segments_by_term.values() for segment, _ in segments)
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (merged_segments,)
     )
-    together = {term: merged([part for _, part in segments]) for term, segments in small.items()}
-    parts = [(term, part) for term, whole in together.items() for part in cut(whole)]
-    connection.executemany(_ADD, [row_of(key, term, part) for term, part in parts])
+    merged = {term: merge([part for _, part in segments]) for term, segments in segments_by_term.items()}
+    parts = [(term, part) for term, whole in merged.items() for part in split(whole)]
+    connection.executemany(_INSERT, [row_of(key, term, part) for term, part in parts])
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
@@ -278,18 +279,18 @@ def check_word_table(connection: Connection, collection: str) -> str:
     ).fetchall()
     records = [(seq, *map(tokens_of_record, texts)) for seq, *texts in rows]
     n_records, n_tokens = len(records), sum(len(document) + len(search_text) for _, document, search_text in records)
-    expected = Counter(_listed(by_term(records)) if records else ())
+    expected = Counter(_list_occurrences(group_by_term(records)) if records else ())
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
     if totals != (n_records, n_tokens):
         return "its totals are wrong"
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
     ).fetchall()
-    found = Counter(_listed((term, unpack(*packed)) for term, *packed in rows))
-    return "" if found == expected else "it holds other words than the records"
+    stored = Counter(_list_occurrences((term, unpack(*packed)) for term, *packed in rows))
+    return "" if stored == expected else "its words differ from those of the records"
 
 
-def _listed(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
+def _list_occurrences(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
     for term, part in postings:
         for seq, place in zip(np.repeat(part.seqs, part.often).tolist(), part.places.tolist(), strict=True):
             yield term, seq, place
@@ -310,8 +311,8 @@ def read_totals(connection: Connection, table: str) -> Totals:
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return the postings of each word."""
-    parts = _read(connection, table, words)
-    return {word: weighed(parts[word]) for word in words}
+    parts = _read_places(connection, table, words)
+    return {word: weigh_fields(parts[word]) for word in words}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
@@ -328,11 +329,11 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     """Return the records within a scope that contain any of the terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
-    found = [weighed(part) for part in _holders(connection, table, terms)]
-    every = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in found)]))
-    every = np.setdiff1d(every, scope.hidden) if scope.passing is None else np.intersect1d(every, scope.passing)
-    lengths = dict(zip(every.tolist(), read_lengths(connection, table, every).tolist(), strict=True))
-    for postings in found:
+    term_postings = [weigh_fields(part) for part in _find_terms(connection, table, terms)]
+    seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in term_postings)]))
+    seqs = np.setdiff1d(seqs, scope.hidden) if scope.passing is None else np.intersect1d(seqs, scope.passing)
+    lengths = dict(zip(seqs.tolist(), read_lengths(connection, table, seqs).tolist(), strict=True))
+    for postings in term_postings:
         weight = _weight(len(postings.seqs), totals.n_records)
         for seq, often in zip(postings.seqs.tolist(), postings.often.tolist(), strict=True):
             if seq in lengths:
@@ -341,8 +342,8 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     return list(values.items())
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return the number of records that contain each term, at most `most`."""
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> list[int]:
+    """Return the number of records that contain each term, counting up to `limit`."""
     plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
@@ -353,14 +354,14 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], mos
     counted = {term: counts.get(term.text, 0) for term in plain}
     compound = [term for term in terms if term not in counted]
     counted |= {
-        term: len(part.seqs) for term, part in zip(compound, _holders(connection, table, compound), strict=True)
+        term: len(part.seqs) for term, part in zip(compound, _find_terms(connection, table, compound), strict=True)
     }
-    return [min(most, counted[term]) for term in terms]
+    return [min(limit, counted[term]) for term in terms]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that contain all phrases."""
-    holding = [part.seqs for part in _holders(connection, table, phrases)]
+    holding = [part.seqs for part in _find_terms(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
@@ -374,21 +375,21 @@ def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seq
     return {term for term, packed in rows.fetchall() if np.isin(np.frombuffer(packed, "<i8"), seqs).any()}
 
 
-def _holders(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
+def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
     """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
     words = {term: tokens(term.text) for term in terms}
-    whole = {word for term, pieces in words.items() for word in (pieces[:-1] if term.is_prefix else pieces)}
-    read = _read(connection, table, sorted(whole))
-    found = []
+    needed_words = {word for term, pieces in words.items() for word in (pieces[:-1] if term.is_prefix else pieces)}
+    places = _read_places(connection, table, sorted(needed_words))
+    postings = []
     for term in terms:
-        parts = [read[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
+        parts = [places[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
         if term.is_prefix and words[term]:
-            parts.append(merged(list(_beginning(connection, table, words[term][-1]))))
-        found.append(side_by_side(parts))
-    return found
+            parts.append(merge(list(_read_prefix(connection, table, words[term][-1]))))
+        postings.append(find_phrase(parts))
+    return postings
 
 
-def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPlaces]:
+def _read_places(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPlaces]:
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
@@ -397,13 +398,13 @@ def _read(connection: Connection, table: str, words: Sequence[str]) -> dict[str,
     parts: dict[str, list[WordPlaces]] = defaultdict(list)
     for term, *packed in rows.fetchall():
         parts[term].append(unpack(*packed))
-    return {word: merged(parts[word]) for word in words}
+    return {word: merge(parts[word]) for word in words}
 
 
-def _beginning(connection: Connection, table: str, beginning: str) -> Iterator[WordPlaces]:
+def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[WordPlaces]:
     rows = connection.execute(
         "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",
-        (_key(table), beginning, beginning + _END),
+        (_key(table), prefix, prefix + _END),
     )
     for packed in rows.fetchall():
         yield unpack(*packed)
@@ -415,9 +416,9 @@ def _weight(n_holding: int, n_records: int) -> float:
     return weight if weight > 0 else 1e-6
 
 
-def _waiting(connection: Connection) -> PendingWords:
-    waiting: PendingWords = connection.waiting_words  # type: ignore[attr-defined]
-    return waiting
+def _pending(connection: Connection) -> PendingWords:
+    pending: PendingWords = connection.pending_words  # type: ignore[attr-defined]
+    return pending
 
 
 def _key(table: str) -> int:

@@ -11,10 +11,10 @@ from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.sql.meta import read_ledger_id
 
 _PUBLISH = """
-    INSERT INTO artefacts AS held (name, version, job, content)
+    INSERT INTO artefacts AS stored (name, version, job, content)
     VALUES (%s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000, %s, %s)
     ON CONFLICT (name) DO UPDATE SET
-        version = greatest(held.version + 1000, excluded.version), job = excluded.job, content = excluded.content
+        version = greatest(stored.version + 1000, excluded.version), job = excluded.job, content = excluded.content
     RETURNING version
 """
 """The server's clock numbers versions, in nanoseconds. So versions stay unique after a purge has deleted the row."""
@@ -27,7 +27,7 @@ class PostgresShared:
         self._database = database
 
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-        """Return a block that excludes all others of this name, on every machine. It yields whether it had to wait."""
+        """Return a lock of this name across machines, as a context manager. It yields whether it had to wait."""
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:
@@ -36,7 +36,7 @@ class PostgresShared:
             return read_ledger_id(connection)
 
     def published(self, name: str) -> Publication | None:
-        """Return the published result, without its content, or None."""
+        """Return the description of a published result, without its content, or None."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT version, job, octet_length(content) > 0 FROM artefacts WHERE name = ?", (name,)
@@ -55,7 +55,7 @@ class PostgresShared:
         """Replace the published result, and return its version.
 
         Args:
-            content: Empty if it is too large to be stored, so that only the server that made it has it.
+            content: Empty for a result that is too large to store, which only the server that made it has.
             job: The job that made it.
             ledger_id: Id of the ledger from which it was computed, empty if unknown.
 
@@ -63,7 +63,7 @@ class PostgresShared:
             PlanOutdated: The store was restored, re-embedded or purged since.
         """
         with self._database.write_beside() as connection:
-            # A purge, which renews the id and then deletes the results, waits for this, or this for it.
+            # Serialises with a purge, which renews the id before it deletes the results.
             row = connection.raw.execute("SELECT value FROM meta WHERE name = 'ledger_id' FOR SHARE").fetchone()
             if ledger_id and row and row[0] != ledger_id:
                 raise PlanOutdated(

@@ -1,4 +1,4 @@
-"""The ledger's statements for PostgreSQL, where its syntax differs."""
+"""Translation of the ledger's statements to PostgreSQL's syntax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _PARAMETER = re.compile(r"\?(\d*)")
-_SPELLED = (
+_REPLACEMENTS = (
     (re.compile(r"\bjson_each\("), "items("),
     # A hint to SQLite about the order of a join. PostgreSQL chooses it by its own statistics.
     (re.compile(r"\bCROSS (JOIN \w+ \w+ ON\b)"), r"\1"),
@@ -31,17 +31,18 @@ class Statement:
     order: tuple[int, ...] | None
     """The parameter of each place, or None if they are in order."""
 
-    def arranged(self, parameters: Sequence[Any]) -> Sequence[Any]:
+    def arrange(self, parameters: Sequence[Any]) -> Sequence[Any]:
         """Return the parameters, one for each place."""
         return parameters if self.order is None else [parameters[place] for place in self.order]
 
 
 @lru_cache(maxsize=4_096)
-def translated(statement: str) -> Statement:
+def translate(statement: str) -> Statement:
     """Return a statement of the ledger as psycopg and PostgreSQL read it."""
     order: list[int] = []
     parts = [
-        part if number % 2 else _spell(part, order) for number, part in enumerate(_LITERAL.split(_escape(statement)))
+        part if number % 2 else _translate_part(part, order)
+        for number, part in enumerate(_LITERAL.split(_escape(statement)))
     ]
     return Statement("".join(parts), tuple(order) if order else None)
 
@@ -51,13 +52,13 @@ def _escape(statement: str) -> str:
     return statement.replace("%", "%%")
 
 
-def _spell(part: str, order: list[int]) -> str:
-    for pattern, replacement in _SPELLED:
+def _translate_part(part: str, order: list[int]) -> str:
+    for pattern, replacement in _REPLACEMENTS:
         part = pattern.sub(replacement, part)
 
-    def place(found: re.Match[str]) -> str:
-        if found[1]:
-            order.append(int(found[1]) - 1)
+    def place(match: re.Match[str]) -> str:
+        if match[1]:
+            order.append(int(match[1]) - 1)
         return "%s"
 
     return _PARAMETER.sub(place, part)

@@ -23,7 +23,7 @@ _tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)"
 
 
 def tokens_of_record(text: str) -> list[str]:
-    """Return the tokens of a record's text, and further ones that help to find it."""
+    """Return the tokens of a record's text, and additional tokens for search."""
     return tokens(searchable(text))
 
 
@@ -31,21 +31,21 @@ def tokens(text: str) -> list[str]:
     """Return the tokens of a text in order, with case and accents folded."""
     if text.isascii():
         return _PLAIN.findall(text.lower())
-    found = "".join(_fold(character) for character in text)
-    return [token for part in found.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
+    folded = "".join(_fold(character) for character in text)
+    return [token for part in folded.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
 
 
 _MARK = "\0"
-"""In the place of a mark above or below the letter before it. It cannot begin a word."""
+"""Placeholder of a combining mark. It cannot begin a word."""
 
 
 @lru_cache(maxsize=2**16)
 def _fold(character: str) -> str:
-    """Return the class of a character within a word: a letter without case and accents, a mark, or the word's end."""
+    """Return a character within a word without case and accents, `_MARK` for a combining mark, or a separator."""
     with _lock:
         _tokenizer.execute("DELETE FROM texts")
         _tokenizer.execute("INSERT INTO texts VALUES (?)", (f"a{character}b",))
-        found = [term for (term,) in _tokenizer.execute("SELECT term FROM terms ORDER BY offset")]
-    if len(found) != 1:
+        terms = [term for (term,) in _tokenizer.execute("SELECT term FROM terms ORDER BY offset")]
+    if len(terms) != 1:
         return _SEPARATOR
-    return found[0][1:-1] or _MARK
+    return terms[0][1:-1] or _MARK

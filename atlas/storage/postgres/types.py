@@ -20,15 +20,15 @@ from atlas.storage.sql.connection import Numbers, Texts
 _LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a string that PostgreSQL can store."""
     if "\0" not in text and _LEAD not in text:
         return text
     return text.replace(_LEAD, _SELF).replace("\0", _NUL)
 
 
-def unescaped(text: str) -> str:
-    """Return the string that `escaped` was given."""
+def unescape(text: str) -> str:
+    """Return the original of an escaped string."""
     return text.replace(_NUL, "\0").replace(_SELF, _LEAD) if _LEAD in text else text
 
 
@@ -36,7 +36,7 @@ class _TextDumper(Dumper):
     oid = 25  # text
 
     def dump(self, obj: str) -> bytes:
-        return escaped(obj).encode()
+        return escape(obj).encode()
 
 
 class _TruthDumper(Dumper):
@@ -62,7 +62,7 @@ class _NumbersDumper(Dumper):
 
 class _TextLoader(Loader):
     def load(self, data: Any) -> str:
-        return unescaped(bytes(data).decode())
+        return unescape(bytes(data).decode())
 
 
 class _BinaryTextLoader(_TextLoader):
@@ -101,8 +101,8 @@ def register(connection: Connection[Any]) -> None:
 
 def _read_json(data: str | bytes) -> Any:
     value = json.loads(data)
-    return unescaped(value) if isinstance(value, str) else value
+    return unescape(value) if isinstance(value, str) else value
 
 
 def _quote(text: str) -> str:
-    return '"' + escaped(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + escape(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Check
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.filters import KEY
@@ -20,11 +20,11 @@ _TEXTS = (
     "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
     f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
 )
-"""The JSON of the rows as bytes, since damaged rows may not be valid text, each with the id of its record.
-Only contents of memories are checked, because other writers may store any text."""
+"""The ids and JSON of the rows, as bytes because damaged rows may not be valid text. `content` is only checked in
+collections of ATLAS, because other collections may store any text there."""
 
 _DAMAGED = (
-    "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "
+    "Nothing else was checked or repaired. Restore a backup into a new directory (atlas --store NEW restore "
     "FILE), or see: sqlite3 … .recover"
 )
 MAX_NAMED = 5
@@ -50,8 +50,8 @@ def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, 
 
 
 def _check_file(database: Database) -> str:
-    found = database.check()
-    return f"{found}. {_DAMAGED}" if found else ""
+    problem = database.check()
+    return f"{problem}. {_DAMAGED}" if problem else ""
 
 
 def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
@@ -65,7 +65,7 @@ def foreign_problem(foreign: list[str]) -> str:
     rest = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
         f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
-        "it. If you made it yourself, drop it. Else restore a backup of before it was there"
+        "them. If you created them, drop them. Otherwise restore an earlier backup"
     )
 
 
@@ -78,20 +78,22 @@ def _check_rows(database: Database) -> str:
 def _unreadable(connection: Connection, query: str) -> Iterator[str]:
     for owner, text in connection.execute(query):
         try:
-            parsed((text or b"").decode())
+            parse_row((text or b"").decode())
         except (UnreadableRow, UnicodeDecodeError) as error:
-            yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
+            yield f"the text of {(owner or b'').decode(errors='replace')!r} ({error})"
 
 
 def _check_vectors(database: Database) -> str:
     with database.read() as connection:
         n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
-        bare = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
+        ids_without_vectors = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
         model = read_model(connection)
         n_wrong = connection.execute(_WRONG_DIMENSION, (model[1],)).fetchone()[0] if model else 0
     problems = [
         f"{n_orphans} vectors without a record" if n_orphans else "",
-        f"{len(bare)} records without a vector, such as {bare[0]}; run: atlas reembed" if bare else "",
+        f"{len(ids_without_vectors)} records without a vector, such as {ids_without_vectors[0]}; run: atlas reembed"
+        if ids_without_vectors
+        else "",
         f"{n_wrong} vectors of another dimension; run: atlas reembed" if n_wrong else "",
     ]
     return "; ".join(filter(None, problems))
@@ -104,13 +106,13 @@ def _fix_vectors(database: Database) -> None:
 
 def _check_words(database: Database) -> str:
     if database.read_only:
-        return ""  # the check is a statement that writes
+        return ""  # the check writes
     with database.session() as connection:
         problems = {
             name: connection.dialect.words.check_word_table(connection, name) for name in read_collections(connection)
         }
-    wrong = [f"of {name} ({problem})" for name, problem in problems.items() if problem]
-    return f"keyword search {', '.join(wrong)} does not follow the records" if wrong else ""
+    failures = [f"of {name} ({problem})" for name, problem in problems.items() if problem]
+    return f"keyword search {', '.join(failures)} does not match the records" if failures else ""
 
 
 def _fix_words(database: Database) -> None:
@@ -122,7 +124,7 @@ def _fix_words(database: Database) -> None:
 def _check_filters(database: Database) -> str:
     with database.read() as connection:
         n_wrong = sum(1 for _ in _wrong_attributes(connection))
-    return f"the filters of {n_wrong} records do not follow their metadata" if n_wrong else ""
+    return f"the filters of {n_wrong} records do not match their metadata" if n_wrong else ""
 
 
 def _fix_filters(database: Database) -> None:
@@ -146,6 +148,6 @@ def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tu
             "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
             (seq,),
         ).fetchall()
-        expected = set(attribute_values(parsed(metadata)))
+        expected = set(attribute_values(parse_row(metadata)))
         if set(stored) != expected:
             yield seq, collection, expected

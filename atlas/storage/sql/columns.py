@@ -12,26 +12,26 @@ import numpy as np
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.infra.actor import actor_scope, in_scope
 from atlas.protocols.infra import Where
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
 from atlas.storage.sql.filters import (
     KEY,
     USAGE_COLUMNS,
-    counted_usage,
+    counted_usage_sql,
     matching_sql,
     read_matching,
     total_sql,
     where_sql,
 )
 
-FEW = 5_000
+MAX_LOOKUPS = 5_000
 """Maximum number of single lookups. For more records, an index scan is faster."""
 
-NEAREST = 64
+MAX_PREDECESSORS = 64
 """Number of earlier records to search for predecessors in the same group."""
 
-_BEFORE = """
+_PREDECESSORS = """
     SELECT seq FROM attributes WHERE key = at.key AND (value, seq) < (at.value, at.seq)
     ORDER BY value DESC, seq DESC LIMIT ?
 """
@@ -45,10 +45,10 @@ class SqlColumns:
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
         """Return the ids of the live records that pass a filter, in the order of insertion."""
-        with self._database.read() as connection:  # one state of the store for both
+        with self._database.read() as connection:  # one snapshot for both queries
             seqs = np.sort(read_matching(connection, collection, where)).tolist()
-            names = _names(connection, collection, seqs)
-            return [names[seq] for seq in seqs]
+            ids_by_seq = _read_ids(connection, collection, seqs)
+            return [ids_by_seq[seq] for seq in seqs]
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id.
@@ -61,10 +61,10 @@ class SqlColumns:
         if key == "stored_at":
             return _read_stored_at(self._database, collection, where)
         with self._database.read() as connection:
-            rows = _values(connection, collection, key, where)
-            names = _names(connection, collection, [seq for seq, _ in rows])
-            column = {names[seq]: value for seq, value in rows}
-            return column if len(column) == len(rows) else _gather((names[seq], value) for seq, value in rows)
+            rows = _read_values(connection, collection, key, where)
+            ids_by_seq = _read_ids(connection, collection, [seq for seq, _ in rows])
+            values = {ids_by_seq[seq]: value for seq, value in rows}
+            return values if len(values) == len(rows) else _gather((ids_by_seq[seq], value) for seq, value in rows)
 
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
@@ -85,19 +85,19 @@ class SqlColumns:
         with self._database.read() as connection:
             is_same = connection.dialect.same("their", "own")
             rows = connection.execute(
-                f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_BEFORE}) near "
+                f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_PREDECESSORS}) near "
                 "CROSS JOIN attributes their "
-                f"ON their.seq = near.seq AND their.key = own.key AND {is_same} LIMIT ?) found) "
-                "FROM json_each(?) asked "
-                f"CROSS JOIN attributes own ON own.seq = asked.value AND own.key = {KEY} "
+                f"ON their.seq = near.seq AND their.key = own.key AND {is_same} LIMIT ?) predecessors) "
+                "FROM json_each(?) numbers "
+                f"CROSS JOIN attributes own ON own.seq = numbers.value AND own.key = {KEY} "
                 f"CROSS JOIN attributes at ON at.seq = own.seq AND at.key = {KEY}",
-                (NEAREST, n, Numbers(seqs), collection, within, collection, "created_at"),
+                (MAX_PREDECESSORS, n, Numbers(seqs), collection, within, collection, "created_at"),
             ).fetchall()
-        return {seq: [int(number) for number in (found or "").split(",") if number] for seq, found in rows}
+        return {seq: [int(number) for number in (joined or "").split(",") if number] for seq, joined in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of live records, by id."""
-        if len(ids) > FEW:
+        if len(ids) > MAX_LOOKUPS:
             titles = self.column(collection, "title")
         else:
             with self._database.read() as connection:
@@ -111,13 +111,13 @@ class SqlColumns:
         return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome.
+        """Return the number of records by day of `created_at` (UTC, such as `2026-05-01`) and by outcome.
 
-        Days without any are left out.
+        Days without records are left out.
         """
         with self._database.read() as connection:
-            by_day = _group(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
-            by_outcome = _group(connection, collection, "outcome", where)
+            by_day = _group_seqs(connection, collection, "created_at", where, expression="substr(a.value, 1, 10)")
+            by_outcome = _group_seqs(connection, collection, "outcome", where)
         names = ["unknown", *by_outcome]
         newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
         codes = np.zeros(newest + 1, np.int64)
@@ -137,8 +137,8 @@ class SqlColumns:
         return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
 
-def check_alone(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
-    """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key.
+def check_unique(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
+    """Raise `PlanOutdated` if another live record shares a record's value of a metadata key.
 
     Records outside of the scope of the current actor do not count.
     """
@@ -152,42 +152,45 @@ def check_alone(connection: Connection, collection: str, key: str, ids: Sequence
         f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY}",
         (collection, Texts(ids), collection, key),
     )
-    found = [(record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parsed(metadata))]
-    if found:
+    duplicates = [
+        (record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parse_row(metadata))
+    ]
+    if duplicates:
         raise PlanOutdated(
-            f"{found[0][0]!r} has the {key} {found[0][1]!r} by now; no record was changed. Read it and choose again"
+            f"{duplicates[0][0]!r} has the same {key} {duplicates[0][1]!r} by now; no record was changed. Read it and "
+            "choose again"
         )
 
 
 def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
-        counted[name] += count
-    return {name: counted[name] for name in sorted(counted) if counted[name]}
+        counts[name] += count
+    return {name: counts[name] for name in sorted(counts) if counts[name]}
 
 
-def _values(
+def _read_values(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None
 ) -> list[tuple[int, Any]]:
     """Return numbers of records and their values."""
-    condition, parameters = _filter(connection.dialect, collection, where)
+    condition, parameters = _filter_sql(connection.dialect, collection, where)
     attributes = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
     return connection.dialect.read_values(connection, attributes)
 
 
-def _group(
-    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
+def _group_seqs(
+    connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, expression: str = "a.value"
 ) -> dict[str, Seqs]:
     """Return the numbers of records, grouped by a function of their value."""
-    condition, parameters = _filter(connection.dialect, collection, where)
+    condition, parameters = _filter_sql(connection.dialect, collection, where)
     rows = connection.execute(
-        f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
+        f"SELECT {expression}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
         (collection, key, *parameters),
     )
     return {str(value): np.fromstring(seqs, np.int64, sep=",") for value, seqs in rows.fetchall()}
 
 
-def _filter(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
+def _filter_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
     """Return the condition on attributes of records that pass a filter.
 
     Only live records have attributes.
@@ -202,14 +205,14 @@ def _read_usage(database: Database, collection: str, key: str, where: Mapping[st
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
         raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
-    counted = counted_usage(collection)
+    usage = counted_usage_sql(collection)
     with database.read() as connection:
         condition = where_sql(connection.dialect, collection, where)
         rows = connection.execute(
-            f"SELECT r.id, {total_sql(name)} FROM ({counted.text}) u "
+            f"SELECT r.id, {total_sql(name)} FROM ({usage.text}) u "
             "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
             f"WHERE {condition.text} GROUP BY r.id HAVING {total_sql(name)} IS NOT NULL",
-            (*counted.parameters, *condition.parameters),
+            (*usage.parameters, *condition.parameters),
         ).fetchall()
     return dict(rows)
 
@@ -223,28 +226,31 @@ def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any
         return dict(rows.fetchall())
 
 
-class _Names(dict[int, str]):
-    """The ids of records by number."""
+class _IdsBySeq(dict[int, str]):
+    """Ids by record number. A missing number raises `UnreadableRow`."""
 
     def __missing__(self, seq: int) -> str:
         raise UnreadableRow(f"an index names the record number {seq}, which does not exist")
 
 
-def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:
+def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _IdsBySeq:
     """Return the ids of records by number, possibly of more records if that is faster."""
-    if len(seqs) <= FEW:
+    if len(seqs) <= MAX_LOOKUPS:
         rows = connection.execute(
             "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)
         )
-        return _Names(rows.fetchall())
+        return _IdsBySeq(rows.fetchall())
     numbers, ids = connection.execute(
         "SELECT json_group_array(seq), json_group_array(id) FROM records WHERE collection = ?", (collection,)
     ).fetchone()
-    return _Names(zip(json.loads(numbers), json.loads(ids), strict=True))
+    return _IdsBySeq(zip(json.loads(numbers), json.loads(ids), strict=True))
 
 
 def _gather(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)
-    return {record_id: parts[0] if len(parts) == 1 else tuple(parts) for record_id, parts in values.items()}
+    return {
+        record_id: values_of_record[0] if len(values_of_record) == 1 else tuple(values_of_record)
+        for record_id, values_of_record in values.items()
+    }

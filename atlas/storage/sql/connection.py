@@ -1,8 +1,8 @@
 """Protocols of the ledger's database: connections, transactions and SQL dialects.
 
-Every statement is written once, in what SQLite and PostgreSQL both read: `?` for a parameter, a list as the parameter
-of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. A `Dialect` provides the differences: storage and comparison
-of values that may be strings or numbers, and the index of words.
+Every statement is written once, in the common syntax of SQLite and PostgreSQL: `?` for a parameter, a list as the
+parameter of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. A `Dialect` provides the differences: storage and
+comparison of values that may be strings or numbers, and the keyword index.
 """
 
 from __future__ import annotations
@@ -120,13 +120,13 @@ class Database(Protocol):
         """Rewrite the database without free pages."""
 
     def empty_journal(self) -> bool:
-        """Release the log of recent writes, if it is a copy. Return False while a reader needs it."""
+        """Release the write-ahead log, if it belongs to the store. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return the database's size on a server's disk."""
 
     def identity(self) -> str:
-        """Return a name of these files or tables, which a copy of them does not have."""
+        """Return an identifier of these files or tables, which differs for a copy."""
 
     def check(self) -> str:
         """Return the result of the database's own integrity check, or an empty string."""
@@ -188,8 +188,8 @@ class Words(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the BM25 scores of a scope's records that contain any of the terms."""
 
-    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
-        """Return the document frequency of each term, counting up to `most`."""
+    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /) -> list[int]:
+        """Return the document frequency of each term, counting up to `limit`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that contain all phrases."""
@@ -215,10 +215,10 @@ class Dialect(Protocol):
         """Return the expression of a value that is a string."""
 
     def grouped(self, a: str) -> str:
-        """Return the expression to group by, so that equal values are together."""
+        """Return the expression to group by, which is equal for equal values."""
 
     def order(self, a: str, direction: str) -> str:
-        """Return the expression to order by, so that values come in order, numbers before texts. `ASC` or `DESC`."""
+        """Return the expression to order by, `ASC` or `DESC`. Numbers come before texts."""
 
     def less(self, a: str, b: str) -> str:
         """Return the condition that one value comes before another."""
@@ -227,10 +227,10 @@ class Dialect(Protocol):
         """Return the condition that two values are equal."""
 
     def test(self, compare: Compare) -> Sql:
-        """Return the condition that a value of `attributes` passes a comparison. It is of the same kind then."""
+        """Return the condition that a value of `attributes` passes a comparison with a value of its type."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. Those that exist stay."""
+        """Add attributes: key, value and number of the record. Existing attributes stay."""
 
     def forget_results(self, connection: Connection) -> None:
         """Delete published artefacts, which may contain purged texts."""
@@ -239,6 +239,6 @@ class Dialect(Protocol):
         """Return record numbers and values of the rows of `attributes AS a` that match a condition."""
 
 
-def bounded(n_rows: int | None) -> int:
-    """Return a number of rows within the range of the database's integers, or None for all rows."""
+def clamp_rows(n_rows: int | None) -> int:
+    """Return a number of rows within the range of the database's integers. None or a negative number means all rows."""
     return 2**63 - 1 if n_rows is None or n_rows < 0 else min(n_rows, 2**63 - 1)

@@ -22,7 +22,7 @@ C = TypeVar("C", bound=Closable)
 
 
 class ConnectionPool(Generic[C]):
-    """The connections of a process, one for each thread. After a fork, new ones are opened."""
+    """The connections of a process, one for each thread. A forked child opens new ones."""
 
     def __init__(self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True) -> None:
         """Open connections with a function.
@@ -40,7 +40,7 @@ class ConnectionPool(Generic[C]):
 
     @contextmanager
     def connection(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
-        """Yield this thread's connection for the block. A nested block gets the same one, even after `close`.
+        """Yield this thread's connection. A nested block gets the same connection, even after `close`.
 
         Args:
             is_stale: Returns whether the caches of idle connections may be stale.
@@ -49,7 +49,7 @@ class ConnectionPool(Generic[C]):
             if is_stale():
                 self._close_idle()
             connection: C | None = getattr(self._local, "connection", None)
-            if connection is None or not self._is_held(connection):
+            if connection is None or not self._is_open(connection):
                 self._close_orphans()
                 connection = self._local.connection = self._connect()
                 self._open[connection] = threading.current_thread()
@@ -89,7 +89,7 @@ class ConnectionPool(Generic[C]):
         self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
         self._local = threading.local()
 
-    def _is_held(self, connection: C) -> bool:
+    def _is_open(self, connection: C) -> bool:
         if connection in self._in_use:
             return True
         if connection in self._open and not self._is_usable(connection):
@@ -115,7 +115,7 @@ class ConnectionPool(Generic[C]):
         self._open = {}
 
     def _close_orphans(self) -> None:
-        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
+        """Close the connections of ended threads, since a dashboard runs each of its scripts in a new thread."""
         for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
             del self._open[connection]
             connection.close()

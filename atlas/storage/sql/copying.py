@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Progress
-from atlas.storage.records import BEGUN
+from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
 from atlas.storage.sql.meta import read_ledger_id, read_revision, read_texts, read_tip, renew_ledger_id, write_texts
@@ -31,16 +31,16 @@ TABLES: dict[str, str] = {
 }
 """Columns of each copied table, referenced tables first. `meta` and attributes are copied separately."""
 
-ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
-"""Names of `meta` that belong to the engine."""
+ENGINE_NOTES = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
+"""Names in `meta` that are not copied, because they belong to the engine."""
 
 BATCH = 2_000
 
-Writing = Callable[[], AbstractContextManager[Connection]]
-"""Context manager of a connection that commits a batch of rows."""
+OpenTransaction = Callable[[], AbstractContextManager[Connection]]
+"""Returns a context manager that yields a connection and commits a batch of rows."""
 
 
-def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
+def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progress: Progress | None = None) -> int:
     """Copy a ledger into one that is empty or contains a part of the same copy. Return the number of rows.
 
     Args:
@@ -50,17 +50,19 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
     total = sum(_count(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
     for table, columns in TABLES.items():
-        with writing() as target:
-            n_there = _count(target, table)
-        n_done += n_there
-        with closing(_batches(source, table, columns, n_there)) as batches:
+        with open_transaction() as target:
+            n_present = _count(target, table)
+        n_done += n_present
+        with closing(_batches(source, table, columns, n_present)) as batches:
             for rows in batches:
-                with writing() as target:
+                with open_transaction() as target:
                     _insert(target, table, columns, rows)
                 n_done += len(rows)
                 _report_progress(on_progress, n_done, total)
-    n_attributes = _copy_attributes(source, writing, lambda n: _report_progress(on_progress, n_done + n, total))
-    with writing() as target:
+    n_attributes = _copy_attributes(
+        source, open_transaction, lambda n: _report_progress(on_progress, n_done + n, total)
+    )
+    with open_transaction() as target:
         target.dialect.renumber(target)
         for collection in read_collections(target):
             target.dialect.words.rebuild_word_table(target, collection)
@@ -76,12 +78,12 @@ def begin_copy(source: Connection, target: Connection) -> None:
     Raises:
         InvalidInput: The target contains data that is not from a copy.
     """
-    state, begun = _state(source), read_texts(target, BEGUN).get("")
-    if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
+    state, note = _state(source), read_texts(target, COPY_NOTE).get("")
+    if note is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
         raise InvalidInput("the target store is not empty; give the address of a new one")
-    if begun not in (None, state):
-        empty(target)
-    write_texts(target, BEGUN, {"": state})
+    if note not in (None, state):
+        empty_ledger(target)
+    write_texts(target, COPY_NOTE, {"": state})
 
 
 def _state(source: Connection) -> str:
@@ -103,9 +105,9 @@ def end_copy(source: Connection, target: Connection) -> str:
     """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):
-            empty(target)
+            empty_ledger(target)
             return table
-    target.execute("DELETE FROM meta WHERE name = ?", (BEGUN,))
+    target.execute("DELETE FROM meta WHERE name = ?", (COPY_NOTE,))
     renew_ledger_id(target)
     return ""
 
@@ -117,7 +119,7 @@ def _digest(connection: Connection, table: str, columns: str) -> bytes:
     return digest.digest()
 
 
-def empty(connection: Connection) -> None:
+def empty_ledger(connection: Connection) -> None:
     """Empty a ledger, as part of a transaction."""
     for table in ("attributes", *reversed(TABLES)):
         connection.execute(f"DELETE FROM {table}")
@@ -143,15 +145,15 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
     target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", rows)
 
 
-def _copy_attributes(source: Connection, writing: Writing, on_copied: Callable[[int], None]) -> int:
-    """Copy the attributes for filters. Those of the last copied record are repeated, as some may be missing."""
-    with writing() as target:
+def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_copied: Callable[[int], None]) -> int:
+    """Copy the attributes for filters. The last copied record is repeated, as it may be incomplete."""
+    with open_transaction() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])
     query = f"SELECT a.key, {source.dialect.value('a')}, a.seq FROM attributes a WHERE a.seq >= {last} ORDER BY a.seq"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
-            with writing() as target:
+            with open_transaction() as target:
                 target.dialect.put_attributes(target, batch)
             n_copied += len(batch)
             on_copied(n_copied)
@@ -162,5 +164,5 @@ def _copy_meta(source: Connection, target: Connection) -> None:
     rows = source.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
     target.executemany(
         "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        [row for row in rows if row[0] not in ENGINES_OWN],
+        [row for row in rows if row[0] not in ENGINE_NOTES],
     )

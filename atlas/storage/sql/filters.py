@@ -15,7 +15,7 @@ from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Text
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
-FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
+IS_FIRST_LISTED = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
 """SQL condition: the usage of the merged id `m` counts for this record, the first live one that lists it.
 
 Two live records may list it after a merged one has been restored.
@@ -23,7 +23,7 @@ Two live records may list it after a merged one has been restored.
 
 _ABSORBED = (
     "JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
-    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {FIRST_TO_NAME}"
+    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {IS_FIRST_LISTED}"
 )
 
 _REPEATED = (
@@ -34,7 +34,7 @@ _REPEATED = (
     "WHERE e.undone = 0 AND e.kind <> 'use') "
     "WHERE nth > 1"
 )
-"""Duplicate uses by an attempt that used several records merged since."""
+"""Duplicate uses: one attempt used several records that were merged later."""
 
 KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 """The number of a metadata key of a collection."""
@@ -45,11 +45,11 @@ OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
 def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
-    """Return the tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
+    """Return the `WITH` clause of the tables `absorbed` and `repeated`, for all records of a collection or for some.
 
-    `absorbed` maps each merged record, `gone`, to the remaining one, `kept`, which inherits its uses. `repeated` has
-    the uses that then count twice. Nothing is moved by a merge, so undoing one, or restoring a record, brings every
-    figure back.
+    `absorbed` maps each merged record, `gone`, to the remaining record, `kept`, which inherits its uses. `repeated`
+    lists the uses that would then count twice. A merge does not move uses, so undoing it, or restoring a record,
+    restores every count.
     """
     columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
     if ids is None:
@@ -63,16 +63,16 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
     return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
 
 
-def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
-    """Return the query for usage to be summed, with the record that it counts for, `counts_for`.
+def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """Return the query for rows of usage to sum, each with `counts_for`, the record that it counts for.
 
     Negative rows cancel uses that are counted twice.
     """
     absorbed = absorbed_sql(collection, ids)
-    among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
+    condition = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
     parameters = (collection,) if ids is None else (collection, Texts(ids))
     return Sql(
-        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
+        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {condition}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
         "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
         "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
@@ -87,16 +87,16 @@ def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None
     Raises:
         InvalidInput: The filter is malformed.
     """
-    return _live(dialect, collection, parse_where(where))
+    return _live_sql(dialect, collection, parse_where(where))
 
 
 def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
     """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
     tree = parse_where(where)
-    from_attributes = _from_attributes(dialect, collection, tree)
+    from_attributes = _attributes_sql(dialect, collection, tree)
     if from_attributes is not None:
         return from_attributes
-    condition = _live(dialect, collection, tree)
+    condition = _live_sql(dialect, collection, tree)
     return Sql(f"SELECT r.seq FROM records r WHERE {condition.text}", condition.parameters)
 
 
@@ -104,11 +104,11 @@ def read_matching(connection: Connection, collection: str, where: Mapping[str, A
     """Return the live records that pass a filter, by number."""
     query = matching_sql(connection.dialect, collection, where)
     # One text instead of a row for each: thousands of rows take longer to fetch than to find.
-    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text}) found", query.parameters).fetchone()
+    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text}) seqs", query.parameters).fetchone()
     return np.fromstring(row[0] or "", np.int64, sep=",")
 
 
-def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
+def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
     """Return the query without a join with the records, or None if the filter uses anything besides attributes.
 
     Only live records have attributes, so the join is unnecessary. This halves the query's time.
@@ -117,54 +117,57 @@ def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | N
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
         if not is_attribute:
             return None
-        attribute = _attribute(dialect, collection, tree)
+        attribute = _attribute_sql(dialect, collection, tree)
         if tree.operator == "$eq":
             return attribute
-        return Sql(f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters)  # of one list
-    parts = [part for part in (_from_attributes(dialect, collection, part) for part in tree.parts) if part is not None]
-    if not parts or len(parts) < len(tree.parts):
+        return Sql(
+            f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters
+        )  # a list has several rows
+    queries = [_attributes_sql(dialect, collection, part) for part in tree.parts]
+    parts = [query for query in queries if query is not None]
+    if not parts or len(parts) < len(queries):
         return None
-    joint = " INTERSECT " if tree.operator == "$and" else " UNION "
+    separator = " INTERSECT " if tree.operator == "$and" else " UNION "
     return Sql(
-        joint.join(f"SELECT seq FROM ({part.text})" for part in parts),
+        separator.join(f"SELECT seq FROM ({part.text})" for part in parts),
         tuple(parameter for part in parts for parameter in part.parameters),
     )
 
 
-def _live(dialect: Dialect, collection: str, tree: Filter) -> Sql:
-    condition = _condition(dialect, collection, tree)
+def _live_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+    condition = _condition_sql(dialect, collection, tree)
     return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
 
 
-def _condition(dialect: Dialect, collection: str, tree: Filter) -> Sql:
+def _condition_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql:
     if isinstance(tree, Compare):
-        return _comparison(dialect, collection, tree)
-    return _combination(dialect, collection, tree)
+        return _comparison_sql(dialect, collection, tree)
+    return _combination_sql(dialect, collection, tree)
 
 
-def _combination(dialect: Dialect, collection: str, tree: Combine) -> Sql:
-    parts = [_condition(dialect, collection, part) for part in tree.parts]
+def _combination_sql(dialect: Dialect, collection: str, tree: Combine) -> Sql:
+    parts = [_condition_sql(dialect, collection, part) for part in tree.parts]
     if not parts:
-        return _always(tree.operator == "$and")
-    joint = " AND " if tree.operator == "$and" else " OR "
-    return Sql(f"({joint.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
+        return _constant_sql(tree.operator == "$and")
+    separator = " AND " if tree.operator == "$and" else " OR "
+    return Sql(f"({separator.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
 
 
-def _comparison(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+def _comparison_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     if compare.key == "id":
-        return _compare("r.id", str, compare)
+        return _compare_sql("r.id", str, compare)
     if compare.key in TRUTHS:
-        return _truth(collection, compare)
+        return _truth_sql(collection, compare)
     if compare.key.startswith("usage."):
-        return _usage(collection, compare)
+        return _usage_sql(collection, compare)
     if compare.key.startswith("marks."):
-        marked = _marked(collection, compare.key, _compare("m.value", str, compare))
+        marked = _marked_sql(collection, compare.key, _compare_sql("m.value", str, compare))
         return Sql(f"r.seq IN ({marked.text})", marked.parameters)
-    attribute = _attribute(dialect, collection, compare)
+    attribute = _attribute_sql(dialect, collection, compare)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
 
-def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
+def _attribute_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     test = dialect.test(compare)
     return Sql(
         f"SELECT seq FROM attributes WHERE key = {KEY} AND {test.text}",
@@ -172,16 +175,16 @@ def _attribute(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     )
 
 
-def _truth(collection: str, compare: Compare) -> Sql:
+def _truth_sql(collection: str, compare: Compare) -> Sql:
     """Return a condition on pinned or buried records that also covers unmarked ones."""
     passes = {truth: matches(compare, {compare.key: truth}) for truth in (True, False)}
     if passes[True] == passes[False]:
-        return _always(passes[True])
-    marked = _marked(collection, compare.key, Sql("TRUE", ()))
+        return _constant_sql(passes[True])
+    marked = _marked_sql(collection, compare.key, Sql("TRUE", ()))
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
 
 
-def _marked(collection: str, key: str, test: Sql) -> Sql:
+def _marked_sql(collection: str, key: str, test: Sql) -> Sql:
     return Sql(
         "SELECT k.seq FROM marks m CROSS JOIN records k ON k.collection = m.collection AND k.id = m.record_id "
         f"WHERE m.collection = ? AND m.name = ? AND {test.text}",
@@ -189,20 +192,20 @@ def _marked(collection: str, key: str, test: Sql) -> Sql:
     )
 
 
-def _usage(collection: str, compare: Compare) -> Sql:
+def _usage_sql(collection: str, compare: Compare) -> Sql:
     column = compare.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(
             f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
         )
-    test = _compare("total", int if column.startswith("n_") else str, compare)
-    counted = counted_usage(collection)
-    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({counted.text}) u GROUP BY 1"
-    # A record that nobody used has no row: where it passes, all do but those whose total does not.
+    test = _compare_sql("total", int if column.startswith("n_") else str, compare)
+    usage = counted_usage_sql(collection)
+    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({usage.text}) u GROUP BY 1"
+    # Unused records have no row. If 0 passes, select all records except those whose total does not pass.
     passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
-    listed = f"SELECT counts_for FROM ({totals}) t WHERE {'NOT ' if passes_unused else ''}({test.text})"
-    text = f"r.id {'NOT ' if passes_unused else ''}IN ({listed})"
-    return Sql(text, (*counted.parameters, *test.parameters))
+    ids = f"SELECT counts_for FROM ({totals}) t WHERE {'NOT ' if passes_unused else ''}({test.text})"
+    text = f"r.id {'NOT ' if passes_unused else ''}IN ({ids})"
+    return Sql(text, (*usage.parameters, *test.parameters))
 
 
 def total_sql(column: str) -> str:
@@ -210,17 +213,17 @@ def total_sql(column: str) -> str:
     return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
-def _compare(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
-    """Return the condition that a column of texts, or of whole numbers, passes a comparison, within its kind."""
+def _compare_sql(column: str, kind: type[str] | type[int], compare: Compare) -> Sql:
+    """Return the condition that a column of texts or integers passes a comparison with a value of its type."""
     if compare.operator == "$in":
         if kind is str:
-            listed: Texts | Numbers = Texts(value for value in compare.value if isinstance(value, str))
+            values: Texts | Numbers = Texts(value for value in compare.value if isinstance(value, str))
         else:
-            listed = Numbers(int(value) for value in compare.value if _is_whole(value))
-        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (listed,))
+            values = Numbers(int(value) for value in compare.value if _is_whole(value))
+        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (values,))
     if not isinstance(compare.value, str if kind is str else int | float):
-        return _always(False)
-    return Sql(f"{column} {OPERATORS[compare.operator]} ?", (bindable(compare.value),))
+        return _constant_sql(False)
+    return Sql(f"{column} {OPERATORS[compare.operator]} ?", (to_bindable(compare.value),))
 
 
 def _is_whole(value: Scalar) -> bool:
@@ -228,11 +231,11 @@ def _is_whole(value: Scalar) -> bool:
     return not isinstance(value, str) and abs(value) < 2**63 and float(value).is_integer()
 
 
-def _always(is_true: bool) -> Sql:
+def _constant_sql(is_true: bool) -> Sql:
     return Sql("TRUE" if is_true else "FALSE", ())
 
 
-def bindable(value: Scalar) -> Scalar:
+def to_bindable(value: Scalar) -> Scalar:
     """Return a value that SQLite can bind: whole numbers of more than 64 bits become the nearest float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value

@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.infra.actor import Role, changes_own_only, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.engine import Copies, Progress, SharedState
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import (
@@ -33,8 +33,8 @@ from atlas.storage.records import (
 )
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
-from atlas.storage.sql.columns import SqlColumns, check_alone
-from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, bounded
+from atlas.storage.sql.columns import SqlColumns, check_unique
+from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, clamp_rows
 from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
 from atlas.storage.sql.filters import KEY, read_matching, where_sql
 from atlas.storage.sql.history.history import SqlHistory
@@ -42,16 +42,16 @@ from atlas.storage.sql.history.operations import check_records_unchanged, check_
 from atlas.storage.sql.history.purging import SqlPurges
 from atlas.storage.sql.marks import SqlMarks, check_own, put_marks
 from atlas.storage.sql.meta import IS_PURGED, SqlNotes
-from atlas.storage.sql.ordering import ordered_page, sorted_sql
+from atlas.storage.sql.ordering import read_page, sorted_sql
 from atlas.storage.sql.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
     LedgerWriter,
-    numbered,
+    open_writer,
+    order_by_seq,
     read_collections,
     read_ids_by_hash,
     read_record,
-    writing,
 )
 from atlas.storage.sql.review import mark_waiting
 from atlas.storage.sql.token_vectors import SqlTokenVectors
@@ -134,15 +134,15 @@ class SqlLedger:
         """
         with self.database.read() as source:
             self._refuse_foreign(source)
-            with target.database.write() as written:
-                target._refuse_foreign(written)
-                begin_copy(source, written)
+            with target.database.write() as connection:
+                target._refuse_foreign(connection)
+                begin_copy(source, connection)
             n_rows = copy_ledger(source, target.database.write, on_progress)
-            with target.database.write() as written:
-                differing = end_copy(source, written)
-        if differing:
+            with target.database.write() as connection:
+                table = end_copy(source, connection)
+        if table:
             raise StoreError(
-                f"the table {differing} of the copy differs from the source; the copy was removed. Try again. If it "
+                f"the table {table} of the copy differs from the source; the copy was removed. Try again. If it "
                 "fails again, run: atlas doctor"
             )
         return n_rows
@@ -181,10 +181,10 @@ class SqlLedger:
     ) -> list[Record]:
         """Return live records sorted by a metadata key, or by insertion. Records without the key come last.
 
-        They come without vectors and content, so that a large store can be looked through.
+        They have no vectors and no content, so that a large store can be listed.
         """
         if order_by and limit and not where:
-            page = self._order(collection, order_by, descending=descending, limit=limit, offset=offset)
+            page = self._read_ordered(collection, order_by, descending=descending, limit=limit, offset=offset)
             if len(page) == limit:  # else the records without the key come next
                 return page
         with self.database.read() as connection:
@@ -194,10 +194,10 @@ class SqlLedger:
             rows = connection.execute(query.text, query.parameters).fetchall()
             return [read_record(row) for row in rows]
 
-    def _order(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
+    def _read_ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
-            seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            return numbered(self.at(seqs), seqs)
+            seqs = read_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
+            return order_by_seq(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """Return the number of live records that pass a filter."""
@@ -206,7 +206,7 @@ class SqlLedger:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
-    def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+    def ids_with_prefix(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
@@ -249,20 +249,20 @@ class SqlLedger:
             ).fetchall()
             return {row[0]: read_record(row) for row in rows}
 
-    def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
+    def describe(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
         """Return the id and metadata of the live records of these numbers, by number."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
                 (Numbers(seqs),),
             ).fetchall()
-            # At once, in half the time of one by one.
-            metadatas = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
+            # Parsing all at once takes half the time.
+            metadatas = parse_row(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
             if len(metadatas) != len(rows) or not all(isinstance(metadata, dict) for metadata in metadatas):
-                raise UnreadableRow("a row should contain a JSON object")
+                raise UnreadableRow("a row contains no JSON object")
             return {
-                seq: RecordDescription(held_id, metadata)
-                for (seq, held_id, _), metadata in zip(rows, metadatas, strict=True)
+                seq: RecordDescription(record_id, metadata)
+                for (seq, record_id, _), metadata in zip(rows, metadatas, strict=True)
             }
 
     def revision(self) -> int:
@@ -299,7 +299,7 @@ class SqlLedger:
             rows = connection.execute(
                 "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
                 "ORDER BY revision LIMIT ?",
-                (collection, since, bounded(limit)),
+                (collection, since, clamp_rows(limit)),
             ).fetchall()
             vectors = self.vectors.of_records([row[0] for row in rows])
         return [
@@ -312,7 +312,7 @@ class SqlLedger:
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM records WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?",
-                (collection, since, bounded(limit)),
+                (collection, since, clamp_rows(limit)),
             ).fetchall()
         return [row[0] for row in rows]
 
@@ -333,10 +333,10 @@ class SqlLedger:
     def was_at(self, collection: str, position: Position) -> bool:
         """Return whether a position is consistent with a collection's history."""
         with self.database.read() as connection:
-            now = meta.read_position(connection, collection)
-            return position.revision <= now.revision and not meta.has_later_change(connection, collection, position)
+            current = meta.read_position(connection, collection)
+            return position.revision <= current.revision and not meta.has_later_change(connection, collection, position)
 
-    # The embedding model that the vectors were made with
+    # The embedding model of the vectors
 
     def model(self) -> tuple[str, int] | None:
         """Return the name and dimension of the store's embedding model, or None before it is bound."""
@@ -388,19 +388,19 @@ class SqlLedger:
 
         Args:
             model: The model that made the vectors.
-            skip_known: Leave out records whose id is live, or whose content hash a record of another operation has
-                or was merged from.
-            restored: Marks and usage to write with them, by id; usage that the store has already is kept.
-            alone_in: A metadata key of which no other record may have the value that one of these has.
+            skip_known: Leave out records whose id is live, or whose content hash belongs to a record of another
+                operation, or to a record merged into it.
+            restored: Marks and usage to write with the records, by id. Existing usage is kept.
+            alone_in: A metadata key whose values must be unique among the new and all other records.
 
         Raises:
             InvalidInput: An id exists or is repeated, and `skip_known` is False.
             EmbeddingModelMismatch: The store has vectors of another model.
             PlanOutdated: Another record has the same value of `alone_in`; the store was not changed.
         """
-        with writing(self.database, self.clock, operation) as writer:
+        with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
-            writer.look_up(collection, [record.id for record in records])
+            writer.load_rows(collection, [record.id for record in records])
             known_ids = writer.known_ids(collection, records) if skip_known else set()
             added = []
             for record in records:
@@ -413,7 +413,7 @@ class SqlLedger:
                 writer.put("added", collection, record)
                 added.append(record.id)
             if alone_in:
-                check_alone(writer.connection, collection, alone_in, added)
+                check_unique(writer.connection, collection, alone_in, added)
             if restored:
                 _restore(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
@@ -443,12 +443,12 @@ class SqlLedger:
             EmbeddingModelMismatch: The store has vectors of another model.
         """
         ids = [*(record.id for record in records), *dropped]
-        with writing(self.database, self.clock, operation) as writer:
+        with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
-            writer.check_there(collection, [record.id for record in records])
+            writer.check_exists(collection, [record.id for record in records])
             edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *dropped]
             check_own(writer.connection, operation, collection, edited)
-            writer.check_expected(collection, ids)
+            writer.check_not_changed(collection, ids)
             if unchanged_since is not None:
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
@@ -469,22 +469,22 @@ class SqlLedger:
         """Delete records, keeping them in the history, and return the number of deleted ones.
 
         Args:
-            unchanged_since: A moment; refuse if what the collection held then has changed since.
+            unchanged_since: A moment; refuse if a record that the collection had then has changed since.
             used: Usage as the caller saw it; raises PlanOutdated if any has changed.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.
         """
-        with writing(self.database, self.clock, operation) as writer:
+        with open_writer(self.database, self.clock, operation) as writer:
             if unchanged_since is not None:
                 check_unchanged(writer.connection, collection, unchanged_since)
             self.usage.check_unused(collection, used)
-            present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
-            check_own(writer.connection, operation, collection, present)
-            writer.check_expected(collection, present)
-            for record_id in present:
+            live_ids = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
+            check_own(writer.connection, operation, collection, live_ids)
+            writer.check_not_changed(collection, live_ids)
+            for record_id in live_ids:
                 writer.remove("removed", collection, record_id)
-        return len(present)
+        return len(live_ids)
 
 
 def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, RestoredHistory]) -> None:

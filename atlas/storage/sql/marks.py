@@ -15,10 +15,10 @@ from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, read_authors, writing
+from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, open_writer, read_authors
 
 TABLES = """
--- What people say of records. `position` orders the tags of a record.
+-- Marks of people on records. `position` orders the tags of a record.
 CREATE TABLE marks (
     collection TEXT    NOT NULL,
     record_id  TEXT    NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE INDEX marks_by_value ON marks (collection, name, value);
 
--- Records whose last mark went with its file, before the ledger kept marks; they have the one before it.
+-- Records whose last mark was lost with its file, before the ledger had marks; they have the mark before it.
 CREATE TABLE lost_marks (
     collection TEXT NOT NULL,
     record_id  TEXT NOT NULL,
@@ -57,7 +57,7 @@ class SqlMarks:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the records that have any, of a whole collection or among some ids."""
+        """Return the marks of the given records, or of all records of a collection, without unmarked records."""
         with self._database.read() as connection:
             return read_marks(connection, collection, ids)
 
@@ -82,41 +82,43 @@ class SqlMarks:
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
         check_marks(marks)
-        with writing(self._database, self._clock, operation) as writer:
-            writer.check_there(collection, marks)
+        with open_writer(self._database, self._clock, operation) as writer:
+            writer.check_exists(collection, marks)
             check_own(writer.connection, operation, collection, marks)
-            writer.check_expected(collection, marks)
-            put_marks(writer, collection, _with_current_judgement(writer.connection, collection, marks))
+            writer.check_not_changed(collection, marks)
+            put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
-            wanted = _with_current_judgement(
+            marks_after = _with_current_review(
                 writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
-            check_marks(wanted)
-            writer.check_there(collection, wanted)
-            check_own(writer.connection, operation, collection, wanted)
-            writer.check_expected(collection, wanted)
-            changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
+            check_marks(marks_after)
+            writer.check_exists(collection, marks_after)
+            check_own(writer.connection, operation, collection, marks_after)
+            writer.check_not_changed(collection, marks_after)
+            changed = {record_id: marks for record_id, marks in marks_after.items() if marks != before[record_id]}
             put_marks(writer, collection, changed)
-            forget_lost(writer.connection, collection, wanted)
+            forget_lost(writer.connection, collection, marks_after)
         return len(changed)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
         """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             before = read_marks(writer.connection, collection, list(reasons))
             current = {record_id: before.get(record_id, NO_MARKS) for record_id in reasons}
-            wanted = {record_id: replace(current[record_id], quarantine=reasons[record_id]) for record_id in reasons}
-            check_marks(wanted)
-            writer.check_there(collection, wanted)
-            check_own(writer.connection, operation, collection, wanted)
-            changed = {record_id: marks for record_id, marks in wanted.items() if marks != current[record_id]}
+            marks_after = {
+                record_id: replace(current[record_id], quarantine=reasons[record_id]) for record_id in reasons
+            }
+            check_marks(marks_after)
+            writer.check_exists(collection, marks_after)
+            check_own(writer.connection, operation, collection, marks_after)
+            changed = {record_id: marks for record_id, marks in marks_after.items() if marks != current[record_id]}
             put_marks(writer, collection, changed)
         return len(changed)
 
@@ -127,7 +129,7 @@ class SqlMarks:
 
     def drop_strays(self, operation: OperationDraft) -> None:
         """Remove the marks of ids that were never in the ledger."""
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
                 marks = read_marks(writer.connection, collection, [record_id])
                 mark(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
@@ -151,13 +153,15 @@ class SqlMarks:
 
 
 def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-    """Return the marks of those of the records, or of a collection's, that have any."""
-    among = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
+    """Return the marks of the given records, or of all records of a collection, without unmarked records."""
+    condition = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(
-        f"SELECT record_id, name, value FROM marks WHERE collection = ? {among} ORDER BY record_id, name, position",
+        f"SELECT record_id, name, value FROM marks WHERE collection = ? {condition} ORDER BY record_id, name, position",
         (collection,) if ids is None else (collection, Texts(ids)),
     )
-    return {record_id: _marks(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))}
+    return {
+        record_id: _decode_rows(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))
+    }
 
 
 def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
@@ -167,7 +171,7 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
     )
     connection.executemany(
         "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-        [(collection, record_id, *row) for record_id, values in marks.items() for row in _rows(values)],
+        [(collection, record_id, *row) for record_id, values in marks.items() for row in _encode_rows(values)],
     )
 
 
@@ -187,7 +191,7 @@ def mark(
         state: The earlier state that an undo brings back.
     """
     image = BeforeImage(to_text(encode_marks(before)))
-    writer.keep("marked", MARKS, collection, record_id, image, state_after=state)
+    writer.add_change("marked", MARKS, collection, record_id, image, state_after=state)
     write_marks(writer.connection, collection, {record_id: after})
     revision = writer.next_revision()
     if before.quarantine != after.quarantine:  # followers of the records, such as the map, leave it out or take it in
@@ -199,7 +203,7 @@ def mark(
 
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
     """Set the marks of records. Raise `NotFound` if one does not exist."""
-    writer.check_there(collection, marks)
+    writer.check_exists(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
         mark(writer, collection, record_id, before.get(record_id, NO_MARKS), value)
@@ -210,11 +214,11 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
 
     A writer under review may change only those of its own that still wait.
     """
-    wanted = list(ids)
+    marks_after = list(ids)
     if operation.is_reviewed:
-        _check_waiting(connection, operation, collection, wanted)
+        _check_waiting(connection, operation, collection, marks_after)
     elif operation.changes_own_only:
-        check_authors(connection, operation.actor, collection, wanted)
+        check_authors(connection, operation.actor, collection, marks_after)
 
 
 def check_authors(connection: Connection, actor: str, collection: str, ids: Sequence[str]) -> None:
@@ -228,9 +232,11 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
             )
 
 
-def _check_waiting(connection: Connection, operation: OperationDraft, collection: str, wanted: Sequence[str]) -> None:
-    before = read_marks(connection, collection, wanted)
-    for record_id in wanted:
+def _check_waiting(
+    connection: Connection, operation: OperationDraft, collection: str, marks_after: Sequence[str]
+) -> None:
+    before = read_marks(connection, collection, marks_after)
+    for record_id in marks_after:
         if before.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
                 f"{operation.actor} writes under review and may only change its own pending records, and "
@@ -238,12 +244,12 @@ def _check_waiting(connection: Connection, operation: OperationDraft, collection
             )
 
 
-def _with_current_judgement(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+def _with_current_review(connection: Connection, collection: str, marks_after: Mapping[str, Marks]) -> dict[str, Marks]:
     """Return marks with the present `held_for` and `quarantine` of each record, which only curators change."""
-    before = read_marks(connection, collection, list(wanted))
+    before = read_marks(connection, collection, list(marks_after))
     return {
         record_id: replace(marks, held_for=current.held_for, quarantine=current.quarantine)
-        for record_id, marks in wanted.items()
+        for record_id, marks in marks_after.items()
         for current in (before.get(record_id, NO_MARKS),)
     }
 
@@ -252,17 +258,19 @@ def check_table(connection: Connection) -> None:
     """Raise `InvalidInput` unless the table of marks contains only marks."""
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:
-            raise InvalidInput(f"the marks of {record_id!r} should be {', '.join(MARK_NAMES)}, but are not")
+            raise InvalidInput(
+                f"expected only {', '.join(MARK_NAMES)} as marks of {record_id!r}, got others; correct the file"
+            )
         check_json({record_id: value}, "marks")
 
 
-def _rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
+def _encode_rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
     for name, value in encode_marks(marks).items():
         for position, item in enumerate(value if isinstance(value, list) else [value]):
             yield name, position, item
 
 
-def _marks(rows: Iterable[tuple[str, str, Any]]) -> Marks:
+def _decode_rows(rows: Iterable[tuple[str, str, Any]]) -> Marks:
     encoded: dict[str, Any] = {}
     for _, name, value in rows:
         if name == "tags":

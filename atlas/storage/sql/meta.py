@@ -18,18 +18,18 @@ from atlas.storage.sql.connection import Connection, Database, Texts
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
-def read_texts(connection: Connection, beginning: str) -> dict[str, str]:
+def read_texts(connection: Connection, prefix: str) -> dict[str, str]:
     """Return the notes with a prefix, by the rest of their names, sorted by name."""
-    beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)  # a range, which the table's key answers
+    end = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # a range query uses the primary key
     rows = connection.execute(
-        "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (beginning, beyond)
+        "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (prefix, end)
     ).fetchall()
-    return {name.removeprefix(beginning): str(value) for name, value in rows}
+    return {name.removeprefix(prefix): str(value) for name, value in rows}
 
 
-def write_texts(connection: Connection, beginning: str, texts: Mapping[str, str]) -> None:
+def write_texts(connection: Connection, prefix: str, texts: Mapping[str, str]) -> None:
     """Write texts under names with a prefix, replacing texts with the same names."""
-    connection.executemany(_SET, [(beginning + name, text) for name, text in texts.items()])
+    connection.executemany(_SET, [(prefix + name, text) for name, text in texts.items()])
 
 
 def read_ledger_id(connection: Connection) -> str:
@@ -42,7 +42,7 @@ def renew_ledger_id(connection: Connection) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 
-def begin(connection: Connection) -> None:
+def initialize(connection: Connection) -> None:
     """Fill the table of a new ledger."""
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [("revision", "0"), ("ledger_id", new_id())])
 
@@ -97,7 +97,7 @@ _POSITION = f"""
 def read_position(connection: Connection, collection: str) -> Position:
     """Return the current position of a collection."""
     ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
-    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
+    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _make_tip(*tip))
 
 
 def read_moment(connection: Connection) -> Moment:
@@ -110,10 +110,10 @@ def read_moment(connection: Connection) -> Moment:
 
 def read_tip(connection: Connection) -> Tip:
     """Return the newest change of a ledger in any collection."""
-    return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
+    return _make_tip(*connection.execute(f"SELECT {_TIP}").fetchone())
 
 
-def _tip(number: int | None, name: str | None) -> Tip:
+def _make_tip(number: int | None, name: str | None) -> Tip:
     return Tip(number, name) if number and name else NO_TIP
 
 
@@ -136,8 +136,8 @@ def has_later_change(connection: Connection, collection: str, at: Position) -> b
     return row is not None
 
 
-# Ids of purged records, so that nothing brings such a record back. No hash of what a record said is kept: one of a
-# short secret could be guessed. So the same text under another id is another record.
+# Ids of purged records, so that such a record cannot be stored again. No hash of the content is kept, because a short
+# secret could be guessed from it. So the same text under another id is another record.
 
 PURGED = "purged:"
 """Prefix of the key of each purged record: `purged:{collection}:{id}`."""
@@ -154,22 +154,22 @@ def note_purged(connection: Connection, collection: str, record_id: str, operati
     connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
 
 
-def purged_by(connection: Connection, collection: str, record_id: str) -> str | None:
+def read_purge_id(connection: Connection, collection: str, record_id: str) -> str | None:
     """Return the id of the operation that purged a record, or None."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{PURGED}{collection}:{record_id}",)).fetchone()
     return row[0] if row else None
 
 
-def purged_among(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
+def read_purged_ids(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
     """Return which of the ids belonged to purged records."""
     names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
     rows = connection.execute("SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (Texts(names),))
     return {names[row[0]] for row in rows.fetchall()}
 
 
-def refuse_purged(connection: Connection, collection: str, record_id: str) -> None:
+def check_not_purged(connection: Connection, collection: str, record_id: str) -> None:
     """Raise `InvalidInput` if a record of this id was purged."""
-    if purged_by(connection, collection, record_id):
+    if read_purge_id(connection, collection, record_id):
         raise InvalidInput(
             f"the record {record_id!r} of {collection!r} was purged, and its id cannot be reused; give another id"
         )
@@ -181,10 +181,10 @@ class SqlNotes:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def read(self, beginning: str) -> dict[str, str]:
+    def read(self, prefix: str) -> dict[str, str]:
         """Return the notes with a prefix, by the rest of their names, sorted by name."""
         with self._database.read() as connection:
-            return read_texts(connection, beginning)
+            return read_texts(connection, prefix)
 
     def write(
         self,
@@ -199,7 +199,7 @@ class SqlNotes:
         Args:
             expected: The expected present values of these names.
             about: Collections and ids of the records that the texts are about.
-            moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
+            moves: Whether the store's revision increases, which invalidates cached results of searches.
 
         Raises:
             PlanOutdated: A current value differs from the expected one; the store was not changed.
@@ -207,7 +207,7 @@ class SqlNotes:
         """
         with self._database.write() as connection:
             for collection, record_id in about:
-                refuse_purged(connection, collection, record_id)
+                check_not_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
                 raise PlanOutdated("it was changed again since; nothing was done. Reload it")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from atlas.storage.sql.connection import Connection, Dialect, Sql, bounded
+from atlas.storage.sql.connection import Connection, Dialect, Sql, clamp_rows
 from atlas.storage.sql.filters import KEY, where_sql
 from atlas.storage.sql.records import LIGHT_COLUMNS
 
 
-def ordered_page(
+def read_page(
     connection: Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
 ) -> list[int]:
     """Return a page of the live records that have the key, in its order."""
     dialect = connection.dialect
     rows = connection.execute(
-        f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_lowest(dialect)} "
+        f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_is_lowest(dialect)} "
         f"ORDER BY {dialect.order('a', 'DESC' if descending else 'ASC')}, a.seq LIMIT ? OFFSET ?",
-        (collection, key, bounded(limit), bounded(offset)),
+        (collection, key, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
     return [row[0] for row in rows]
 
@@ -37,16 +37,16 @@ def sorted_sql(
     condition = where_sql(dialect, collection, where)
     direction = "DESC" if descending else "ASC"
     join, order = "", f"r.seq {direction}"
-    joined: tuple[str, ...] = ()
+    join_parameters: tuple[str, ...] = ()
     if order_by:
-        join = f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} AND {_lowest(dialect)}"
-        order, joined = f"a.seq IS NULL, {dialect.order('a', direction)}, r.seq", (collection, order_by)
+        join = f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {KEY} AND {_is_lowest(dialect)}"
+        order, join_parameters = f"a.seq IS NULL, {dialect.order('a', direction)}, r.seq", (collection, order_by)
     return Sql(
         f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
-        (*joined, *condition.parameters, bounded(limit), bounded(offset)),
+        (*join_parameters, *condition.parameters, clamp_rows(limit), clamp_rows(offset)),
     )
 
 
-def _lowest(dialect: Dialect) -> str:
+def _is_lowest(dialect: Dialect) -> str:
     """Return the condition for the lowest of a record's values."""
     return f"NOT EXISTS (SELECT 1 FROM attributes b WHERE b.seq = a.seq AND b.key = a.key AND {dialect.less('b', 'a')})"

@@ -21,11 +21,18 @@ from atlas.core.json_values import to_text
 from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.filters import bindable
-from atlas.storage.sql.meta import purged_among, read_model, read_moment, read_revision, refuse_purged, write_revision
+from atlas.storage.sql.filters import to_bindable
+from atlas.storage.sql.meta import (
+    check_not_purged,
+    read_model,
+    read_moment,
+    read_purged_ids,
+    read_revision,
+    write_revision,
+)
 from atlas.storage.sql.token_vectors import text_hash, write_tokens
 
 FLOAT = np.dtype("<f4")
@@ -74,16 +81,16 @@ class LedgerWriter:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
                 raise mismatch(bound, (model, record.vectors.shape[1]))
 
-    def check_there(self, collection: str, ids: Iterable[str]) -> None:
+    def check_exists(self, collection: str, ids: Iterable[str]) -> None:
         """Raise `NotFound` unless all records exist."""
         for record_id in ids:
             if not self.exists(collection, record_id):
                 raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
 
-    def check_expected(self, collection: str, ids: Collection[str]) -> None:
-        """Raise `RecordChanged` if one of these records is not as the operation expects it.
+    def check_not_changed(self, collection: str, ids: Collection[str]) -> None:
+        """Raise `RecordChanged` if a record or its marks changed since the moment that the operation expects.
 
-        Its marks count too. Earlier writes of the same operation do not.
+        Earlier writes of the same operation do not count.
         """
         for record_id, moment in self.operation.unchanged_since.items():
             if record_id not in ids:
@@ -99,7 +106,7 @@ class LedgerWriter:
 
     def exists(self, collection: str, record_id: str) -> bool:
         """Return whether a live record has this id."""
-        row = self._find(collection, record_id)
+        row = self._get_row(collection, record_id)
         return row is not None and not row.deleted
 
     def edited(self, collection: str, records: Sequence[Record]) -> list[str]:
@@ -119,9 +126,9 @@ class LedgerWriter:
 
         A record's merged attempts are compared as well.
         """
-        purged = purged_among(self.connection, collection, [record.id for record in records])
+        purged = read_purged_ids(self.connection, collection, [record.id for record in records])
         rows = self.connection.execute(
-            f"SELECT s.content_hash FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
+            f"SELECT s.content_hash FROM ({_BY_HASH}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes c WHERE c.collection = r.collection AND c.record_id = r.id AND c.operation = ?4)",
             (
                 collection,
@@ -144,18 +151,18 @@ class LedgerWriter:
             InvalidInput: A record of its id was purged.
         """
         assert record.vectors is not None
-        found = self._find(collection, record.id)
-        if found and found.deleted:
-            refuse_purged(self.connection, collection, record.id)
-        image = self._image(found.seq) if found and not found.deleted else BeforeImage(None)
-        self.keep(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
-        seq = self._write_row(collection, found, record)
+        row = self._get_row(collection, record.id)
+        if row and row.deleted:
+            check_not_purged(self.connection, collection, record.id)
+        image = self._make_image(row.seq) if row and not row.deleted else BeforeImage(None)
+        self.add_change(count, RECORD, collection, record.id, image, is_new=row is None, state_after=state)
+        seq = self._write_row(collection, row, record)
         write_vectors(self.connection, seq, record.vectors)
         if record.tokens is not None:
             write_tokens(self.connection, record.document, record.tokens)
         self.connection.dialect.put_attributes(
             self.connection,
-            [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
+            [(self._get_key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
         )
 
     def remove(
@@ -164,15 +171,15 @@ class LedgerWriter:
         """Make a record an empty tombstone.
 
         Args:
-            image: The state that the history keeps, if that is not the record as it was.
+            image: The state to keep in the history. By default the record as it was.
         """
-        found = self._find(collection, record_id)
-        assert found is not None
-        self.keep(count, RECORD, collection, record_id, image or self._image(found.seq), state_after=state)
-        self._empty(found.seq)
+        row = self._get_row(collection, record_id)
+        assert row is not None
+        self.add_change(count, RECORD, collection, record_id, image or self._make_image(row.seq), state_after=state)
+        self._make_tombstone(row.seq)
         self._rows.pop((collection, record_id))
 
-    def keep(
+    def add_change(
         self,
         count: str,
         aspect: str,
@@ -187,18 +194,29 @@ class LedgerWriter:
 
         Args:
             count: One of `COUNTS`.
-            is_new: The record never existed, so no earlier state is looked up.
+            is_new: True if the record never existed, so that no earlier state is looked up.
             state_after: The earlier state that an undo brings back; a new one if it is None.
         """
         if not any(self._tally.values()):
             self._create_operation()
         self._tally[count] += 1
-        earlier = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
-        self.connection.executemany(  # of one row: it may wait for others
+        state_before = 0 if is_new else current_state(self.connection, collection, record_id, aspect)
+        self.connection.executemany(  # buffered with other rows in PostgreSQL
             "INSERT INTO changes "
             "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(self.operation.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors)],
+            [
+                (
+                    self.operation.id,
+                    aspect,
+                    collection,
+                    record_id,
+                    state_before,
+                    state_after,
+                    image.before,
+                    image.vectors,
+                )
+            ],
         )
 
     def next_revision(self) -> int:
@@ -223,7 +241,7 @@ class LedgerWriter:
             (draft.id, draft.kind, draft.actor, self._at, draft.reason, draft.undoes),
         )
 
-    def look_up(self, collection: str, ids: Sequence[str]) -> None:
+    def load_rows(self, collection: str, ids: Sequence[str]) -> None:
         """Load many records into the cache."""
         rows = self.connection.execute(
             "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
@@ -233,9 +251,9 @@ class LedgerWriter:
         rows_by_id = {record_id: _Row(*row) for record_id, *row in rows.fetchall()}
         self._rows |= {(collection, record_id): rows_by_id.get(record_id) for record_id in ids}
 
-    def _find(self, collection: str, record_id: str) -> _Row | None:
+    def _get_row(self, collection: str, record_id: str) -> _Row | None:
         if (collection, record_id) not in self._rows:
-            self.look_up(collection, [record_id])
+            self.load_rows(collection, [record_id])
         return self._rows[collection, record_id]
 
     def _next_seq(self) -> int:
@@ -244,14 +262,14 @@ class LedgerWriter:
         self._last_seq += 1
         return self._last_seq
 
-    def _write_row(self, collection: str, found: _Row | None, record: Record) -> int:
+    def _write_row(self, collection: str, row: _Row | None, record: Record) -> int:
         assert record.vectors is not None
         columns = (
             self.next_revision(),
-            max(found.n_windows if found else 0, len(record.vectors)),
+            max(row.n_windows if row else 0, len(record.vectors)),
             record.content_hash,
             text_hash(record.document),
-            record.stored_at or (found.stored_at if found and not found.deleted else self._at),
+            record.stored_at or (row.stored_at if row and not row.deleted else self._at),
             to_text(record.metadata),
             record.document,
             record.search_text,
@@ -259,18 +277,18 @@ class LedgerWriter:
         )
         words = self.connection.dialect.words
         words.make_word_table(self.connection, collection)
-        if found:
-            self._clear(found.seq)
+        if row:
+            self._delete_derived(row.seq)
             self.connection.execute(
                 "UPDATE records SET deleted = 0, revision = ?, n_windows = ?, content_hash = ?, text_hash = ?, "
                 "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
-                (*columns, found.seq),
+                (*columns, row.seq),
             )
-            words.put_words(self.connection, collection, found.seq, record.document, record.search_text)
-            self._rows[collection, record.id] = _Row(found.seq, 0, columns[1], columns[4])
-            return found.seq
+            words.put_words(self.connection, collection, row.seq, record.document, record.search_text)
+            self._rows[collection, record.id] = _Row(row.seq, 0, columns[1], columns[4])
+            return row.seq
         seq = self._next_seq()
-        self.connection.executemany(  # of one row: it may wait for others
+        self.connection.executemany(  # buffered with other rows in PostgreSQL
             "INSERT INTO records (seq, collection, id, revision, n_windows, content_hash, text_hash, stored_at, "
             "metadata, document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(seq, collection, record.id, *columns)],
@@ -279,27 +297,27 @@ class LedgerWriter:
         self._rows[collection, record.id] = _Row(seq, 0, columns[1], columns[4])
         return seq
 
-    def _empty(self, seq: int) -> None:
-        self._clear(seq)
+    def _make_tombstone(self, seq: int) -> None:
+        self._delete_derived(seq)
         self.connection.execute(
             "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = ?, metadata = '{}', "
             "document = '', search_text = '', content = '' WHERE seq = ?",
             (self.next_revision(), b"", seq),
         )
 
-    def _clear(self, seq: int) -> None:
+    def _delete_derived(self, seq: int) -> None:
         self.connection.dialect.words.drop_words(self.connection, seq)
         self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
         self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
 
-    def _image(self, seq: int) -> BeforeImage:
+    def _make_image(self, seq: int) -> BeforeImage:
         names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
         row = self.connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
         vectors = read_vectors(self.connection, seq)
         fields = dict(zip(names, row, strict=True)) | {"n_vectors": len(vectors)}
         return BeforeImage(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
 
-    def _key(self, collection: str, name: str) -> int:
+    def _get_key(self, collection: str, name: str) -> int:
         if (collection, name) not in self._keys:
             self.connection.execute(
                 "INSERT INTO attribute_keys (collection, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (collection, name)
@@ -312,7 +330,7 @@ class LedgerWriter:
 
 
 @contextmanager
-def writing(database: Database, clock: Clock, operation: OperationDraft) -> Iterator[LedgerWriter]:
+def open_writer(database: Database, clock: Clock, operation: OperationDraft) -> Iterator[LedgerWriter]:
     """Yield a writer whose transaction is committed at the block's end, or rolled back on any error."""
     with database.write() as connection:
         writer = LedgerWriter(connection, operation, clock.now())
@@ -345,7 +363,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
     try:
         return Record(
             id=record_id,
-            metadata=parsed(image["metadata"]),
+            metadata=parse_row(image["metadata"]),
             document=image["document"],
             search_text=image["search_text"],
             content=image["content"],
@@ -362,11 +380,11 @@ RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.cont
 
 
 def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
-    """Return the record of a row of `RECORD_COLUMNS` after its `seq`, with its vectors if they were read."""
+    """Return the record of a row: its `seq`, then `RECORD_COLUMNS`. The vectors are None unless they were read."""
     _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
-        metadata=parsed(metadata),
+        metadata=parse_row(metadata),
         document=document,
         search_text=search_text,
         content=content,
@@ -376,14 +394,14 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
     )
 
 
-def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
+def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
         raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
 
 
-_SAYING = (
+_BY_HASH = (
     "SELECT content_hash, seq FROM records r WHERE collection = ?1 AND deleted = 0 "
     "AND content_hash IN (SELECT value FROM json_each(?2)) "
     "AND NOT EXISTS (SELECT 1 FROM marks WHERE collection = ?1 AND record_id = r.id AND name = 'held_for' "
@@ -401,7 +419,7 @@ Pending records of others are excluded. Parameters: collection, hashes as JSON, 
 def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
     """Return the content hashes that exist, merged records included, each with the id of a live record."""
     rows = connection.execute(
-        f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
+        f"SELECT hashes.content_hash, records.id FROM ({_BY_HASH}) AS hashes JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),
     )
     return dict(rows.fetchall())
@@ -431,7 +449,7 @@ def read_vectors(connection: Connection, seq: int) -> Vectors:
 
 
 def write_vectors(connection: Connection, seq: int, vectors: Vectors) -> None:
-    """Add a record's vectors to the table, one a window."""
+    """Add a record's vectors to the table, one row for each window."""
     connection.executemany(
         "INSERT INTO vectors VALUES (?, ?, ?)",
         [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(vectors)],
@@ -460,4 +478,4 @@ def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):
-                yield name, bindable(item)
+                yield name, to_bindable(item)

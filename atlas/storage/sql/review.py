@@ -27,25 +27,25 @@ def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
     if not writer.operation.is_reviewed or not ids:
         return
     before = read_marks(writer.connection, collection, ids)
-    waiting = {
+    pending = {
         record_id: replace(before.get(record_id, NO_MARKS), held_for=writer.operation.actor) for record_id in ids
     }
-    write_marks(writer.connection, collection, waiting)
+    write_marks(writer.connection, collection, pending)
     writer.next_revision()
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
     """Accept pending records, count the uses in their attempts, and return the number of records."""
     before = read_marks(writer.connection, collection, list(ids))
-    waiting = {
+    pending = {
         record_id: marks
         for record_id, marks in before.items()
         if marks.held_for and writer.exists(collection, record_id)
     }
-    for record_id, marks in waiting.items():
+    for record_id, marks in pending.items():
         mark(writer, collection, record_id, marks, replace(marks, held_for=""))
     release_uses(writer.connection, writer.operation.id, counts=True)
-    return len(waiting)
+    return len(pending)
 
 
 def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 SCHEMA = """
--- Also the revision, and `ledger_id`, which changes with each restore.
+-- Values by name, such as the revision, and `ledger_id`, which changes with each restore.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One row a record. A deleted one stays as an empty tombstone, so that every follower of revisions learns of it.
+-- One row for each record. A deleted record stays as an empty tombstone, so that followers see the deletion.
 -- Narrow columns first: SQLite reads a row's start without its overflow pages.
 CREATE TABLE records (
     seq          INTEGER PRIMARY KEY,
@@ -14,9 +14,9 @@ CREATE TABLE records (
     id           TEXT    NOT NULL,
     revision     INTEGER NOT NULL,
     deleted      INTEGER NOT NULL DEFAULT 0,
-    n_windows    INTEGER NOT NULL,               -- the most vectors it ever had: what an index may hold of it
+    n_windows    INTEGER NOT NULL,               -- highest number of vectors so far, which an index may contain
     content_hash TEXT    NOT NULL,
-    text_hash    BLOB    NOT NULL,               -- of the document: the same text is embedded once
+    text_hash    BLOB    NOT NULL,               -- hash of the document, since equal texts are embedded once
     stored_at    TEXT    NOT NULL,
     metadata     TEXT    NOT NULL,
     document     TEXT    NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE vectors (
     UNIQUE (seq, window)
 );
 
--- Metadata once more, a row a value, for filters and sorting.
+-- The metadata again, one row for each value, for filters and sorting.
 CREATE TABLE attribute_keys (
     key        INTEGER PRIMARY KEY,
     collection TEXT NOT NULL,
@@ -45,8 +45,8 @@ CREATE TABLE attribute_keys (
 );
 
 
--- History: what was done, and each touched record as it was before. `state_after` names the state that a change left
--- behind; undoing restores the earlier name, so "changed since" is a comparison of two numbers.
+-- History: operations, and each changed record as it was before. `state_after` names the state after a change. Undoing
+-- restores the earlier name, so "changed since" is a comparison of two numbers.
 CREATE TABLE operations (
     seq        INTEGER PRIMARY KEY,
     id         TEXT    NOT NULL UNIQUE,
@@ -68,14 +68,14 @@ CREATE TABLE changes (
     collection   TEXT    NOT NULL,
     record_id    TEXT    NOT NULL,
     state_before INTEGER NOT NULL,
-    state_after  INTEGER,                        -- NULL: a state of its own, named by `seq`
-    before       TEXT,                           -- JSON; NULL where there was nothing
-    vectors      BLOB                            -- the record's vectors before, one after another
+    state_after  INTEGER,                        -- NULL: a new state, named by `seq`
+    before       TEXT,                           -- JSON; NULL if there was no record
+    vectors      BLOB                            -- the record's vectors before the change, concatenated
 );
 CREATE INDEX changes_by_operation ON changes (operation, seq);
 CREATE INDEX changes_by_record    ON changes (collection, record_id, aspect, seq);
 
--- What agents did with a record: each use with its outcome, and totals that are kept in the same transaction.
+-- Uses of records by agents, each with its outcome, and totals, updated in the same transaction.
 CREATE TABLE events (
     seq        INTEGER PRIMARY KEY,
     collection TEXT    NOT NULL,
@@ -85,8 +85,8 @@ CREATE TABLE events (
     task_id    TEXT    NOT NULL,
     created_at TEXT    NOT NULL,
     actor      TEXT    NOT NULL,
-    operation  TEXT    NOT NULL DEFAULT '',      -- that it is part of; empty where it belongs to none
-    undone     INTEGER NOT NULL DEFAULT 0        -- if its operation is undone 1, if it waits 2
+    operation  TEXT    NOT NULL DEFAULT '',      -- the operation that it is part of, or empty
+    undone     INTEGER NOT NULL DEFAULT 0        -- bits: 1 if its operation is undone, 2 if it waits for review
 );
 CREATE INDEX events_by_record    ON events (collection, record_id, seq);
 CREATE INDEX events_by_operation ON events (operation) WHERE operation <> '';

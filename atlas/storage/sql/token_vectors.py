@@ -9,10 +9,10 @@ from atlas.storage.records import PROJECTION
 from atlas.storage.sql.connection import Connection, Database, Numbers
 
 TABLE = """
--- A row a text, whichever records have it: they are derived, and made again by `atlas reembed`.
+-- One row for each text, shared by its records. They are derived, and computed again by `atlas reembed`.
 CREATE TABLE token_vectors (
     text_hash BLOB PRIMARY KEY,
-    packed    BLOB NOT NULL                      -- 24 bytes a word piece
+    packed    BLOB NOT NULL                      -- 24 bytes for each word piece
 ) WITHOUT ROWID;
 """
 

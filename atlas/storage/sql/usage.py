@@ -14,11 +14,11 @@ from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import instant
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.filters import USAGE_COLUMNS, absorbed_sql, counted_usage
+from atlas.storage.sql.filters import USAGE_COLUMNS, absorbed_sql, counted_usage_sql
 
 USE = "use"
-BY = ":"
-"""Between the kind of an event and the trajectory that caused it: `use`, or `use:` and the trajectory's id."""
+SEPARATOR = ":"
+"""Separator in the kind of an event: `use`, or `use:` and the id of the trajectory that caused it."""
 
 UNDONE, WAITING = 1, 2
 """Reasons why a use is not counted, as bits of its column `undone`: undone, or waiting for review."""
@@ -36,15 +36,15 @@ class SqlUsage:
 
         Empty usage for unused records.
         """
-        counted = counted_usage(collection, ids)
+        usage_rows = counted_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({counted.text})", counted.parameters
+                f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({usage_rows.text})", usage_rows.parameters
             ).fetchall()
-            found: dict[str, Usage] = {}
+            totals: dict[str, Usage] = {}
             for record_id, *figures in rows:
-                found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
-        return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
+                totals[record_id] = _add(totals.get(record_id, NO_USAGE), _decode_usage(*figures))
+        return {record_id: totals.get(record_id, NO_USAGE) for record_id in ids}
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of those merged into it, oldest first, at most one for each attempt."""
@@ -59,30 +59,30 @@ class SqlUsage:
                 "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
                 (*absorbed.parameters, Texts(ids), collection),
             ).fetchall()
-            found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
+            uses: dict[str, list[Use]] = {record_id: [] for record_id in ids}
             for counts_for, *event, _ in rows:
-                found[counts_for].append(_use(*event))
-        return found
+                uses[counts_for].append(_decode_use(*event))
+        return uses
 
     def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
         """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
 
-        Records that are gone are among them. Uses that name no attempt are not.
+        Deleted records are included. Uses without an attempt are left out.
         """
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT kind, collection, record_id FROM events "
                 "WHERE undone = 0 AND kind > ? AND kind < ? ORDER BY seq",
-                (f"{USE}{BY}", f"{USE}{chr(ord(BY) + 1)}"),
+                (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"),
             ).fetchall()
-        used: dict[str, list[tuple[str, str]]] = {}
+        records: dict[str, list[tuple[str, str]]] = {}
         for kind, collection, record_id in rows:
-            used.setdefault(kind.partition(BY)[2], []).append((collection, record_id))
-        return used
+            records.setdefault(kind.partition(SEPARATOR)[2], []).append((collection, record_id))
+        return records
 
-    def check_unused(self, collection: str, seen: Mapping[str, Usage]) -> None:
-        """Raise `PlanOutdated` if a record's usage has changed, as part of a transaction inside one."""
-        if self.read(collection, list(seen)) != dict(seen):
+    def check_unused(self, collection: str, expected: Mapping[str, Usage]) -> None:
+        """Raise `PlanOutdated` if a record's usage differs from the expected usage. Call it inside a transaction."""
+        if self.read(collection, list(expected)) != dict(expected):
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan again"
             )
@@ -102,12 +102,12 @@ class SqlUsage:
         """Add one use and its outcome, durably. A second use of the record by an attempt is ignored.
 
         Args:
-            operation_id: The operation that it is part of, and with which it is undone.
+            operation_id: The operation that the use is part of, and is undone with.
             is_waiting: Whether it is not counted until a curator accepts the operation's records.
         """
-        kind, at = _kind(trajectory_id), self._clock.now().isoformat()
+        kind, at = _event_kind(trajectory_id), self._clock.now().isoformat()
         with self._database.write() as connection:
-            if trajectory_id and _counts(connection, collection, record_id, kind):
+            if trajectory_id and _has_counted(connection, collection, record_id, kind):
                 return
             connection.execute(
                 "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation, "
@@ -150,21 +150,21 @@ class SqlUsage:
             )
 
 
-def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: bool) -> None:
+def change_uses(connection: Connection, operation_id: str, reason: int, *, is_set: bool) -> None:
     """Exclude the uses of an operation from every count and list, or include them again.
 
     Args:
-        why: `UNDONE` or `WAITING`. A use counts if neither is set.
+        reason: `UNDONE` or `WAITING`. A use counts if neither is set.
         is_set: Whether the reason is set or removed.
     """
     events = connection.execute(
         "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "
         f"AND (undone & ?) {'=' if is_set else '<>'} 0",
-        (operation_id, why),
+        (operation_id, reason),
     ).fetchall()
     for seq, collection, record_id, kind, success, before in events:
-        after = before ^ why
-        if not after and kind != USE and _counts(connection, collection, record_id, kind):
+        after = before ^ reason
+        if not after and kind != USE and _has_counted(connection, collection, record_id, kind):
             continue  # the attempt was recorded again meanwhile
         connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (after, seq))
         if sign := (not after) - (not before):
@@ -185,7 +185,7 @@ def _change_totals(connection: Connection, collection: str, record_id: str, n: i
 
 
 def restore_usage(connection: Connection, collection: str, usage: Mapping[str, Usage]) -> None:
-    """Set the totals of records that were imported with theirs. Records that have totals already keep them."""
+    """Write the imported totals of records. Records that have totals already keep them."""
     connection.executemany(
         "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
@@ -194,9 +194,9 @@ def restore_usage(connection: Connection, collection: str, usage: Mapping[str, U
                 record_id,
                 u.n_uses,
                 u.n_successes,
-                _text(u.last_used_at),
+                _to_text(u.last_used_at),
                 u.n_retrieved,
-                _text(u.last_retrieved_at),
+                _to_text(u.last_retrieved_at),
             )
             for record_id, u in usage.items()
             if u != NO_USAGE
@@ -215,15 +215,23 @@ def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Seq
         "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (collection, record_id, _kind(use.trajectory_id), use.success, use.task_id, use.at.isoformat(), use.actor)
-            for record_id, of in uses.items()
-            for use in of
+            (
+                collection,
+                record_id,
+                _event_kind(use.trajectory_id),
+                use.success,
+                use.task_id,
+                use.at.isoformat(),
+                use.actor,
+            )
+            for record_id, uses_of_record in uses.items()
+            for use in uses_of_record
             if record_id not in known_ids
         ],
     )
 
 
-def _counts(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
+def _has_counted(connection: Connection, collection: str, record_id: str, kind: str) -> bool:
     row = connection.execute(
         "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
         (collection, record_id, kind),
@@ -231,22 +239,22 @@ def _counts(connection: Connection, collection: str, record_id: str, kind: str) 
     return row is not None
 
 
-def _kind(trajectory_id: str) -> str:
-    return f"{USE}{BY}{trajectory_id}" if trajectory_id else USE
+def _event_kind(trajectory_id: str) -> str:
+    return f"{USE}{SEPARATOR}{trajectory_id}" if trajectory_id else USE
 
 
-def _use(record_id: str, kind: str, success: int, task_id: str, created_at: str, actor: str) -> Use:
+def _decode_use(record_id: str, kind: str, success: int, task_id: str, created_at: str, actor: str) -> Use:
     return Use(
         record_id=record_id,
         success=bool(success),
         task_id=task_id,
-        trajectory_id=kind.partition(BY)[2],
+        trajectory_id=kind.partition(SEPARATOR)[2],
         at=instant(created_at),
         actor=actor,
     )
 
 
-def _usage(
+def _decode_usage(
     n_uses: int, n_successes: int, last_used_at: str | None, n_retrieved: int, last_retrieved_at: str | None
 ) -> Usage:
     return Usage(
@@ -258,7 +266,7 @@ def _usage(
     )
 
 
-def _plus(first: Usage, second: Usage) -> Usage:
+def _add(first: Usage, second: Usage) -> Usage:
     if first == NO_USAGE:
         return second
     return Usage(
@@ -278,5 +286,5 @@ def _instant(text: str | None) -> datetime | None:
     return instant(text) if text else None
 
 
-def _text(at: datetime | None) -> str | None:
+def _to_text(at: datetime | None) -> str | None:
     return at.isoformat() if at else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sql import meta
 from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
@@ -18,7 +18,7 @@ from atlas.storage.sql.meta import GONE
 from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
 from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 
-AT_ONCE = 500
+BATCH = 500
 """Batch size of looked up texts."""
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
@@ -51,12 +51,12 @@ class SqlVectors:
         hashes = {text_hash(document): document for document in documents}
         seq_of: dict[str, int] = {}
         with self._database.read() as connection:
-            for start in range(0, len(hashes), AT_ONCE):
-                some = [*hashes][start : start + AT_ONCE]
+            for start in range(0, len(hashes), BATCH):
+                batch = [*hashes][start : start + BATCH]
                 rows = connection.execute(
-                    f"SELECT text_hash, min(seq) FROM records WHERE text_hash IN ({', '.join('?' * len(some))}) "
+                    f"SELECT text_hash, min(seq) FROM records WHERE text_hash IN ({', '.join('?' * len(batch))}) "
                     "AND deleted = 0 GROUP BY text_hash",
-                    some,
+                    batch,
                 )
                 seq_of |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
             vectors = self.of_records(sorted(set(seq_of.values())))
@@ -114,14 +114,14 @@ class SqlVectors:
             projection: The packing of the token vectors, empty if the model gives no token vectors.
 
         Returns:
-            How many texts there are.
+            The number of texts.
         """
         with self._database.write() as connection:
-            embedded_texts = read_texts_embedded(connection)  # without those that were purged since
-            every = {**vectors, **embed([text for text in embedded_texts if text not in vectors])}
-            _replace_records(connection, every)
-            _replace_images(connection, every)
-            _replace_tokens(connection, {text: every[text] for text in embedded_texts}, projection)
+            embedded_texts = read_texts_embedded(connection)  # texts purged in the meantime are gone
+            all_vectors = {**vectors, **embed([text for text in embedded_texts if text not in vectors])}
+            _replace_records(connection, all_vectors)
+            _replace_images(connection, all_vectors)
+            _replace_tokens(connection, {text: all_vectors[text] for text in embedded_texts}, projection)
             meta.bind_model(connection, model, dimension, prompts)
             meta.renew_ledger_id(connection)  # invalidates cached vectors of the old model
         return len(embedded_texts)
@@ -136,7 +136,7 @@ def _texts(connection: Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
-        yield parsed(before, "document")["document"]
+        yield parse_row(before, "document")["document"]
 
 
 def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
@@ -165,7 +165,7 @@ def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText])
 
 def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
     for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
-        image = parsed(before, "document")
+        image = parse_row(before, "document")
         replace_image(connection, seq, image, vectors[image["document"]].vectors)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import Marks
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, damaged
-from atlas.storage.history import Left, Reword
+from atlas.storage.damage import UnreadableRow, damage_error
+from atlas.storage.history import Reword, UnfinishedPurge
 from atlas.storage.marks.files import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
@@ -21,10 +21,10 @@ from atlas.storage.sql.marks import check_table
 from atlas.storage.sql.meta import (
     IS_PURGED,
     PURGED,
-    purged_by,
     read_ledger_id,
     read_model,
     read_moment,
+    read_purge_id,
     read_texts,
     renew_ledger_id,
 )
@@ -53,13 +53,13 @@ class SqliteCopies:
         self._database.copy_to(target)
         with closing(_connect(target)) as connection:
             try:
-                found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+                result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
                 foreign = foreign_objects(connection)
                 count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
             except sqlite3.DatabaseError as error:
-                raise damaged(self._database.path, str(error)) from error
-        if found != "ok":
-            raise damaged(self._database.path, found)
+                raise damage_error(self._database.path, str(error)) from error
+        if result != "ok":
+            raise damage_error(self._database.path, result)
         if foreign:
             raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
         return count
@@ -69,28 +69,28 @@ class SqliteCopies:
 
         Args:
             copy: A ledger's file without other connections.
-            operation: Purge that the copy's history names, unless the copy is complete.
+            operation: Draft of the purge, which the copy's history shows if records are removed.
         """
         database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         purges = SqlPurges(database, self._clock)
         try:
             with database.read() as connection:
-                hidden, moment = _hidden(connection), read_moment(connection)
+                hidden, moment = _read_hidden(connection), read_moment(connection)
             if hidden:
-                purges.purge(hidden, operation, Left(), unchanged_since=moment, reword=reword)
+                purges.purge(hidden, operation, UnfinishedPurge(), unchanged_since=moment, reword=reword)
                 purges.note_finished([operation.id])
                 purges.rewrite(sorted({collection for collection, _ in hidden}))
         finally:
             database.close()
         with closing(_connect(copy)) as connection:
-            connection.execute("PRAGMA journal_mode = DELETE")  # readers of the copy need write no file beside it
+            connection.execute("PRAGMA journal_mode = DELETE")  # so that readers of the copy write no files
         return len(hidden)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Validate a copy, and migrate one of an older schema.
+        """Validate a copy, and migrate it if its schema is older.
 
         Args:
-            source: The backup that it comes from, for errors.
+            source: The backup of the copy, for error messages.
             marks: The marks of the backup, by collection; None for backups without marks.
 
         Raises:
@@ -99,7 +99,7 @@ class SqliteCopies:
         try:
             version = _check_version(source, copy)
             _check_schema(source, copy, version)
-            _check_whole(source, copy)
+            _check_integrity(source, copy)
             if version < SCHEMA_VERSION:
                 _migrate(copy, version, marks)
                 _check_schema(source, copy, SCHEMA_VERSION)
@@ -115,17 +115,17 @@ class SqliteCopies:
             InvalidInput: Its model cannot be read.
         """
         with closing(_connect(copy)) as connection:
-            counted = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
-            counts = {str(name): int(n) for name, n in connection.execute(counted)}
+            query = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
+            counts = {str(name): int(n) for name, n in connection.execute(query)}
             try:
-                bound = read_model(connection)
+                model = read_model(connection)
             except UnreadableRow as error:
                 raise InvalidInput(f"the backup cannot be used ({error}); the store is unchanged") from error
-        return CopyContents(counts=counts, model=bound[0] if bound else "")
+        return CopyContents(counts=counts, model=model[0] if model else "")
 
-    def revived(self, copy: Path) -> tuple[str, ...]:
+    def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
-        return revived(self._database, copy)
+        return find_purged(self._database, copy)
 
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction.
@@ -142,24 +142,24 @@ def _connect(path: Path) -> SqliteConnection:
     return sqlite3.connect(path, factory=SqliteConnection)
 
 
-def revived(database: Database, copy: Path) -> tuple[str, ...]:
+def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]
-    with closing(_connect(copy)) as copied:
+    with closing(_connect(copy)) as copy_connection:
         ids = (
             record_id
             for collection, _, record_id in purged
-            if purged_by(copied, collection, record_id) is None
-            and copied.execute(
+            if read_purge_id(copy_connection, collection, record_id) is None
+            and copy_connection.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
             ).fetchone()
         )
         return tuple(dict.fromkeys(ids))
 
 
-def ledger_id_at(path: Path) -> str:
-    """Return the id of the ledger that is at a path now."""
+def read_ledger_id_at(path: Path) -> str:
+    """Return the id of the ledger at a path."""
     database = SqliteDatabase(path, read_only=True, busy_timeout_seconds=BUSY_SECONDS)
     try:
         with database.read() as connection:
@@ -168,7 +168,7 @@ def ledger_id_at(path: Path) -> str:
         database.close()
 
 
-def _hidden(connection: Connection) -> list[tuple[str, str]]:
+def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
     """Return collection and id of each record that is deleted, waits for review, or is in quarantine."""
     return connection.execute(
         f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "
@@ -207,11 +207,11 @@ def _check_schema(source: Path, ledger: Path, version: int) -> None:
         )
 
 
-def _check_whole(source: Path, ledger: Path) -> None:
+def _check_integrity(source: Path, ledger: Path) -> None:
     with closing(_connect(ledger)) as connection:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise InvalidInput(f"the ledger in {source} is damaged ({found}); the store is unchanged")
+        result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if result != "ok":
+        raise InvalidInput(f"the ledger in {source} is damaged ({result}); the store is unchanged")
 
 
 def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:

@@ -1,4 +1,4 @@
-"""The ledger's SQLite file, and connections to it: one for each thread, explicit transactions, errors to act on."""
+"""The ledger's SQLite file: one connection for each thread, explicit transactions, and actionable errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnav
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
-from atlas.storage.damage import UnreadableRow, damaged
+from atlas.storage.damage import UnreadableRow, damage_error
 from atlas.storage.sql.connection import Dialect
 from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
-_DAMAGED = (
+_DAMAGE_CODES = (
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
     sqlite3.SQLITE_FORMAT,
@@ -28,9 +28,9 @@ _DAMAGED = (
 )
 """SQLite's error codes for a damaged file.
 
-Our writes keep to its constraints, so a failing constraint means that indexes and rows differ."""
+ATLAS never violates the constraints, so a failing constraint means that indexes and rows differ."""
 
-_REFUSED = re.compile(
+_DAMAGE_MESSAGES = re.compile(
     r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
     r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
 )
@@ -57,28 +57,25 @@ class LedgerFile:
         """True once it was opened, so that it is not created again."""
 
         self._identity: tuple[int, int] | None = None
-        """Device and number there. None while it is not open."""
+        """Device and inode of the open file, or None."""
 
         self._n_bytes = 0
         """Its size at the last check."""
 
         self._is_suspect = False
-        """True if the file was smaller at some time and was not checked since.
-
-        SQLite's writes may have extended it again.
-        """
+        """True if the file was found smaller than before, and was not checked since. Later writes may extend it."""
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return self._missing() if self.was_opened else None
+            return self._missing_error() if self.was_opened else None
         except OSError:  # SQLite raises an error for missing permissions
             return None
         if self._identity not in (None, (status.st_dev, status.st_ino)):
             return StoreUnavailable(
-                f"another file is at {self.path} than was there when the store was opened; nothing was written. Close "
+                f"the file {self.path} was replaced since the store was opened; nothing was written. Close "
                 "the store and open it again"
             )
         return None
@@ -109,19 +106,19 @@ class LedgerFile:
         status = self.path.stat()
         is_short = not _has_content(self.path, "-wal") and status.st_size < _declared_bytes(connection)
         if self._is_suspect or is_short:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if found != "ok" or not status.st_size:
-                raise damaged(self.path, f"it ends before its last page: {found}")
+            result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if result != "ok" or not status.st_size:
+                raise damage_error(self.path, f"it ends before its last page: {result}")
         self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
         self._is_suspect = False
 
     def record_closed(self) -> None:
-        """Forget the file, and open the next one at its path. Until there is one, it is reported as missing."""
+        """Forget the identity of the file, so that another file may be opened at its path."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
-    def _missing(self) -> StoreError:
+    def _missing_error(self) -> StoreError:
         if self.path.parent.is_dir():
-            return damaged(self.path, "it is missing or empty, though the store was in use")
+            return damage_error(self.path, "it is missing or empty, though the store was in use")
         return store_removed(self.path.parent, self.path)
 
 
@@ -158,10 +155,10 @@ class SqliteDatabase:
         """Yield a connection whose statements read one snapshot of the store."""
         outer = self._connections.in_use()
         if outer is not None and outer.in_transaction:
-            with self._translated():
+            with self._translate_errors():
                 yield outer
             return
-        with self._translated(), self._connection() as connection:
+        with self._translate_errors(), self._connection() as connection:
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -172,7 +169,7 @@ class SqliteDatabase:
     @contextmanager
     def session(self) -> Iterator[SqliteConnection]:
         """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
-        with self._translated(), self._connection() as connection:
+        with self._translate_errors(), self._connection() as connection:
             yield connection
 
     @contextmanager
@@ -182,14 +179,14 @@ class SqliteDatabase:
         Raises:
             NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
-            StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
+            StoreUnavailable: Another writer locked the store for too long, or the disk is full or not writable.
         """
         if self.read_only:
             raise ReadOnlyStore(
                 f"the store at {self.path.parent} was opened for reading only; open it without read_only"
             )
         check_role(Role.WRITER, "change the store")
-        with self._translated(), self._connection() as connection:
+        with self._translate_errors(), self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -222,7 +219,7 @@ class SqliteDatabase:
                 f"no copy of {self.path} can be written to {target.parent} ({error.strerror}); see to the "
                 "permissions of the directory"
             ) from error
-        with self._translated():
+        with self._translate_errors():
             copy = sqlite3.connect(target)
             try:
                 with self._connection() as connection:
@@ -233,7 +230,7 @@ class SqliteDatabase:
 
     def replace_with(self, source: Path) -> None:
         """Replace the file's content by another file's, in one transaction that every other process sees as a whole."""
-        with self._translated():
+        with self._translate_errors():
             other = sqlite3.connect(source)
             try:
                 with self._connection() as connection:
@@ -248,22 +245,22 @@ class SqliteDatabase:
         Raises:
             StoreUnavailable: Another process was writing, or the disk has no space for a second copy.
         """
-        with self._translated(), closing(self._connect()) as connection:
+        with self._translate_errors(), closing(self._connect()) as connection:
             connection.execute("PRAGMA temp_store = FILE")  # a large store need not fit into memory
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute("VACUUM")
 
     def n_bytes_elsewhere(self) -> int:
-        """Return 0: all of it is in the store's directory."""
+        """Return 0, because the whole ledger is in the store's directory."""
         return 0
 
     def identity(self) -> str:
         """Return the identity of the file: machine, file system and inode. It survives renaming, but not copying.
 
-        Machines without a number of their own count as one.
+        Machines without a machine id are not distinguished.
         """
         status = self.path.stat()
-        return f"sqlite-{_machine()}-{status.st_dev}-{status.st_ino}"
+        return f"sqlite-{_machine_id()}-{status.st_dev}-{status.st_ino}"
 
     def check(self) -> str:
         """Return the damage that SQLite finds in the file, or an empty string."""
@@ -277,16 +274,16 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = DELETE")
 
     def empty_journal(self) -> bool:
-        """Move recent writes into the file, and cut the -wal file off. Return False while a reader needs it."""
-        with self._translated(), closing(self._connect()) as connection:
+        """Move recent writes into the file, and truncate the WAL. Return False while a reader needs it."""
+        with self._translate_errors(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
     def _connection(self) -> AbstractContextManager[SqliteConnection]:
-        """Return a block in which this thread uses its connection.
+        """Return a context manager that yields this thread's connection.
 
-        A connection may answer from its cache although the file was truncated.
+        If the file has shrunk, the connection is reopened, because its cache may be stale.
         """
         return self._connections.connection(is_stale=self._file.has_shrunk)
 
@@ -295,7 +292,7 @@ class SqliteDatabase:
         try:
             return self._prepare(uri)
         except sqlite3.OperationalError:
-            # WAL needs to create a -shm file beside the ledger; a directory that cannot be written has no writers.
+            # WAL mode creates a -shm file, which fails in a read-only directory. Such a directory has no writers.
             if not self.read_only or os.access(self.path.parent, os.W_OK) or _has_content(self.path, "-wal"):
                 raise
             return self._prepare(f"{uri}&immutable=1")
@@ -326,13 +323,13 @@ class SqliteDatabase:
         return connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.DatabaseError, UnreadableRow) as error:
             raise self._explain(error) from error
-        except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
-            raise damaged(self.path, str(error)) from error
+        except UnicodeDecodeError as error:  # damaged text in the schema, or in an error message
+            raise damage_error(self.path, str(error)) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
@@ -341,17 +338,15 @@ class SqliteDatabase:
         if problem is not None:
             return problem
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED or isinstance(error, UnreadableRow) or _REFUSED.search(str(error)):
-            return damaged(self.path, str(error))
+        if code in _DAMAGE_CODES or isinstance(error, UnreadableRow) or _DAMAGE_MESSAGES.search(str(error)):
+            return damage_error(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
                 f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; "
                 "nothing was written. Try again, or look for a stuck process"
             )
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            return StoreUnavailable(
-                f"the disk that holds {self.path} is full or failing ({error}); nothing was written"
-            )
+            return StoreUnavailable(f"the disk of {self.path} is full or failing ({error}); nothing was written")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return StoreUnavailable(
                 f"{self.path} cannot be opened for {'reading' if self.read_only else 'writing'} ({error}); check the "
@@ -361,12 +356,12 @@ class SqliteDatabase:
 
 
 def _has_content(path: Path, suffix: str) -> bool:
-    beside = path.with_name(path.name + suffix)
-    return beside.exists() and beside.stat().st_size > 0
+    sibling = path.with_name(path.name + suffix)
+    return sibling.exists() and sibling.stat().st_size > 0
 
 
 def _declared_bytes(connection: sqlite3.Connection) -> int:
-    """Return how large the file should be, as SQLite counts its pages."""
+    """Return the size of the file according to SQLite's page count."""
     (n_pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     return int(n_pages) * int(page_size)
 
@@ -375,8 +370,8 @@ def _uri_path(path: Path) -> str:
     return path.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
-def _machine() -> str:
-    """Return the number of this machine's installation, or an empty string if there is none."""
+def _machine_id() -> str:
+    """Return this machine's id, or an empty string if it has none."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""SQLite's dialect: a column holds strings and numbers in one order."""
+"""SQLite's dialect: one untyped column for strings and numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.filters import Compare, Scalar
 from atlas.storage.sql.connection import Connection, Sql, Words
-from atlas.storage.sql.filters import OPERATORS, bindable
+from atlas.storage.sql.filters import OPERATORS, to_bindable
 from atlas.storage.sqlite.words import fts_tables
 
 
@@ -27,7 +27,7 @@ class SqliteDialect:
     text = grouped = value
 
     def order(self, a: str, direction: str) -> str:
-        """Return the expression to order by. SQLite has numbers before texts."""
+        """Return the expression to order by. SQLite orders numbers before texts."""
         return f"{a}.value {direction}"
 
     def less(self, a: str, b: str) -> str:
@@ -41,23 +41,23 @@ class SqliteDialect:
     def test(self, compare: Compare) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
-            return _any_of([bindable(value) for value in compare.value])
-        value = bindable(compare.value)
+            return _in_list([to_bindable(value) for value in compare.value])
+        value = to_bindable(compare.value)
         # SQLite orders strings above numbers, but only values of one type should be comparable.
-        bound = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
-        return Sql(f"value {OPERATORS[compare.operator]} ?{bound if compare.operator != '$eq' else ''}", (value,))
+        type_check = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
+        return Sql(f"value {OPERATORS[compare.operator]} ?{type_check if compare.operator != '$eq' else ''}", (value,))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
         """Add attributes: key, value and number of the record."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
     def forget_results(self, connection: Connection) -> None:
-        """Do nothing, because they are files in the store's directory."""
+        """Do nothing, because the results are files in the store's directory."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return pairs of a record's number and its value."""
         source = f"FROM attributes a WHERE {condition.text} AND typeof(a.value)"
-        # As two texts: thousands of rows take longer to fetch than to find. As JSON, SQLite would round floats.
+        # Two JSON arrays, because fetching thousands of rows is slow. Floats are rows, as JSON would round them.
         numbers, values = connection.execute(
             f"SELECT json_group_array(a.seq), json_group_array(a.value) {source} <> 'real'", condition.parameters
         ).fetchone()
@@ -65,13 +65,13 @@ class SqliteDialect:
         return [*zip(json.loads(numbers), json.loads(values), strict=True), *floats]
 
 
-def _any_of(values: Sequence[Scalar]) -> Sql:
-    # As JSON there may be any number of them; floats go in hexadecimal, as SQLite might round what it reads in decimal.
-    plain = [value for value in values if not isinstance(value, float)]
+def _in_list(values: Sequence[Scalar]) -> Sql:
+    # JSON has no limit on the number of values. Floats are passed in hexadecimal, because SQLite may round decimals.
+    others = [value for value in values if not isinstance(value, float)]
     floats = [value for value in values if isinstance(value, float)]
-    listed = Sql("value IN (SELECT value FROM json_each(?))", (json.dumps(plain),))
+    condition = Sql("value IN (SELECT value FROM json_each(?))", (json.dumps(others),))
     if not floats:
-        return listed
+        return condition
     hexadecimal = json.dumps([value.hex() for value in floats])
-    exact = "value IN (SELECT float_from_hex(value) FROM json_each(?))"
-    return Sql(f"({listed.text} OR {exact})", (*listed.parameters, hexadecimal))
+    float_condition = "value IN (SELECT float_from_hex(value) FROM json_each(?))"
+    return Sql(f"({condition.text} OR {float_condition})", (*condition.parameters, hexadecimal))

@@ -20,10 +20,10 @@ INDEX = "chroma"
 
 
 def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeout_seconds: float = 60.0) -> SqlLedger:
-    """Open the ledger in a file, which is made unless it is opened for reading only."""
+    """Open the ledger in a file, which is created unless it is opened for reading only."""
     if read_only and not path.exists():
         raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
-    if not read_only and not path.exists():  # its journals get the mode that it has
+    if not read_only and not path.exists():  # SQLite's journals get the mode of the file
         with suppress(OSError):  # SQLite raises an error for missing permissions
             create_private(path, mode=file_mode(path.parent))
     database = SqliteDatabase(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
@@ -34,6 +34,6 @@ def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeo
         raise
 
     def index(collection: str, _dimension: int) -> ChromaIndex:
-        return ChromaIndex(path.parent / INDEX, collection)  # it finds the dimension itself
+        return ChromaIndex(path.parent / INDEX, collection)  # ChromaDB detects the dimension
 
     return SqlLedger(database, SqliteCopies(database, clock), index, clock=clock, find_foreign=foreign_objects)

@@ -1,7 +1,7 @@
-"""Migration of marks from stores before schema 6, which kept them in editable files.
+"""Migration of marks from stores before schema 6, which had editable files of marks.
 
-Before schema 4 the marks were in the files, and the ledger only had pending ones. In schemas 4 and 5 the ledger had
-them, with a note on how far each file was synchronised.
+Before schema 4, the marks were in the files, and only pending marks in the ledger. In schemas 4 and 5, all marks were
+in the ledger, with a note on how far each file was synchronised.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from atlas.storage.marks.reading import read_marks_file
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import forget_lost, mark, read_marks, write_marks
-from atlas.storage.sql.meta import purged_among
+from atlas.storage.sql.meta import read_purged_ids
 from atlas.storage.sql.records import MARKS, LedgerWriter, read_collections
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ CREATE TABLE marks_files (
 """Progress tables of schemas 4 and 5: records without an entry in the files yet, and files."""
 
 BY_HAND = "by hand"
-"""The actor of a change that was found in a file."""
+"""The actor of a change in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
 """The marks in a collection's file, or None if it is missing or cannot be read."""
@@ -53,16 +53,16 @@ OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""
 
 
-def files_beside(ledger: Path) -> OldFiles:
-    """Return a reader of the files in a ledger's directory. It renames unreadable ones."""
+def read_files_of(ledger: Path) -> OldFiles:
+    """Return a function that reads the files in a ledger's directory, and renames unreadable files."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
         path = ledger.with_name(marks_file(collection))
         try:
             return read_marks_file(path) if path.exists() else None
         except (InvalidInput, OSError) as error:
-            aside = _set_aside(path)
-            logger.warning("%s. It is named %s now; the marks are those of the ledger", error, aside.name)
+            renamed = _set_aside(path)
+            logger.warning("%s. The file was renamed to %s; the ledger's marks are used", error, renamed.name)
             return None
 
     return read
@@ -73,40 +73,40 @@ def _set_aside(path: Path) -> Path:
     return path.rename(next(name for name in names if not name.exists()))
 
 
-def take_in_files(connection: Connection, read_file: OldFiles) -> None:
-    """Import, once, people's changes to the files since the ledger last wrote them, as an operation for each file.
+def import_files(connection: Connection, read_file: OldFiles) -> None:
+    """Import the changes that people made to the files, as one operation for each file, and drop the old tables.
 
-    A change that had not reached its file yet stays as the ledger has it.
+    Marks that the ledger had not yet written to a file are kept.
     """
     for collection in filter(has_file, read_collections(connection)):
-        if (in_file := read_file(collection)) is not None:
-            _take_in(connection, collection, in_file)
+        if (marks := read_file(collection)) is not None:
+            _import_file(connection, collection, marks)
     for table in ("pending_marks", "marks_files"):
         connection.execute(f"DROP TABLE {table}")
 
 
-def _take_in(connection: Connection, collection: str, in_file: Mapping[str, Marks]) -> None:
+def _import_file(connection: Connection, collection: str, file_marks: Mapping[str, Marks]) -> None:
     rows = connection.execute("SELECT record_id FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
-    in_ledger = read_marks(connection, collection)
-    left_alone = {record_id for (record_id,) in rows} | purged_among(connection, collection, list(in_file))
+    ledger_marks = read_marks(connection, collection)
+    unchanged_ids = {record_id for (record_id,) in rows} | read_purged_ids(connection, collection, list(file_marks))
     reason = f"{marks_file(collection)} was changed"
     operation = OperationDraft(id=new_id(), kind="mark", actor=BY_HAND, reason=reason)
     writer = LedgerWriter(connection, operation, datetime.now(UTC))
-    for record_id in sorted({*in_file, *in_ledger} - left_alone):
-        before, after = in_ledger.get(record_id, NO_MARKS), in_file.get(record_id, NO_MARKS)
+    for record_id in sorted({*file_marks, *ledger_marks} - unchanged_ids):
+        before, after = ledger_marks.get(record_id, NO_MARKS), file_marks.get(record_id, NO_MARKS)
         if before != after:
             mark(writer, collection, record_id, before, after)
     writer.close()
 
 
-def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
+def fill_tables(connection: Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
     """Fill the empty tables of marks."""
     names = connection.execute(
         "SELECT collection FROM word_tables UNION SELECT collection FROM changes WHERE aspect = ?", (MARKS,)
     ).fetchall()
     for (collection,) in names:
         if has_file(collection):
-            _keep_collection(connection, collection, read_file(collection))
+            _fill_collection(connection, collection, read_file(collection))
     for collection, record_id, text in pending:
         marks = _decode_marks(text)
         if marks is None or not has_file(collection):
@@ -117,17 +117,17 @@ def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: Old
         forget_lost(connection, collection, [record_id])
 
 
-def _keep_collection(connection: Connection, collection: str, marks: Mapping[str, Marks] | None) -> None:
+def _fill_collection(connection: Connection, collection: str, marks: Mapping[str, Marks] | None) -> None:
     if marks is None:
-        marks, lost = _remembered(connection, collection)
+        marks, lost = _restore_from_history(connection, collection)
         connection.executemany("INSERT INTO lost_marks VALUES (?, ?)", [(collection, record_id) for record_id in lost])
     write_marks(connection, collection, marks)
 
 
-def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks in before-images, and records whose last mark is lost, with the one before.
+def _restore_from_history(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
+    """Return the marks in before-images, and the records whose last mark is lost. These get the mark before it.
 
-    An undo brings an earlier state back, which the change that ended it first holds.
+    An undo restores an earlier state, which is in the before-image of the first change that replaced it.
     """
     rows = connection.execute(
         "SELECT record_id, state_before, coalesce(state_after, seq), before FROM changes "
@@ -135,16 +135,16 @@ def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Mark
         (collection, MARKS),
     ).fetchall()
     images = {(record_id, state_before): before for record_id, state_before, _, before in rows}
-    last = {record_id: (state_after, before) for record_id, _, state_after, before in rows}
-    marks = {record_id: images.get((record_id, state), before) for record_id, (state, before) in last.items()}
-    lost = [record_id for record_id, (state, _) in last.items() if (record_id, state) not in images]
+    last_changes = {record_id: (state_after, before) for record_id, _, state_after, before in rows}
+    marks = {record_id: images.get((record_id, state), before) for record_id, (state, before) in last_changes.items()}
+    lost = [record_id for record_id, (state, _) in last_changes.items() if (record_id, state) not in images]
     return {record_id: _decode_marks(text) or NO_MARKS for record_id, text in marks.items()}, lost
 
 
 def _decode_marks(text: object) -> Marks | None:
     try:
-        parsed: Any = json.loads(text) if isinstance(text, str) else None
-        check_json(parsed, "marks")
+        value: Any = json.loads(text) if isinstance(text, str) else None
+        check_json(value, "marks")
     except (ValueError, RecursionError):
         return None
-    return decode_marks(parsed) if is_marks(parsed) else None
+    return decode_marks(value) if is_marks(value) else None

@@ -1,7 +1,7 @@
-"""The schema of each version of a ledger, and the differences of a file from it.
+"""The expected schema of each version of a ledger, and how a file's schema differs.
 
 SQLite executes the triggers, views, checks and generated columns of any file it opens. So an untrusted file is compared
-with a newly created empty ledger. Only additional objects count as foreign. Other checks find missing ones.
+with a newly created empty ledger. Only additional objects count as foreign. Other checks find missing objects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from atlas.storage.sqlite.words.fts_tables import table_statements
 SchemaObject = tuple[object, object, object, object]
 """A row of `sqlite_master`: type, name, table, and the statement without comments and blanks."""
 
-_TO_OLDER: Mapping[int, str] = {
+_DOWNGRADES: Mapping[int, str] = {
     5: FILE_TABLES,
     4: "DROP TABLE token_vectors;",
     3: """
@@ -48,14 +48,14 @@ _TO_OLDER: Mapping[int, str] = {
     END;
     """,
 }
-"""Statements that make an empty ledger of each version from one of the next."""
+"""Statements that turn an empty ledger of the next version into a ledger of each version."""
 
 _TOKEN = re.compile(
     r"(?P<blank>[ \t\n\f\r]+|--[^\n]*|/\*.*?(?:\*/|\Z))"
     r"|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+|.",
     re.DOTALL,
 )
-"""A token of SQL as SQLite reads it. Other blanks than these are parts of names there."""
+"""A token of SQL as SQLite reads it. Other whitespace characters are parts of names in SQLite."""
 
 _VIEW = re.compile(
     r"CREATE VIEW searchable_(?P<key>[1-9][0-9]{0,17}) .* collection = '(?P<collection>(?:[^']|'')*)' .*"
@@ -73,36 +73,36 @@ _STATISTICS = {
 
 def foreign_objects(connection: Connection | sqlite3.Connection, version: int = SCHEMA_VERSION) -> list[str]:
     """Return the unexpected objects in a ledger's schema, such as `trigger 'evil'`, for a ledger of this version."""
-    objects = _objects(connection)
+    objects = _read_objects(connection)
     with closing(sqlite3.connect(":memory:")) as reference:
-        older = range(SCHEMA_VERSION - 1, version - 1, -1)
-        reference.executescript(SCRIPT + "".join(_TO_OLDER[number] for number in older))
-        for key, collection in _collections(connection, objects, _objects(reference)).items():
+        versions = range(SCHEMA_VERSION - 1, version - 1, -1)
+        reference.executescript(SCRIPT + "".join(_DOWNGRADES[number] for number in versions))
+        for key, collection in _read_collections(connection, objects, _read_objects(reference)).items():
             for statement in table_statements(key, collection):
                 reference.execute(statement)
-        foreign = Counter(objects) - Counter(_objects(reference)) - Counter(_STATISTICS)
+        foreign = Counter(objects) - Counter(_read_objects(reference)) - Counter(_STATISTICS)
     return [f"{kind} {str(name)[:80]!r}" for kind, name, *_ in foreign]
 
 
-def _collections(
+def _read_collections(
     connection: Connection | sqlite3.Connection, objects: Sequence[SchemaObject], expected: Sequence[SchemaObject]
 ) -> dict[int, str]:
-    """Return the collections that have tables of words, by their key, also where their row was lost."""
+    """Return the collections with keyword indexes, by key, including collections whose row was lost."""
     views = (_VIEW.fullmatch(str(statement)) for kind, _, _, statement in objects if kind == "view")
     collections = {int(view["key"]): view["collection"].replace("''", "'") for view in views if view}
     registry = {row for row in expected if row[1] == "word_tables"}
-    if registry and registry <= {*objects}:  # else it may be a view, which might never end
+    if registry and registry <= {*objects}:  # otherwise it may be a view whose query never ends
         rows = connection.execute("SELECT key, collection FROM word_tables WHERE key > 0").fetchall()
         collections |= {int(key): str(collection) for key, collection in rows}
     return collections
 
 
-def _objects(connection: Connection | sqlite3.Connection) -> list[SchemaObject]:
+def _read_objects(connection: Connection | sqlite3.Connection) -> list[SchemaObject]:
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
-    return [(kind, name, table, _plain(statement)) for kind, name, table, statement in rows]
+    return [(kind, name, table, _strip_comments(statement)) for kind, name, table, statement in rows]
 
 
-def _plain(statement: object) -> object:
+def _strip_comments(statement: object) -> object:
     """Return a statement without comments and blanks. Other values stay as they are."""
     if not isinstance(statement, str):
         return statement

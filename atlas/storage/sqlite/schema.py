@@ -1,4 +1,4 @@
-"""The ledger's tables, and the way from an older schema to this one."""
+"""The ledger's tables, and migrations from older schemas."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
-from atlas.storage.damage import damaged
+from atlas.storage.damage import damage_error
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TABLES as MARK_TABLES
-from atlas.storage.sql.meta import begin
+from atlas.storage.sql.meta import initialize
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.database import SqliteDatabase
-from atlas.storage.sqlite.mark_migration import FILE_TABLES, OldFiles, files_beside, keep_marks, take_in_files
+from atlas.storage.sqlite.mark_migration import FILE_TABLES, OldFiles, fill_tables, import_files, read_files_of
 from atlas.storage.sqlite.words.fts_tables import REGISTRY, make_word_table
 
-APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
+APPLICATION_ID = 0x41544C53  # "ATLS", which distinguishes a ledger from other SQLite files
 SCHEMA_VERSION = 6
 
 ATTRIBUTES = """
@@ -32,59 +32,62 @@ CREATE INDEX attributes_by_record ON attributes (seq, key);
 """
 
 SCRIPT = SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE
-"""Makes the tables of an empty ledger. Collections have tables of words of their own."""
+"""Creates the tables of an empty ledger. The keyword index of each collection is created separately."""
 
 
 def _rebuild_word_index(connection: Connection, _: OldFiles) -> None:
-    """Make a word table for each collection: version 1 had one for all, with deleted records and unnormalised texts."""
-    for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
-        connection.execute(f"DROP {what}")
+    """Create a word table for each collection.
+
+    Version 1 had one table for all collections, with deleted records and unnormalised texts.
+    """
+    for object_name in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
+        connection.execute(f"DROP {object_name}")
     _run_script(connection, REGISTRY)
     for (collection,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
         make_word_table(connection, collection)
 
 
-def _let_uses_belong_to_operations(connection: Connection, _: OldFiles) -> None:
+def _link_uses_to_operations(connection: Connection, _: OldFiles) -> None:
     """Link uses to operations. In version 2, uses were not linked, so they still counted after an undo."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
-def _keep_marks_in_the_ledger(connection: Connection, marks: OldFiles) -> None:
-    """Move the marks into the ledger: version 3 kept them in files, and only pending ones in the ledger."""
+def _move_marks_to_ledger(connection: Connection, marks: OldFiles) -> None:
+    """Move the marks into the ledger. Version 3 had marks in files, and only pending marks in the ledger."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
     _run_script(connection, MARK_TABLES + FILE_TABLES)
-    keep_marks(connection, pending, marks)
+    fill_tables(connection, pending, marks)
 
 
-def _make_room_for_token_vectors(connection: Connection, _: OldFiles) -> None:
-    """Make room for token vectors, which version 4 did not have. `atlas reembed` makes them of older texts."""
+def _create_token_table(connection: Connection, _: OldFiles) -> None:
+    """Create the table of token vectors, which version 4 did not have. `atlas reembed` fills it for older texts."""
     _run_script(connection, TOKEN_TABLE)
 
 
-def _let_files_follow(connection: Connection, marks: OldFiles) -> None:
+def _import_marks_files(connection: Connection, marks: OldFiles) -> None:
     """Read the marks files for the last time. Up to version 5, changes by users to these files were read repeatedly."""
-    take_in_files(connection, marks)
+    import_files(connection, marks)
 
 
 MIGRATIONS: Mapping[int, Callable[[Connection, OldFiles], None]] = {
     1: _rebuild_word_index,
-    2: _let_uses_belong_to_operations,
-    3: _keep_marks_in_the_ledger,
-    4: _make_room_for_token_vectors,
-    5: _let_files_follow,
+    2: _link_uses_to_operations,
+    3: _move_marks_to_ledger,
+    4: _create_token_table,
+    5: _import_marks_files,
 }
-"""From each older schema version, the step to the next."""
+"""Migration from each schema version to the next."""
 
 
 def prepare_schema(database: SqliteDatabase) -> None:
-    """Create the tables in an empty file, or bring an older schema up to this one in one transaction, after a copy.
+    """Create the tables in an empty file, or migrate an older schema in one transaction, after writing a copy.
 
     Raises:
         SchemaTooNew: A newer version of ATLAS wrote the store.
-        ReadOnlyStore: An older one did, and the store was opened for reading only, so it cannot be brought up to date.
+        ReadOnlyStore: The schema is older, and the store was opened for reading only, so it cannot be migrated.
         StoreDamaged: The file is a SQLite file, but not a ledger.
     """
     with database.read() as connection:
@@ -108,9 +111,9 @@ def prepare_schema(database: SqliteDatabase) -> None:
         _migrate_after_copying(database)
         return
     with database.write() as connection:
-        if _check_version(connection, database.path) == 0:  # else another process has come first
+        if _check_version(connection, database.path) == 0:  # otherwise another process has created it
             _run_script(connection, SCRIPT)
-            begin(connection)
+            initialize(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
@@ -124,19 +127,19 @@ def _migrate_after_copying(database: SqliteDatabase) -> None:
             version = _check_version(connection, database.path)
             if version < SCHEMA_VERSION:
                 copy.replace(_copy_name(database.path, version))
-                migrate(connection, version, files_beside(database.path))
+                migrate(connection, version, read_files_of(database.path))
     finally:
         copy.unlink(missing_ok=True)
 
 
 def migrate(connection: Connection, version: int, marks: OldFiles) -> None:
-    """Bring a ledger of an older schema up to this one, in the caller's transaction.
+    """Migrate a ledger of an older schema to this version, in the caller's transaction.
 
     Args:
         marks: Reads the marks files of an older version, which are not part of its ledger.
     """
-    for older in range(version, SCHEMA_VERSION):
-        MIGRATIONS[older](connection, marks)
+    for step in range(version, SCHEMA_VERSION):
+        MIGRATIONS[step](connection, marks)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
@@ -145,7 +148,7 @@ def _check_version(connection: Connection, path: Path) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if n_tables and application != APPLICATION_ID:
-        raise damaged(path, "it is a SQLite file of another program")
+        raise damage_error(path, "it is a SQLite file of another program")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"{path} has schema {version}, but this version of ATLAS supports schemas up to {SCHEMA_VERSION}. "

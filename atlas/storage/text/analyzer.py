@@ -1,12 +1,12 @@
 """The search terms of a text: words, stems, parts of identifiers, and bigrams of CJK characters.
 
 SQLite's tokenizer `unicode61` splits a text at characters that are neither letters nor digits, and folds case and
-accents. It treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds what it
-would miss, and `query_terms` asks for the same, so that either spelling finds the other.
+accents. It treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds the missing
+terms to the index, and `query_terms` to the query, so that each spelling finds the other.
 
-The index is kept by giving SQLite each old text once more, to be taken out word by word. `searchable` must return the
-same of a text for as long as the schema is the same: it uses fixed ranges of characters and Unicode 3.2's
-normalisation, not that of this Python. To change its result is a new schema, which indexes all again.
+To remove a record from the index, SQLite needs its text again. So `searchable` must return the same result for as long
+as the schema is the same. It uses fixed ranges of characters, and Unicode 3.2's normalisation instead of Python's. A
+change of its result needs a new schema version, which rebuilds the index.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MAX_TERMS = 256
 """Queries are truncated to their first characters and terms, because the beginning of a task contains its subject."""
 
 MIN_TYPED = 2
-"""Smallest number of letters of a word that may be a prefix of another."""
+"""Minimum length of a word that is searched as a prefix."""
 
 MAX_RUN = 8
-"""Largest number of CJK characters in a row that may be one word. Longer runs are several words."""
+"""Maximum length of a run of CJK characters that may be one word."""
 
 MAX_IDENTIFIER = 80
 MAX_PARTS = 12
-"""Longer identifiers, and those of more parts, are hashes, keys or sentences. They are not parted."""
+"""Maximum length and number of parts of an identifier. Longer ones are hashes, keys or sentences, and are not split."""
 
 _CJK = (
     "\u1100-\u11ff\u3005\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
@@ -40,7 +40,7 @@ _CJK = (
     "\ua960-\ua97f\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003fffd"
 )
 _LETTERS = [letter for letter in map(chr, range(0x528)) if letter.isalpha() and letter != "\u037f"]
-"""Latin, Greek and Cyrillic, as far as SQLite's tokenizer folds their case."""
+"""Latin, Greek and Cyrillic letters whose case SQLite's tokenizer folds."""
 
 _UPPER = "".join(letter for letter in _LETTERS if letter.isupper())
 _LOWER = "".join(letter for letter in _LETTERS if not letter.isupper())
@@ -48,7 +48,7 @@ _WORD = f"{_UPPER}{_LOWER}0-9"
 _RUN = rf"(?:[^\W_{_CJK}][\u0300-\u036f]*)+"
 _BREAK = "[_\\-\u2010]+"
 
-_LIKENED = re.compile(  # long assigned in full: what is added to Unicode changes nothing here
+_NORMALIZED = re.compile(  # blocks without unassigned characters, which are stable across Unicode versions
     "[\0-\u052f\u1100-\u11ff\u1e00-\u20cf\u2100-\u218f\u2460-\u24ff\u2e80-\u33ff\ua960-\ua97f\uac00-\ud7ff"
     "\uf900-\ufb06\uff00-\uffef]+"
 )
@@ -76,27 +76,27 @@ class Term:
 
 
 def searchable(text: str) -> str:
-    """Return a string with extra terms for the index: CJK bigrams, and at the end stems and parts of identifiers.
+    """Return a text for the index, with CJK runs split into bigrams, and with stems and parts of identifiers added.
 
-    Additions are at the end, so that adjacent words remain adjacent.
+    These are added at the end, so that adjacent words remain adjacent.
     """
-    spread = text if text.isascii() else CJK_RUN.sub(_in_pairs, _normalised(text))
-    added = map(_added, _IDENTIFIER.findall(spread))
-    return "\n".join([spread, " ".join(filter(None, added))])
+    separated = text if text.isascii() else CJK_RUN.sub(_split_bigrams, _normalize(text))
+    extra_terms = map(_extra_terms, _IDENTIFIER.findall(separated))
+    return "\n".join([separated, " ".join(filter(None, extra_terms))])
 
 
 def query_terms(text: str) -> list[Term]:
-    """Return the distinct terms of a query, in order. Every character of it is literal.
+    """Return the distinct terms of a query, in order. There is no query syntax.
 
-    Each word is followed by its bigram with the word before, and the bigrams of a short run of CJK by the whole run, so
-    that adjacent words in a record score higher.
+    Bigrams of adjacent words, and short runs of CJK as a whole, are terms too, so that records with adjacent words
+    score higher.
     """
     terms: dict[str, Term] = {}
-    before = ""
-    for token in _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])):
-        for term in (*_terms(token), *_pairs(before, token)):
+    previous = ""
+    for token in _TOKEN.findall(_normalize(text[:MAX_QUERY_CHARACTERS])):
+        for term in (*_iterate_terms(token), *_iterate_pairs(previous, token)):
             terms.setdefault(term.text, term)
-        before = token
+        previous = token
         if len(terms) >= MAX_TERMS:
             break
     return list(terms.values())[:MAX_TERMS]
@@ -104,23 +104,23 @@ def query_terms(text: str) -> list[Term]:
 
 def typed_terms(text: str) -> list[Term]:
     """Return the last word of a text as a prefix, because the user may not have finished typing it."""
-    tokens = _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
+    tokens = _TOKEN.findall(_normalize(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
     if not tokens or CJK_RUN.match(tokens[-1]):
         return []
     word = _lower(_BREAKS.split(tokens[-1])[-1])
     return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= MIN_TYPED else []
 
 
-def phrases(text: str) -> list[Term]:
+def find_phrases(text: str) -> list[Term]:
     """Return the phrases in quotation marks, each as consecutive words."""
-    terms = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
+    terms = map(_phrase, _QUOTED.findall(_normalize(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in terms if phrase.text]
 
 
 def _phrase(quoted: str) -> Term:
     words: list[str] = []
     for token in _TOKEN.findall(quoted):
-        words += CJK_RUN.sub(_in_pairs, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)
+        words += CJK_RUN.sub(_split_bigrams, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)
     if not words or not CJK_RUN.fullmatch(words[-1]):
         return Term(" ".join(words))
     # The last character is a term by itself only at the end of a run, since the record's run may be longer.
@@ -128,55 +128,52 @@ def _phrase(quoted: str) -> Term:
     return Term(" ".join(words if is_alone else words[:-1]), is_prefix=is_alone)
 
 
-def _pairs(before: str, token: str) -> Iterator[Term]:
-    """Return the words of a token, each with the one before it. FTS5 takes several words for a phrase."""
+def _iterate_pairs(previous: str, token: str) -> Iterator[Term]:
+    """Yield bigrams of each word of a token and the word before it. FTS5 treats several words as a phrase."""
     if CJK_RUN.match(token):
         return
     words = [_lower(word) for word in _BREAKS.split(token)]
-    last = "" if CJK_RUN.match(before) else _lower(_BREAKS.split(before)[-1])
+    last = "" if CJK_RUN.match(previous) else _lower(_BREAKS.split(previous)[-1])
     for left, right in pairwise([last, *words] if last else words):
         yield Term(f"{left} {right}", is_composed=True)
 
 
-def _normalised(text: str) -> str:
-    """Return a text with compatible characters unified (NFKC).
-
-    These are full and half width, ligatures, and composed and decomposed accents.
-    """
+def _normalize(text: str) -> str:
+    """Return a text in NFKC, which unifies widths, ligatures, and composed and decomposed accents."""
     if text.isascii():
         return text
-    return _LIKENED.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)
+    return _NORMALIZED.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)
 
 
-def _in_pairs(run: re.Match[str]) -> str:
+def _split_bigrams(run: re.Match[str]) -> str:
     """Return character bigrams, and the last character alone, so that a run is found by any of its characters."""
     characters = run[0]
     return f" {' '.join(characters[i : i + 2] for i in range(len(characters)))} "
 
 
-def _added(identifier: str) -> str:
+def _extra_terms(identifier: str) -> str:
     if len(identifier) <= MAX_IDENTIFIER:
-        return _added_to(identifier)
-    return " ".join(_added_to(word) for word in _BREAKS.split(identifier) if len(word) <= MAX_IDENTIFIER)
+        return _extra_terms_of(identifier)
+    return " ".join(_extra_terms_of(word) for word in _BREAKS.split(identifier) if len(word) <= MAX_IDENTIFIER)
 
 
 @lru_cache(maxsize=2**16)
-def _added_to(identifier: str) -> str:
-    return " ".join(term.text for term in _derived(identifier))
+def _extra_terms_of(identifier: str) -> str:
+    return " ".join(term.text for term in _iterate_derived(identifier))
 
 
-def _terms(token: str) -> Iterator[Term]:
+def _iterate_terms(token: str) -> Iterator[Term]:
     if CJK_RUN.match(token):
-        yield from _of_run(token)
+        yield from _iterate_run(token)
         return
     for word in _BREAKS.split(token):
-        yield Term(_lower(word), is_composed=any(True for _ in _of_word(word)))
+        yield Term(_lower(word), is_composed=any(True for _ in _iterate_parts(word)))
     for identifier in _IDENTIFIER.findall(token):
-        yield from _derived(identifier)
+        yield from _iterate_derived(identifier)
 
 
-def _of_run(run: str) -> Iterator[Term]:
-    """Return the terms of a run of CJK characters: its pairs and itself, or the prefix that a single one is."""
+def _iterate_run(run: str) -> Iterator[Term]:
+    """Yield the terms of a run of CJK characters: its bigrams and the whole run. A single character is a prefix."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     yield from map(Term, pairs)
     if not pairs:
@@ -190,37 +187,37 @@ def _lower(word: str) -> str:
     return word.lower() if _IDENTIFIER.fullmatch(word) else word
 
 
-def _derived(identifier: str) -> Iterator[Term]:
-    """Return the other terms of an identifier: all words in one, their parts, and stems."""
+def _iterate_derived(identifier: str) -> Iterator[Term]:
+    """Yield the additional terms of an identifier: its words joined, their parts, and stems."""
     words = _BREAKS.split(identifier)
     if len(words) > 1 and _is_significant(identifier, sum(len(_PARTS.findall(word)) for word in words)):
         yield Term("".join(words).lower(), is_composed=True)
     for word in words:
-        yield from _of_word(word)
+        yield from _iterate_parts(word)
 
 
-def _of_word(word: str) -> Iterator[Term]:
-    """Return the parts of a word that has several, and each stem that differs from its word."""
-    if _PLAIN.fullmatch(word):  # as most are
-        yield from _stems(word.lower())
+def _iterate_parts(word: str) -> Iterator[Term]:
+    """Yield the parts of a word with several parts, and each stem that differs from its word."""
+    if _PLAIN.fullmatch(word):  # most words
+        yield from _iterate_stems(word.lower())
         return
     parts = _PARTS.findall(word[: MAX_IDENTIFIER + 1])
     if len(parts) == 1 or not _is_significant(word, len(parts)):
-        yield from _stems(word.lower())
+        yield from _iterate_stems(word.lower())
         return
     for part in map(str.lower, parts):
-        stems = tuple(_stems(part))
+        stems = tuple(_iterate_stems(part))
         yield Term(part, is_composed=bool(stems))
         yield from stems
 
 
-def _stems(word: str) -> Iterator[Term]:
+def _iterate_stems(word: str) -> Iterator[Term]:
     root = stem(word) if _STEMMED.fullmatch(word) else word
     if root != word:
         yield Term(root)
 
 
 def _is_significant(identifier: str, n_parts: int) -> bool:
-    """Return whether its parts do. They do not in `k8s`, `2026-01-01`, hashes and keys."""
+    """Return whether the parts of an identifier are words. False for `k8s`, `2026-01-01`, hashes and keys."""
     is_random = n_parts > MAX_PARTS or len(identifier) > MAX_IDENTIFIER or len(identifier) < 1.5 * n_parts
     return not is_random and any(map(str.isalpha, identifier))

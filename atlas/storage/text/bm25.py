@@ -1,11 +1,11 @@
 """BM25 scores of records, computed for as few of them as possible.
 
-The score of a record is bounded by that of an empty one with the same term frequencies. Records are scored in the order
-of these bounds until the next bound is below the n-th score, because the remaining ones cannot be among the best.
+The score of a record is bounded by the score of an empty record with the same term frequencies. Records are scored in
+the order of these bounds until the next bound is below the n-th score, because no other record can be among the best.
 
 Source:
-    Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stop is that of Fagin, Lotem & Naor's
-    threshold algorithm, PODS 2001.
+    Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stopping rule is from Fagin,
+    Lotem & Naor's threshold algorithm, PODS 2001.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Scores:
         other_values: Mapping[int, float],
         lengths_of: Callable[[Seqs], Numbers],
     ) -> None:
-        """Begin with the postings and weight of each word.
+        """Compute the bounds from the postings and weight of each word.
 
         Args:
             weights: The inverse document frequency of each word.
@@ -63,38 +63,38 @@ class Scores:
         self._lengths_of = lengths_of
 
     def best(self, n: int) -> dict[int, float]:
-        """Return the n highest values by record, the highest first. Equal ones in the order of their records."""
-        left, scored, values = np.flatnonzero(self._bounds > 0), np.zeros(0, np.int64), np.zeros(0)
-        while n > 0 and len(left := left[self._bounds[left] >= _nth_highest(values, n)]):
-            n_next = min(len(left), max(FIRST_SCORED, 2 * n, len(values)))
-            left = left[np.argpartition(-self._bounds[left], n_next - 1)]
-            following, left = left[:n_next], left[n_next:]
-            scored = np.concatenate([scored, following])
-            values = np.concatenate([values, self._values(following)])
-        best = np.lexsort((scored, -values))[: max(n, 0)]
-        return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
+        """Return the n highest scores by record, highest first. Ties are in the order of the records."""
+        remaining, scored_seqs, values = np.flatnonzero(self._bounds > 0), np.zeros(0, np.int64), np.zeros(0)
+        while n > 0 and len(remaining := remaining[self._bounds[remaining] >= _nth_highest(values, n)]):
+            n_next = min(len(remaining), max(FIRST_SCORED, 2 * n, len(values)))
+            remaining = remaining[np.argpartition(-self._bounds[remaining], n_next - 1)]
+            batch, remaining = remaining[:n_next], remaining[n_next:]
+            scored_seqs = np.concatenate([scored_seqs, batch])
+            values = np.concatenate([values, self._values(batch)])
+        best = np.lexsort((scored_seqs, -values))[: max(n, 0)]
+        return dict(zip(scored_seqs[best].tolist(), values[best].tolist(), strict=True))
 
     def of(self, seqs: Seqs) -> dict[int, float]:
         """Return the scores of the given records that contain any of the words."""
-        is_wanted = np.zeros(self._size, bool)
-        is_wanted[seqs[seqs < self._size]] = True
-        wanted = np.flatnonzero(is_wanted & (self._bounds > 0))
-        return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
+        is_given = np.zeros(self._size, bool)
+        is_given[seqs[seqs < self._size]] = True
+        matching_seqs = np.flatnonzero(is_given & (self._bounds > 0))
+        return dict(zip(matching_seqs.tolist(), self._values(matching_seqs).tolist(), strict=True))
 
     def _values(self, seqs: Seqs) -> Numbers:
         """Return the scores of records that contain any of the words. Ids must be distinct."""
         places = np.full(self._size, -1)
         places[seqs] = np.arange(len(seqs))
-        at = places[self._seqs]
-        wanted = np.flatnonzero(at >= 0)
-        terms = self._terms(wanted, self._lengths_of(seqs)[at[wanted]])
-        return np.asarray(self._other_scores[seqs] + np.bincount(at[wanted], terms, len(seqs)), np.float64)
+        positions = places[self._seqs]
+        selected = np.flatnonzero(positions >= 0)
+        terms = self._terms(selected, self._lengths_of(seqs)[positions[selected]])
+        return np.asarray(self._other_scores[seqs] + np.bincount(positions[selected], terms, len(seqs)), np.float64)
 
-    def _terms(self, which: slice | Seqs, lengths: Numbers | float) -> Numbers:
-        """Return each posting's part in the value of its record, given the records' lengths."""
-        often = self._often[which]
-        added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
-        return added
+    def _terms(self, selection: slice | Seqs, lengths: Numbers | float) -> Numbers:
+        """Return each posting's contribution to the score of its record, given the record's length."""
+        often = self._often[selection]
+        contributions: Numbers = self._weights[selection] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
+        return contributions
 
 
 def _nth_highest(values: Numbers, n: int) -> float:

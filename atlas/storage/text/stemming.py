@@ -1,8 +1,8 @@
-"""Porter's stemmer: the common part of English words that differ in their ending.
+"""Porter's stemmer for English.
 
 Source:
-    M. F. Porter, An algorithm for suffix stripping, Program 14 (3), 1980, with the two departures of his own program
-    (-bli and -logi), as SQLite's tokenizer `porter` has them too.
+    M. F. Porter, An algorithm for suffix stripping, Program 14 (3), 1980, with the two changes in his own program
+    (-bli and -logi), which SQLite's tokenizer `porter` has too.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _VOWELS = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc"
 
 @lru_cache(maxsize=2**15)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word of the letters a to z. Words of one or two letters are their own."""
+    """Return the stem of a lower-case word of the letters a to z. Words of one or two letters are unchanged."""
     if len(word) < 3:
         return word
-    word = _without_plural(word)
-    word = _without_past(word)
+    word = _remove_plural(word)
+    word = _remove_past(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
     word = _replace(word, _STEP_2, above=0)
@@ -58,26 +58,26 @@ def stem(word: str) -> str:
     return _tidy(word)
 
 
-def _without_plural(word: str) -> str:
+def _remove_plural(word: str) -> str:
     """Apply step 1a."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-def _without_past(word: str) -> str:
+def _remove_past(word: str) -> str:
     """Apply step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
-        left = word.removesuffix(ending)
-        if left != word:
-            return _complete(left) if "v" in _shape(left) else word
+        root = word.removesuffix(ending)
+        if root != word:
+            return _complete(root) if "v" in _shape(root) else word
     return word
 
 
 def _complete(word: str) -> str:
-    """Return a word without -ed or -ing, as it would end without them."""
+    """Return the base form of a word whose -ed or -ing was removed."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c":
@@ -90,8 +90,8 @@ def _replace(word: str, endings: Mapping[str, str], *, above: int) -> str:
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
         if ending in endings:
-            left = word[: -len(ending)]
-            return left + endings[ending] if _measure(left) > above else word
+            root = word[: -len(ending)]
+            return root + endings[ending] if _measure(root) > above else word
     return word
 
 
@@ -114,10 +114,10 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Return how often consonants follow vowels in it, about its number of closed syllables."""
+    """Return the number of consonant groups after a vowel, about the number of closed syllables."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Return whether it ends in consonant, vowel, consonant, the last not w, x or y."""
+    """Return whether a word ends in consonant, vowel, consonant, where the last is not w, x or y."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"

@@ -1,9 +1,9 @@
-"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, and rebuilt when in doubt.
+"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, and rebuilt if damaged.
 
-Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
-`query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
-segmentation fault rather than an error. So every use holds one inter-process lock, a client is reopened when another
-process has written, and the files are compared with what their last writer left before they are opened.
+Measured on chromadb 1.5.9: processes that add at the same time, each with its own client, lose rows. A client's `query`
+does not find rows that others added after it was opened. Damaged HNSW files crash the whole process on opening with a
+segmentation fault. So every use locks the index between processes, a client is reopened when another process has
+written, and the files are compared with the checksum of their last writer before they are opened.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from atlas.storage.following_index import IndexUnusable, LocalIndex, Seal, read_
 
 BATCH = 1_000
 FORMER_NAME = "vectors"
-"""The name that earlier versions gave every collection in ChromaDB, and that of those whose own name it refuses."""
+"""Name of the collection in ChromaDB in earlier versions, and if ChromaDB does not accept the collection's own name."""
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
-"""The names that ChromaDB takes."""
+"""The names that ChromaDB accepts."""
 
 HNSW = {"space": "cosine"}
-"""Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
+"""The other settings are ChromaDB's defaults, which find all true neighbours of text embeddings."""
 
-N_LENGTH = 4
-"""Bytes that hnswlib keeps of each vector's length."""
+LENGTH_BYTES = 4
+"""Number of bytes in which hnswlib stores each vector's length."""
 
 _users: set[int] = set()
-"""The processes among this one and those it was forked from that have used ChromaDB."""
+"""Ids of processes that have used ChromaDB: this process, or processes that it was forked from."""
 
 
 class ChromaIndex(LocalIndex):
-    """One ChromaDB collection in its own directory. Every method holds the index's lock."""
+    """One ChromaDB collection in its own directory. Every method locks the index."""
 
     is_counted = True
 
@@ -61,22 +61,22 @@ class ChromaIndex(LocalIndex):
         """ChromaDB's components, which have the files open."""
 
         self._collection: Any = None
-        self._opened: Seal | None = None
+        self._opened_seal: Seal | None = None
         self._mark = ""
-        """The text in the place of the seal while this one writes. Empty while it does not."""
+        """The text in place of the seal while this instance writes, else empty."""
 
         fork_safety.watch(self)
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Hold the lock over several calls. Return False if another process kept it for longer than the timeout.
+        """Lock the index for several calls. Yields False if another process locks it for longer than the timeout.
 
-        Also return False in a fork of a process that had used ChromaDB, because it would hang there.
+        Also yields False in a fork of a process that has used ChromaDB, because ChromaDB would hang there.
 
         Args:
             to_write: False for readers, which need the lock too.
         """
-        if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
+        if _is_forked() or not self._threads.acquire(timeout=timeout_seconds):
             yield False
             return
         try:
@@ -101,7 +101,7 @@ class ChromaIndex(LocalIndex):
         Raises:
             IndexUnusable: The files do not match the seal. For example, they were deleted after it was read.
         """
-        with self._used():
+        with self._use():
             self._open(seal, to_write=True)
 
     def set_seal(
@@ -116,18 +116,18 @@ class ChromaIndex(LocalIndex):
         Raises:
             IndexUnusable: The files contain another number of keys, or were deleted or replaced during the write.
         """
-        with self._used():
-            n_held = int(self._to_write().count())
-            if n_keys not in (None, n_held):
-                raise IndexUnusable(f"the index contains {n_held} vectors, but the ledger {n_keys}")
+        with self._use():
+            n_stored = int(self._to_write().count())
+            if n_keys not in (None, n_stored):
+                raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
             mark = self._mark
             self.close()
-            _blank_unused(self._directory)
+            _clear_unused_space(self._directory)
             seal = Seal(
                 ledger_id=ledger_id,
                 revision=revision,
                 files=self._digest(),
-                n_keys=n_held,
+                n_keys=n_stored,
                 change=change,
                 change_name=change_name,
             )
@@ -140,7 +140,7 @@ class ChromaIndex(LocalIndex):
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
-        with self._used():
+        with self._use():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 end = start + BATCH
@@ -148,7 +148,7 @@ class ChromaIndex(LocalIndex):
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
-        with self._used():
+        with self._use():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
@@ -164,14 +164,16 @@ class ChromaIndex(LocalIndex):
         """
         if k <= 0:
             return []
-        with self._used():
+        with self._use():
             collection = self._to_read(self.seal() if seal is None else seal)
-            found = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
-            return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+            result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+            return [
+                (key, 1.0 - distance) for key, distance in zip(result["ids"][0], result["distances"][0], strict=True)
+            ]
 
     def count(self) -> int:
         """Return the number of keys."""
-        with self._used():
+        with self._use():
             return int(self._to_read(self.seal()).count())
 
     def exists(self) -> bool:
@@ -190,7 +192,7 @@ class ChromaIndex(LocalIndex):
                 return False
             self.close()
             while self._directory.is_dir():
-                with suppress(FileNotFoundError):  # somebody else is deleting it, too
+                with suppress(FileNotFoundError):  # another process is deleting it too
                     shutil.rmtree(self._directory)
             for path in (self._directory.parent, self._directory):
                 if path.is_file():
@@ -200,7 +202,7 @@ class ChromaIndex(LocalIndex):
     def close(self) -> None:
         """Close the files."""
         system, self._system = self._system, None
-        self._collection, self._opened, self._mark = None, None, ""
+        self._collection, self._opened_seal, self._mark = None, None, ""
         if system is not None:
             system.stop()
 
@@ -216,7 +218,7 @@ class ChromaIndex(LocalIndex):
         """Reopen the files on demand, since a forked child lacks the threads of ChromaDB."""
         if in_child:
             fork_safety.abandon(self._system)
-            self._system = self._collection = self._opened = None
+            self._system = self._collection = self._opened_seal = None
             self._mark = ""
             self._threads = threading.RLock()
 
@@ -235,7 +237,7 @@ class ChromaIndex(LocalIndex):
 
         Deleting the files of an open index does not affect its answers.
         """
-        if self._collection is None or self._opened != seal:
+        if self._collection is None or self._opened_seal != seal:
             self._open(seal)
         return self._collection
 
@@ -253,7 +255,7 @@ class ChromaIndex(LocalIndex):
         self._connect()
         if self._collection.count() != seal.n_keys:
             raise IndexUnusable("the index contains another number of vectors than its last writer recorded")
-        self._opened = Seal() if self._mark else seal
+        self._opened_seal = Seal() if self._mark else seal
 
     def _connect(self) -> None:
         import chromadb  # slow to import: about a second
@@ -262,9 +264,8 @@ class ChromaIndex(LocalIndex):
 
         _users.add(os.getpid())
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
-        # ChromaDB shares these parts between the clients of a path, whatever happened to its files, and even if a full
-        # disk let them not start; ours are our own. A client's `close` does not find them any more then, so they are
-        # stopped by hand.
+        # ChromaDB caches the components of a path, even if its files were replaced, or a full disk stopped their start.
+        # So the cache is cleared. Then a client's `close` does not find the components, and `close` here stops them.
         try:
             client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
             self._system = client._system
@@ -278,7 +279,7 @@ class ChromaIndex(LocalIndex):
     def _digest(self) -> str:
         """Compute a checksum over every file that ChromaDB reads without checking it.
 
-        Below ChromaDB's threshold HNSW files stay empty: those without metadata are made again on each opening.
+        HNSW files without metadata are ignored: ChromaDB creates them again on each opening, for small collections.
         """
         digest = hashlib.blake2b(digest_size=16)
         directories = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
@@ -290,8 +291,8 @@ class ChromaIndex(LocalIndex):
         return digest.hexdigest()
 
     @contextmanager
-    def _used(self) -> Iterator[None]:
-        """Hold the lock, and turn the errors of ChromaDB on a damaged index into `IndexUnusable`."""
+    def _use(self) -> Iterator[None]:
+        """Lock the index, and convert the errors of ChromaDB on a damaged index to `IndexUnusable`."""
         with self.locked() as is_held:
             if not is_held:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
@@ -302,15 +303,15 @@ class ChromaIndex(LocalIndex):
                 yield
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
-                raise IndexUnusable(str(_reason(error, handled))) from error
+                raise IndexUnusable(str(_find_cause(error, handled))) from error
             except BaseException as error:
                 self.close()
-                if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
+                if type(error).__name__ == "PanicException":  # ChromaDB's Rust code derives it from BaseException
                     raise IndexUnusable(str(error)) from error
                 raise
 
 
-def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
+def _find_cause(error: BaseException, handled: BaseException | None) -> BaseException:
     """Return the cause of ChromaDB's error, such as a full disk, which a later error hides.
 
     Args:
@@ -335,19 +336,19 @@ def _rename_former(client: Any, name: str) -> None:
         client.get_collection(FORMER_NAME, embedding_function=None).modify(name=name)
 
 
-def _blank_unused(directory: Path) -> None:
+def _clear_unused_space(directory: Path) -> None:
     """Overwrite unused space in HNSW files.
 
     hnswlib writes uninitialised memory to a new file, which may contain any data of the process.
     """
     for header in directory.glob("*/header.bin"):
-        _, _, _, n_held, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])
-        for name, n_each in (("data_level0.bin", n_bytes), ("length.bin", N_LENGTH)):
+        _, _, _, n_vectors, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])
+        for name, size in (("data_level0.bin", n_bytes), ("length.bin", LENGTH_BYTES)):
             with header.with_name(name).open("r+b") as file:
-                n_unused = file.seek(0, os.SEEK_END) - n_held * n_each
-                file.seek(n_held * n_each)
+                n_unused = file.seek(0, os.SEEK_END) - n_vectors * size
+                file.seek(n_vectors * size)
                 file.write(bytes(max(0, n_unused)))
 
 
-def _is_inherited() -> bool:
+def _is_forked() -> bool:
     return bool(_users) and os.getpid() not in _users

@@ -1,7 +1,7 @@
-"""A collection of ChromaDB as a vector store: with the specified methods, for experiments with single memories.
+"""A collection of ChromaDB as a vector store, for experiments with single memories.
 
 ChromaDB loses rows if several processes write to one directory, and keeps no history. `atlas.open_memory` has neither
-problem: it writes to a ledger, and uses ChromaDB as the index beside it.
+problem, because it writes to a ledger, and only uses ChromaDB as an index.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
-from atlas.storage.plain.listing import listed_rows
+from atlas.storage.plain.listing import list_rows
 
 BATCH = 1_000
-"""Records in one call: ChromaDB refuses more than some thousands."""
+"""Number of records in one call, which ChromaDB limits to some thousands."""
 
 SPACE = "cosine"
 
@@ -61,7 +61,7 @@ class ChromaVectorStore:
             return self
         with self._opening:
             if name not in self._stores:
-                _check_earlier(self._client, name)
+                _check_not_in_default(self._client, name)
                 self._stores[name] = ChromaVectorStore(self._client, name)
             return self._stores[name]
 
@@ -106,28 +106,30 @@ class ChromaVectorStore:
         for record_id in ids:
             if record_id not in rows:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-        olds = [rows[record_id]["metadata"] or {} for record_id in ids]
-        merged = [dict.fromkeys(old) | new for old, new in zip(olds, metadatas, strict=True)]  # None removes a key
+        old_metadatas = [rows[record_id]["metadata"] or {} for record_id in ids]
+        merged = [
+            dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)
+        ]  # None removes a key
         await asyncio.to_thread(_write, self._collection.update, ids, embeddings, merged, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records nearest to a vector, nearest first.
 
-        ChromaDB's index is approximate, and may return fewer than there are. All are compared then.
+        ChromaDB's index is approximate, and may return too few records. Then all records are compared.
         """
         if k < 1:
             return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
         vector = np.asarray(embedding, np.float32)
-        found = await asyncio.to_thread(
+        result = await asyncio.to_thread(
             self._collection.query,
             query_embeddings=[vector],
             n_results=k,
-            where=_in_chroma(where),
+            where=_to_chroma_filter(where),
             include=["distances", "metadatas", "documents"],
         )
-        if len(found["ids"][0]) < min(k, await self.count(where)):
-            return await asyncio.to_thread(_nearest, self._collection, vector, k, _in_chroma(where))
-        return QueryResult(**{name: found[name][0] for name in ("ids", "distances", "metadatas", "documents")})
+        if len(result["ids"][0]) < min(k, await self.count(where)):
+            return await asyncio.to_thread(_nearest, self._collection, vector, k, _to_chroma_filter(where))
+        return QueryResult(**{name: result[name][0] for name in ("ids", "distances", "metadatas", "documents")})
 
     async def delete(self, ids: list[str]) -> None:
         """Remove records. Unknown ids are ignored."""
@@ -139,10 +141,10 @@ class ChromaVectorStore:
         if not ids:
             return []
         distinct = list(dict.fromkeys(ids))
-        found = await asyncio.to_thread(
+        result = await asyncio.to_thread(
             self._collection.get, ids=distinct, include=["embeddings", "metadatas", "documents"]
         )
-        columns = zip(found["ids"], found["embeddings"], found["metadatas"], found["documents"], strict=True)
+        columns = zip(result["ids"], result["embeddings"], result["metadatas"], result["documents"], strict=True)
         rows = {i: {"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns}
         return [rows[record_id] for record_id in ids if record_id in rows]
 
@@ -150,8 +152,8 @@ class ChromaVectorStore:
         """Return the number of records that pass a filter."""
         if where is None:
             return int(await asyncio.to_thread(self._collection.count))
-        found = await asyncio.to_thread(self._collection.get, where=_in_chroma(where), include=[])
-        return len(found["ids"])
+        result = await asyncio.to_thread(self._collection.get, where=_to_chroma_filter(where), include=[])
+        return len(result["ids"])
 
     async def scan(
         self,
@@ -164,7 +166,7 @@ class ChromaVectorStore:
     ) -> list[dict[str, Any]]:
         """Return records in order, without vectors."""
         rows = await asyncio.to_thread(lambda: list(_rows(self._collection, None, ["metadatas", "documents"])))
-        return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+        return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
 
 def _open(client: Any, name: str) -> Any:
@@ -173,18 +175,20 @@ def _open(client: Any, name: str) -> Any:
     Raises:
         InvalidInput: Its distance is not cosine.
     """
-    opened = client.get_or_create_collection(name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
-    space = (opened.configuration_json.get("hnsw") or {}).get("space")
+    collection = client.get_or_create_collection(
+        name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None
+    )
+    space = (collection.configuration_json.get("hnsw") or {}).get("space")
     if space != SPACE:
         raise InvalidInput(
-            f"the collection {name!r} should measure by {SPACE!r}, but does so by {space!r}; "
+            f"expected the distance {SPACE!r} for the collection {name!r}, got {space!r}; "
             "choose another collection_name"
         )
-    return opened
+    return collection
 
 
-def _check_earlier(client: Any, name: str) -> None:
-    """Raise `InvalidInput` where an earlier version wrote the records of a new collection to `atlas`."""
+def _check_not_in_default(client: Any, name: str) -> None:
+    """Raise `InvalidInput` if an earlier version wrote the records of a new collection to `atlas`."""
     names = {collection.name for collection in client.list_collections()}
     if name in names or DEFAULT_COLLECTION not in names:
         return
@@ -214,10 +218,10 @@ def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> 
     """Yield the records that match a filter, in batches, as ChromaDB limits the size of a result."""
     names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
     for offset in count(0, BATCH):
-        found = collection.get(where=where, limit=BATCH, offset=offset, include=include)
-        for place, record_id in enumerate(found["ids"]):
-            yield {"id": record_id, **{names[name]: found[name][place] for name in include}}
-        if len(found["ids"]) < BATCH:
+        result = collection.get(where=where, limit=BATCH, offset=offset, include=include)
+        for place, record_id in enumerate(result["ids"]):
+            yield {"id": record_id, **{names[name]: result[name][place] for name in include}}
+        if len(result["ids"]) < BATCH:
             return
 
 
@@ -236,8 +240,8 @@ def _nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | No
     )
 
 
-def _in_chroma(where: Where | None) -> dict[str, Any] | None:
-    """Return a filter as ChromaDB takes it: one key, or one `$and` of several."""
+def _to_chroma_filter(where: Where | None) -> dict[str, Any] | None:
+    """Return a filter in ChromaDB's form: one key, or one `$and` of several keys."""
     if not where:
         return None
     return dict(where) if len(where) == 1 else {"$and": [{key: value} for key, value in where.items()]}

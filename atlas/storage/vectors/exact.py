@@ -29,10 +29,10 @@ class ExactIndex:
         """Insert vectors, replacing those of the same keys.
 
         Args:
-            groups: A number from 1 up for each vector, by which `query` can be narrowed.
+            groups: A positive number for each vector, by which `query` can filter.
         """
         with self._lock:
-            rows = [self._row(key) for key in keys]
+            rows = [self._get_row(key) for key in keys]
             self._grow()
             if rows:
                 self._matrix[rows] = vectors
@@ -50,7 +50,7 @@ class ExactIndex:
     def query(self, vector: Vector, k: int, *, groups: Groups | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Only of these groups, if they are given."""
         with self._lock:
-            rows = None if groups is None else self._rows_of(groups)
+            rows = None if groups is None else self._select_rows(groups)
             similarities = self._similarities(vector, rows)
             best = top(similarities, k)
             positions = best if rows is None else rows[best]
@@ -74,15 +74,15 @@ class ExactIndex:
         similarities[self._free] = -np.inf
         return similarities
 
-    def _rows_of(self, groups: Groups) -> Groups:
+    def _select_rows(self, groups: Groups) -> Groups:
         own_groups = self._groups[: len(self._keys)]
-        is_wanted = np.zeros(max(own_groups.max(initial=0), groups.max(initial=0)) + 1, bool)
-        is_wanted[groups] = True
-        is_kept = is_wanted[own_groups]
+        is_selected = np.zeros(max(own_groups.max(initial=0), groups.max(initial=0)) + 1, bool)
+        is_selected[groups] = True
+        is_kept = is_selected[own_groups]
         is_kept[self._free] = False
         return np.flatnonzero(is_kept)
 
-    def _row(self, key: str) -> int:
+    def _get_row(self, key: str) -> int:
         row = self._rows.get(key)
         if row is None:
             if self._free:
@@ -97,22 +97,22 @@ class ExactIndex:
     def _grow(self) -> None:
         n_rows, dimension = self._matrix.shape
         if len(self._keys) > n_rows:
-            n_grown = max(2 * n_rows, len(self._keys), 256)
-            matrix, groups = np.zeros((n_grown, dimension), np.float32), np.zeros(n_grown, np.int64)
+            n_new_rows = max(2 * n_rows, len(self._keys), 256)
+            matrix, groups = np.zeros((n_new_rows, dimension), np.float32), np.zeros(n_new_rows, np.int64)
             matrix[:n_rows], groups[:n_rows] = self._matrix, self._groups
             self._matrix, self._groups = matrix, groups
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
-    """Return positions of the k highest values, highest first. Equal values in their order."""
+    """Return positions of the k highest values, highest first. Ties are in the order of positions."""
     if k <= 0 or not len(values):
         return np.zeros(0, np.intp)
     if k < len(values):
         candidates = np.argpartition(values, -k)[-k:]
-        chosen = np.flatnonzero(values >= values[candidates].min())
+        positions = np.flatnonzero(values >= values[candidates].min())
     else:
-        chosen = np.arange(len(values))
-    return chosen[np.argsort(-values[chosen], kind="stable")][:k]
+        positions = np.arange(len(values))
+    return positions[np.argsort(-values[positions], kind="stable")][:k]
 
 
 def products(vectors: Vectors, vector: Vector) -> Vector:

@@ -1,7 +1,7 @@
 """Exact search over vectors in memory, or over a few read from the ledger.
 
-A collection that has an index is not read into memory for a single query, as that takes seconds. It is read in the
-background once queries have cost about as much, because comparing is then faster than asking the index, and exact.
+A collection with an index is not read into memory for a single query, as that takes seconds. It is read in the
+background once queries have taken about as long, because exact search in memory is faster than the index.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from atlas.storage.vectors.vector_count import VectorCount
 logger = logging.getLogger(__name__)
 
 MAX_RESIDENT = 200_000
-"""Vectors up to which all of them may be kept in memory (400 MB at 384 dimensions).
+"""Maximum number of vectors in memory (400 MB at 384 dimensions).
 
-Beyond, only a query that a tenth of the records pass reads them all.
+Above it, all vectors are read only for a filter that at least a tenth of the records pass.
 """
 
 MANY_QUERIES = 8
@@ -91,13 +91,13 @@ class ExactSearch:
         It stops early on close. Each batch is read in its own snapshot. Reading restarts if a snapshot does not
         continue the previous one.
         """
-        memory, is_whole = InMemory(self._dimension), False
-        while not (is_whole or self._is_closed.is_set()):
+        memory, is_complete = InMemory(self._dimension), False
+        while not (is_complete or self._is_closed.is_set()):
             with self._ledger.reading():
                 now = self._follower.position()
                 self._follower.refresh(memory, now, n_most=BATCH)
-                is_whole = memory.seen >= now.revision
-        if is_whole:
+                is_complete = memory.seen >= now.revision
+        if is_complete:
             self._loaded = memory
 
     def take_loaded(self) -> bool:

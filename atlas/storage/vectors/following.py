@@ -22,13 +22,13 @@ class Follower:
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
         self._collection = collection
-        self._possible = Seal()
+        self._possible_seal = Seal()
         """The last seal whose revision was found in the history. It stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Update the index from the ledger, unless another process does so, and return the number of records added."""
-        with index.locked(timeout_seconds) as is_held:
-            if not is_held:
+        with index.locked(timeout_seconds) as is_locked:
+            if not is_locked:
                 return 0
             try:
                 return self._follow(index)
@@ -45,9 +45,9 @@ class Follower:
                 return 0
 
     def flaw(self, seal: Seal, now: Position) -> str:
-        """Return how a seal disagrees with the ledger, or an empty string if it does not.
+        """Return how a seal disagrees with the ledger, or an empty string.
 
-        Vectors are not counted, as they were when the seal was set, and opening the index counts its keys.
+        Vectors are not counted here, because opening the index counts them.
         """
         if seal.ledger_id != now.ledger_id:
             return "has no index"
@@ -65,78 +65,80 @@ class Follower:
         """Read the ledger's changes into memory, or the next `n_most` of them.
 
         Args:
-            base: The revision that memory begins after.
+            base: The revision after which memory starts.
         """
-        begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        if not begins or not (memory.seen == base or self.is_past(memory.tip, now)):
+        is_same_base = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
+        if not is_same_base or not (memory.seen == base or self.is_past(memory.tip, now)):
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
-            memory.take(entries)
+            memory.apply(entries)
             if n_most is not None and len(entries) >= n_most:
                 break
         memory.tip = now.tip
 
     def is_past(self, tip: Tip, now: Position) -> bool:
-        """Return whether the ledger has had a change, and so all that was followed up to it."""
+        """Return whether the ledger's history contains a change, and so all changes before it."""
         if tip == now.tip:
             return True
         return self._ledger.has_change(tip)
 
     def _is_possible(self, seal: Seal) -> bool:
-        """Return whether the ledger can have been at the revision of a seal with its change as the newest.
+        """Return whether the ledger can have had a seal's revision when the seal's change was its newest.
 
-        A seal beyond the followed changes would hide the records between.
+        A seal that is ahead of the index's content would hide the records in between.
         """
-        if seal != self._possible:
+        if seal != self._possible_seal:
             if not self._ledger.was_at(self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))):
                 return False
-            self._possible = seal
+            self._possible_seal = seal
         return True
 
-    def _sound(self, seal: Seal) -> Seal:
+    def _validate(self, seal: Seal) -> Seal:
         """Return a seal, or an empty one if it is invalid."""
         return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:
-        """Write missing vectors to the index, and seal it if it has as many vectors as the ledger."""
-        seal, n_taken, n_vectors = self._sound(index.written()), 0, None
+        """Write missing vectors to the index, set its seal, and return the number of written records."""
+        seal, n_written, n_vectors = self._validate(index.written()), 0, None
         if seal == Seal():
             index.clear()
-        at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+        position = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
         while True:
             with self._ledger.reading():  # changes and totals in one snapshot of the ledger
-                at, entries = self._changes_after(at)
+                position, entries = self._changes_after(position)
                 if not entries:
-                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None
+                    n_vectors = self._ledger.vectors.count(self._collection) if n_written and index.is_counted else None
                     break
-            if not n_taken:
+            if not n_written:
                 index.begin(seal, self.position().revision - seal.revision)
-            _hand_over(index, entries)
-            n_taken += len(entries)
+            _apply(index, entries)
+            n_written += len(entries)
             if index.is_resumable:
-                _seal(index, at)
-        if n_taken:
-            _seal(index, at, n_vectors)
-        return n_taken
+                _set_seal(index, position)
+        if n_written:
+            _set_seal(index, position, n_vectors)
+        return n_written
 
-    def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
-        """Return the next changes after a position, and the position after them. The first has no ledger's id."""
+    def _changes_after(self, position: Position) -> tuple[Position, list[Entry]]:
+        """Return the position after the next changes, and these changes. The initial position has no ledger id."""
         now = self.position()
-        if at.ledger_id and not (at.ledger_id == now.ledger_id and self.is_past(at.tip, now)):
+        if position.ledger_id and not (position.ledger_id == now.ledger_id and self.is_past(position.tip, now)):
             raise IndexUnusable("the ledger was restored from a copy while the index followed it")
-        entries = self._ledger.follow(self._collection, at.revision, BATCH)
-        return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
+        entries = self._ledger.follow(self._collection, position.revision, BATCH)
+        return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries
 
 
 def _tip(seal: Seal) -> Tip:
     return Tip(seal.change, seal.change_name)
 
 
-def _seal(index: FollowingIndex, at: Position, n_keys: int | None = None) -> None:
-    index.set_seal(at.ledger_id, at.revision, change=at.tip.number, change_name=at.tip.name, n_keys=n_keys)
+def _set_seal(index: FollowingIndex, position: Position, n_keys: int | None = None) -> None:
+    index.set_seal(
+        position.ledger_id, position.revision, change=position.tip.number, change_name=position.tip.name, n_keys=n_keys
+    )
 
 
-def _hand_over(index: FollowingIndex, entries: Sequence[Entry]) -> None:
+def _apply(index: FollowingIndex, entries: Sequence[Entry]) -> None:
     deleted_keys = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
     keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
     if deleted_keys:

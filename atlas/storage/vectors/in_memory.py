@@ -1,4 +1,4 @@
-"""The vectors of records in memory, found by record: each has one for each of its windows."""
+"""The vectors of records in memory. A record has a vector for each of its windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InMemory:
         """The newest revision that it has read."""
 
         self.tip = NO_TIP
-        """The newest change of the ledger when it read it."""
+        """The newest change of the ledger at its last read."""
 
         self._exact = ExactIndex(dimension)
         self._windows: dict[int, int] = {}
@@ -34,7 +34,7 @@ class InMemory:
         self._exact.clear()
         self._windows.clear()
 
-    def take(self, entries: Sequence[Entry]) -> None:
+    def apply(self, entries: Sequence[Entry]) -> None:
         """Apply changes, oldest first."""
         for entry in entries:
             self._exact.remove(keys_of(entry.seq, self._windows.get(entry.seq, 0)))
@@ -45,18 +45,18 @@ class InMemory:
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Return whether it is newer than the index."""
+        """Return whether the memory contains a record's vectors, or its deletion."""
         return seq in self._windows
 
     def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:
-        """Return the k nearest records. Only of these numbers, if they are given."""
-        wanted = k
+        """Return the k nearest records, among the records of these numbers if they are given."""
+        n_hits = k
         while True:
-            hits = self._exact.query(vector, wanted, groups=among)
-            found = best(((owner(key), similarity) for key, similarity in hits), k)
-            if len(found) == k or len(hits) < wanted:
-                return found
-            wanted *= 4
+            hits = self._exact.query(vector, n_hits, groups=among)
+            neighbours = best(((owner(key), similarity) for key, similarity in hits), k)
+            if len(neighbours) == k or len(hits) < n_hits:
+                return neighbours
+            n_hits *= 4
 
 
 def keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
@@ -65,7 +65,7 @@ def keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
 
 
 def owner(key: str) -> int:
-    """Return the record that a key is of."""
+    """Return the record number in a key."""
     return int(key.partition(":")[0])
 
 

@@ -54,12 +54,12 @@ class IndexedSearch:
         """
         if among is not None and not isinstance(self._index, FilteredIndex):
             return None
-        if self._index.fault:  # no query waits for it until it has answered in the background
+        if self._index.fault:  # the service is retried in the background
             return None
         for _ in range(2):
             try:
                 return self._query_sealed(vector, k, now, among)
-            except IndexBehind:  # it has an earlier seal from now on
+            except IndexBehind:  # the next attempt uses an earlier seal
                 continue
             except IndexUnreachable as error:
                 logger.info("the index is left out of a query: %s", error)
@@ -75,12 +75,12 @@ class IndexedSearch:
         if now.revision - seal.revision > self._longest_tail or self._follower.flaw(seal, now):
             return None
         self._refresh_tail(seal, now)
-        with self._index.locked(LOCK_SECONDS, to_write=False) as is_held:
+        with self._index.locked(LOCK_SECONDS, to_write=False) as is_locked:
             seal = self._index.seal()
-            if not is_held or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
-                return None  # another process is writing it, or has deleted it or made it again
+            if not is_locked or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
+                return None  # another process is writing, has deleted or has rebuilt it
             try:
-                hits = [*self._ask(seal, vector, k, among), *self._tail.query(vector, k, among)]
+                hits = [*self._search_index(seal, vector, k, among), *self._tail.query(vector, k, among)]
                 return best(hits, k)
             except IndexUnreachable:
                 raise
@@ -95,25 +95,25 @@ class IndexedSearch:
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
 
-    def _ask(self, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Neighbours:
-        wanted = min(2 * k, self._index.most_hits)
+    def _search_index(self, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Neighbours:
+        n_hits = min(2 * k, self._index.most_hits)
         while True:
             if among is not None and isinstance(self._index, FilteredIndex):
-                hits = self._index.query_among(vector, wanted, among)
+                hits = self._index.query_among(vector, n_hits, among)
             else:
-                hits = self._index.query(vector, wanted, seal=seal)
-            found = best(self._current(hits, vector), k)
-            if len(found) == k or len(hits) < wanted:
-                return found
-            if wanted == self._index.most_hits:
-                raise IndexUnreachable(f"it returns at most {wanted} hits, too few for the best {k} records")
-            # The rest were further windows of the same records, or records that changed since.
-            wanted = min(4 * wanted, self._index.most_hits)
+                hits = self._index.query(vector, n_hits, seal=seal)
+            neighbours = best(self._drop_changed(hits, vector), k)
+            if len(neighbours) == k or len(hits) < n_hits:
+                return neighbours
+            if n_hits == self._index.most_hits:
+                raise IndexUnreachable(f"it returns at most {n_hits} hits, too few for the best {k} records")
+            # Some hits were windows of the same record, or records that have changed since.
+            n_hits = min(4 * n_hits, self._index.most_hits)
 
-    def _current(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
-        """Return the records of hits that have not changed since, once for each hit."""
-        owned = [(owner(key), similarity) for key, similarity in hits]
-        current = [(seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)]
+    def _drop_changed(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
+        """Return record numbers and similarities of hits, without records that have changed since."""
+        similarities = [(owner(key), similarity) for key, similarity in hits]
+        current = [(seq, similarity) for seq, similarity in similarities if not self._tail.covers(seq)]
         if not self._index.is_remote:
             return current
         return compare(self._ledger, vector, np.unique(np.array([seq for seq, _ in current], np.int64))).items()

@@ -32,7 +32,7 @@ class StoreIndexes:
 
     @property
     def place(self) -> str:
-        """The address of the service that keeps them, or empty if they are beside the ledger."""
+        """The address of the service with the indexes, or empty if they are local."""
         return self._remote.place if self._remote else ""
 
     @property
@@ -49,7 +49,7 @@ class StoreIndexes:
         """Return the index of a collection, or None if it cannot have one."""
         if self._remote is not None:
             return self._remote.index(self._ledger, collection, dimension)
-        if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB's files are written by readers
+        if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB writes files even to read
             return None
         if self._ledger.is_file and absence("chroma", "the index"):  # which `atlas status` reports
             return None
@@ -60,33 +60,33 @@ class StoreIndexes:
 
         The original of a copied store may still need them, or their service is no longer used.
         """
-        return opening.staying(self._ledger, collections)
+        return opening.list_kept_namespaces(self._ledger, collections)
 
     def leave(self, address: str) -> list[str]:
         """Abandon this store's vectors in a service, and return the names of its namespaces.
 
         Raises:
             NotAllowed: The actor is not a curator.
-            InvalidInput: The address is malformed, or is that of the service in use.
-            NotFound: It never had an index of this store.
+            InvalidInput: The address is malformed, or belongs to the service in use.
+            NotFound: The service never had an index of this store.
         """
         check_role(Role.CURATOR, "leave an index in its service")
         place = str(read_index_address(address))
         if place == self.place:
-            raise InvalidInput(f"{place} keeps the index now; set another ATLAS_INDEX, or an empty one, and try again")
-        return opening.leave(self._ledger, place)
+            raise InvalidInput(f"{place} has the index now; set another ATLAS_INDEX, or an empty one, and try again")
+        return opening.abandon(self._ledger, place)
 
-    def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
+    def drop(self, collection: str, dimension: int, index: FollowingIndex | None) -> None:
         """Delete all indexes of a collection, current and former.
 
         Args:
-            used: The index that queries use, or None before the first query.
+            index: The index that queries use, or None before the first query.
 
         Raises:
             StoreUnavailable: Vectors remain in a service, for example because it does not answer.
         """
-        if left := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
-            raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(left)}")
-        beside = used if used is not None and self._remote is None else self._ledger.index(collection, dimension)
-        if not beside.clear():
+        if remaining := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
+            raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(remaining)}")
+        local_index = index if index is not None and self._remote is None else self._ledger.index(collection, dimension)
+        if not local_index.clear():
             raise StoreUnavailable(f"the index of {collection} cannot be removed by a forked process")

@@ -1,4 +1,4 @@
-"""Keeping an index up to date with the ledger: by writers, when the store closes, and beside queries."""
+"""Updates of an index from the ledger: by writers, when the store closes, and in the background of queries."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 60.0
 """Time after which a query checks again whether an index is too far behind to be used."""
 
-OUT_OF_REACH = (
-    "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
-)
+OUT_OF_REACH = "The service with the index does not answer, so searches compare every vector: slower, and complete."
 
 
 class IndexUpkeep:
@@ -43,7 +41,7 @@ class IndexUpkeep:
         self._next_check = float("-inf")
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
-        """Bring the index up to the ledger, unless another process does, and return the number of records added."""
+        """Update the index from the ledger, unless another process does, and return the number of records added."""
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
     def keep_up(self, lag_rows: int) -> None:
@@ -59,9 +57,9 @@ class IndexUpkeep:
             self.catch_up(timeout_seconds=0)
 
     def finish(self) -> int:
-        """Bring the index up to the ledger before the store closes, and return the number of records added.
+        """Update the index from the ledger before the store closes, and return the number of records added.
 
-        Another writer of an index in a service is not waited for, as it may be on a machine that is gone.
+        It does not wait for another writer of an index in a service, because that machine may be gone.
         """
         if not self.is_behind(0):
             return 0
@@ -72,9 +70,9 @@ class IndexUpkeep:
         """Wait for the work in the background, at most `timeout_seconds`."""
         self._background.wait(timeout_seconds)
 
-    def look_after(self) -> None:
-        """Bring an index that failed, or was never built, up to the ledger in the background."""
-        if self._index is not None and (self._index.is_due or self._is_forgotten(self._index)):
+    def retry(self) -> None:
+        """Update an index that failed, or was never built, in the background."""
+        if self._index is not None and (self._index.is_due or self._is_far_behind(self._index)):
             self._background.begin()
 
     def is_behind(self, lag_rows: int) -> bool:
@@ -97,17 +95,17 @@ class IndexUpkeep:
         return max(0, now.revision - self.seal().revision)
 
     def seal(self) -> Seal:
-        """Return how far the index has followed the ledger, empty if its seal does not fit the ledger."""
+        """Return the index's seal, or an empty seal if it disagrees with the ledger."""
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:
-        """Return why the index is not used, to follow the collection's name, or an empty string if it is used."""
+        """Return why the index is not used, as a phrase after the collection's name, or an empty string."""
         return self._follower.flaw(self._seal(), self._follower.position())
 
     def _seal(self) -> Seal:
         return self._index.seal() if self._index is not None else Seal()
 
-    def _is_forgotten(self, index: FollowingIndex) -> bool:
+    def _is_far_behind(self, index: FollowingIndex) -> bool:
         """Return whether the index is too far behind for queries. It is checked once a minute."""
         if not index.is_resumable or index.fault or time.monotonic() < self._next_check:
             return False

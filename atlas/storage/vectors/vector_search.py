@@ -1,12 +1,12 @@
 """Nearest neighbours of a collection.
 
-A small collection is compared whole, in memory. In a larger one the index answers: PostgreSQL's own, ChromaDB's files,
-or a service. The *tail* adds the records that changed after the index's last seal, and replaces what the index has of
-them. A process that asks often reads the larger one into memory too, as that answers sooner, and exactly. A filtered
-query compares all records that pass, unless the index itself can filter.
+A query on a small collection compares all vectors in memory. A larger collection has an index: pgvector, ChromaDB's
+files, or a service. Records that changed after the index's last seal are in the *tail*, which replaces the index's
+version of them. A process with many queries reads the vectors of a larger collection into memory too, because exact
+search in memory is faster. A filtered query compares all records that pass, unless the index itself can filter.
 
-Before each query, memory reads what the ledger has added since the last one. So a record is found by every process once
-its write has returned.
+Before each query, memory reads the ledger's changes since the last query. So every process finds a record once its
+write has returned.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from atlas.storage.vectors.indexed_search import LOCK_SECONDS, IndexedSearch
 from atlas.storage.vectors.upkeep import OUT_OF_REACH, IndexUpkeep
 from atlas.storage.vectors.vector_count import VectorCount
 
-FEW = 1_000
-"""Records up to which a filtered query compares every one, whatever the index could do."""
+MAX_COMPARED = 1_000
+"""Maximum number of records that a filtered query compares without the index."""
 
 
 class Nearest:
@@ -53,7 +53,7 @@ class Nearest:
         self._exact_max_rows = exact_max_rows
         self._lock = threading.RLock()
         self._is_idle = False
-        """True if no other thread was asking when this process was forked."""
+        """True if no query was running when this process was forked."""
 
         fork_safety.watch(self)
 
@@ -65,16 +65,16 @@ class Nearest:
         """
         if k <= 0:
             return []
-        with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
+        with self._lock, self._ledger.reading():  # one snapshot for model and vectors
             now = self._begin()
-            k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
-            if (found := self._query_index(vector, k, now)) is None:
+            k = min(k, now.revision)  # the number of records is at most the revision
+            if (hits := self._query_index(vector, k, now)) is None:
                 return self.exact.query(vector, k, now)
             self.exact.count_index_query(now)
-            return found
+            return hits
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Neighbours:
-        """Return the k nearest of these records. Exactly, unless the index can filter and they are many.
+        """Return the k nearest of these records. The result is exact, unless there are many and the index can filter.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
@@ -83,11 +83,11 @@ class Nearest:
             return []
         with self._lock, self._ledger.reading():
             now = self._begin()
-            found = self._query_index(vector, k, now, among=seqs) if len(seqs) > FEW else None
-            return self.exact.query_among(vector, k, seqs, now) if found is None else found
+            hits = self._query_index(vector, k, now, among=seqs) if len(seqs) > MAX_COMPARED else None
+            return self.exact.query_among(vector, k, seqs, now) if hits is None else hits
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
-        """Return the similarities of a few records, by number, without those that have no vector.
+        """Return the similarities of a few records, by number. Records without vectors are left out.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
@@ -103,7 +103,7 @@ class Nearest:
 
     @property
     def problem(self) -> str:
-        """The reason, as a sentence, why queries cannot use an index that they need, or empty if they can."""
+        """A sentence on why queries cannot use the index that they need, or empty."""
         return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Nearest:
                 self.index.close()
 
     def before_fork(self) -> None:
-        """Hold the lock during the fork, unless a query holds it."""
+        """Acquire the lock during the fork, unless a query is running."""
         self._is_idle = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:
@@ -140,15 +140,15 @@ class Nearest:
     def _close_index(self) -> None:
         """Close the index, as memory has its vectors too, unless another process writes it."""
         if self.index is not None:
-            with self.index.locked(LOCK_SECONDS, to_write=False) as is_held:
-                if is_held:
+            with self.index.locked(LOCK_SECONDS, to_write=False) as is_locked:
+                if is_locked:
                     self.index.close()
 
     def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
         """Return the hits of index and tail, or None if every vector is to be compared."""
         if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
             return None
-        self.upkeep.look_after()
+        self.upkeep.retry()
         if self.exact.is_preferred(now):
             return None
         return self.indexed.query(vector, k, now, among)

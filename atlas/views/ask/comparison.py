@@ -12,13 +12,13 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
-from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
+from atlas.storage.profiles import DEFAULT, Profile, ProfileChange, check_name
 from atlas.views.experience.kind import card_text
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.hits import HitCard, record_card
 from atlas.views.shared.wording import counted, hidden_text
 
-__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
+__all__ = ["DEFAULT", "Profile", "ProfileChange", "RankingWeights", "check_name", "profile_problems"]
 
 HITS = 10
 """Number of hits per side."""

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.infra.actor import Role, check_role, may
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import HELD_FOR, WAITING, Moment
+from atlas.storage.records import REVIEW_KEY, WAITING, Moment
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import PlanRow, PlanView
@@ -194,7 +194,7 @@ def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
     if not ids:
         return []
     where = {"id": {"$in": ids}}
-    writers, stored = records.column(HELD_FOR, where), records.column("stored_at", where)
+    writers, stored = records.column(REVIEW_KEY, where), records.column("stored_at", where)
     titles = records.titles(ids)
     return [
         WaitingRow(

@@ -11,8 +11,8 @@ from atlas import MemorySystem
 from atlas.views.ask.comparison import (
     DEFAULT,
     Comparison,
-    Earlier,
     Profile,
+    ProfileChange,
     RankingWeights,
     Side,
     compare,
@@ -148,9 +148,9 @@ def _delete(memory: MemorySystem, name: str) -> None:
         _announce(memory.storage.profiles.delete(name), f"Deleted the profile {name!r}")
 
 
-def _announce(earlier: Earlier, sentence: str) -> None:
+def _announce(earlier: ProfileChange, sentence: str) -> None:
     announce_act(Act(sentence, _putting_back(earlier)))
 
 
-def _putting_back(earlier: Earlier) -> Turn:
+def _putting_back(earlier: ProfileChange) -> Turn:
     return lambda memory: _putting_back(memory.storage.profiles.put_back(earlier))

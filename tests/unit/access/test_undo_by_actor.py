@@ -152,7 +152,7 @@ def test_where_what_would_be_undone_was_changed_since_nothing_is_undone_and_the_
     store(memory, CRAWLER, "two")
     plan = memory.plan_undo(CRAWLED)
     memory.experience.edit(one, feedback="mine")
-    with pytest.raises(PlanOutdated, match=f"{one} was changed since, by edit .*Nothing was done; look again"):
+    with pytest.raises(PlanOutdated, match=f"{one} was changed since, by edit .*Nothing was done; reload"):
         memory.apply_undo(CRAWLED, plan)
     assert there(memory) == ["one", "two"]
 

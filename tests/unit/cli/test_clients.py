@@ -119,8 +119,8 @@ def test_a_table_between_others_is_replaced_where_it_stands():
     [
         (JSON, "{// mine\n}", "should contain plain JSON"),
         (JSON, "[]", "should contain a JSON object, but is a list"),
-        (JSON, '{"mcpServers": []}', "mcpServers in settings.json should be an object"),
-        (JSON, '{"hooks": {"Stop": {}}}', "should be a list"),
+        (JSON, '{"mcpServers": []}', "expected an object for mcpServers in settings.json"),
+        (JSON, '{"hooks": {"Stop": {}}}', "expected a list"),
         (TOML, "a = ", "should contain TOML"),
         (TOML, "mcp_servers.atlas = {}", "that is not written as a table"),
         (

@@ -37,14 +37,14 @@ def test_an_address_is_read_and_shown(given, shown, is_secure):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("qdrant://host", "but begins with qdrant://"),
-        ("notes.svc.pinecone.io", "but has no scheme"),
-        ("pinecone://", "names no host"),
-        ("pinecone://host/index", "as Pinecone's console shows it, but has more after the host"),
-        ("chroma+http://host:port", "has no host or port that can be read"),
-        ("chroma+http://host/api/v2", "at most, but has more"),
-        ("chroma+cloud://tenant", "should be chroma+cloud://TENANT/DATABASE"),
-        ("chroma+cloud://tenant/a/b", "should be chroma+cloud://TENANT/DATABASE"),
+        ("qdrant://host", "got qdrant://"),
+        ("notes.svc.pinecone.io", "got no scheme"),
+        ("pinecone://", "got no host"),
+        ("pinecone://host/index", "as Pinecone's console shows it, for ATLAS_INDEX, got more after the host"),
+        ("chroma+http://host:port", "got no readable host or port"),
+        ("chroma+http://host/api/v2", "for ATLAS_INDEX, got more"),
+        ("chroma+cloud://tenant", "expected chroma+cloud://TENANT/DATABASE"),
+        ("chroma+cloud://tenant/a/b", "expected chroma+cloud://TENANT/DATABASE"),
     ],
 )
 def test_what_is_no_address_is_refused_with_what_to_give(given, said):

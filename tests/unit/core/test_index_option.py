@@ -20,4 +20,4 @@ def test_doctor_says_which_services_a_store_never_was_in(tmp_path, capsys):
     assert main([*leave, "pinecone://elsewhere"]) == 1
     assert "this store never had an index at pinecone://elsewhere" in capsys.readouterr().err
     assert main([*leave, "elsewhere"]) == 1
-    assert "ATLAS_INDEX should be pinecone://INDEX-HOST" in capsys.readouterr().err
+    assert "expected pinecone://INDEX-HOST" in capsys.readouterr().err

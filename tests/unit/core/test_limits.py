@@ -11,7 +11,7 @@ from atlas.core.hits import check_limit, limit_of_list
 
 @pytest.mark.parametrize("limit", [0, -3, True, 2.0, "4", None])
 def test_what_is_no_whole_number_from_one_up_is_refused(limit):
-    with pytest.raises(InvalidInput, match="limit should be 1 or more, but is"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for limit, got"):
         check_limit(limit, "limit")
 
 
@@ -27,5 +27,5 @@ def test_a_list_has_no_less_than_no_items(limit, length):
 
 @pytest.mark.parametrize("limit", [None, "4", 1.5, True])
 def test_the_length_of_a_list_is_a_whole_number(limit):
-    with pytest.raises(InvalidInput, match="k should be a whole number, but is"):
+    with pytest.raises(InvalidInput, match="expected a whole number for k, got"):
         limit_of_list(limit)

@@ -28,7 +28,7 @@ from atlas.embedding.minilm.bundled import (
     bundled_files,
     bundled_projection,
 )
-from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, known_queries, stored_checksum
+from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, known_queries, read_checksum
 from atlas.embedding.minilm.sample import known_sample
 from atlas.embedding.onnx_cache import OnnxCache
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
@@ -116,7 +116,7 @@ def test_the_projection_is_what_the_model_measures():
 
 
 def test_the_calibration_queries_are_kept_as_the_model_gives_them():
-    assert stored_checksum() == checksum(), "the queries changed: python -m atlas.embedding.minilm.make"
+    assert read_checksum() == checksum(), "the queries changed: python -m atlas.embedding.minilm.make"
     projection, encoder = bundled_projection(), bundled_encoder(32)
     queries = [text for texts in calibration_queries_in(LANGUAGES).values() for text in texts]
     assert list(known_queries(queries)) == queries

@@ -106,7 +106,7 @@ def test_what_stands_at_the_end_of_a_long_text_is_found(embedder):
 def test_a_question_with_an_instruction_still_fits(embedder, n_pieces, monkeypatch):
     asked = []
     monkeypatch.setattr(embedder, "_prompts", family_prompts(["bge-base-en"]))
-    monkeypatch.setattr(embedder, "_encoded", lambda texts: asked.extend(texts) or np.eye(len(texts), 384))
+    monkeypatch.setattr(embedder, "_encode", lambda texts: asked.extend(texts) or np.eye(len(texts), 384))
     embedder.encode_query(f"{TEXTS['prose']} once")
     assert 1 < len(asked) <= 8
     assert all(text.startswith("Represent this sentence") and n_pieces(text) <= WINDOW for text in asked)

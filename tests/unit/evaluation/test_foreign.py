@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.evaluation.bootstrap import is_test, sample
-from atlas.evaluation.foreign import MAX_FOREIGN, NONSENSE, SHIPPED, TOGETHER, ask_foreign, foreign_to, shipped
+from atlas.evaluation.foreign import MAX_FOREIGN, NONSENSE, SHIPPED, TOGETHER, ask_foreign, foreign_to, load_shipped
 from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
 from tests.support.retrievers import ScriptedRetriever, query, task
@@ -44,7 +44,7 @@ def test_each_half_has_its_own_foreign_queries():
     halves = {half: {*foreign_to(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
     assert halves["test"] == {text for text in halves["both"] if is_test(text)}
     assert halves["dev"] == halves["both"] - halves["test"]
-    assert {*shipped("dev")[SHIPPED]}.isdisjoint(shipped("test")[SHIPPED])
+    assert {*load_shipped("dev")[SHIPPED]}.isdisjoint(load_shipped("test")[SHIPPED])
 
 
 def test_the_share_told_something_is_by_source_and_of_all():

@@ -401,8 +401,8 @@ def test_tasks_are_read_from_lines_or_are_the_stores_own(store, tmp_path):
         ("all", "an arm begins with one of nothing, memory, placebo, recency"),
         ("memory,budget", "an arm has options as NAME=VALUE"),
         ("memory,colour=red", "an arm has options as NAME=VALUE"),
-        ("memory,without=ideas", "`without` should be one of experience"),
-        ("memory,budget=many", "`budget` should be a number of tokens"),
+        ("memory,without=ideas", "expected one of experience"),
+        ("memory,budget=many", "expected a number of tokens for `budget`"),
     ],
 )
 def test_an_arm_that_there_is_not_is_refused(text, message):

@@ -87,7 +87,7 @@ def test_a_damaged_concept_costs_only_itself_and_a_second_import_adds_none(tmp_p
             "the code of concept 'crop': expected Python, got 'invalid syntax' in line 1",
             "a concept's name should have up to 200 characters, not 201",
             "concept.calls[0] should be a string,",
-            "a concept's source should be one of primitive, learned, composed, imported,",
+            "expected one of primitive, learned, composed, imported for a concept's source, got 'stolen'",
             "concept should be an object,",
         ]
         assert memories.concepts.marks(["c1"])["c1"].note == "keep"

@@ -73,7 +73,7 @@ def test_a_function_whose_examples_hold_is_taken():
         ({"code": "def halves(n):\n    return half(n)"}, "at least two of the given functions, got ['half']"),
         ({"examples": []}, "one to 5"),
         ({"examples": [{"call": "halves(half(3))", "result": "1"}]}, "with literal arguments"),
-        ({"examples": [{"call": "half(3)", "result": "1"}]}, "should be a call of halves"),
+        ({"examples": [{"call": "half(3)", "result": "1"}]}, "expected an example that calls halves"),
         ({"examples": [{"call": "halves(3)", "result": "halves(3)"}]}, "and a literal"),
         ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: got ([0, 1, 1], "),
         ({"examples": [{"call": "halves(3)", "result": "[False, True, 1]"}]}, "does not return [False, True, 1]: got"),

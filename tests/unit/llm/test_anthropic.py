@@ -358,7 +358,7 @@ def test_tests_cannot_ask_a_model_elsewhere(url):
 
 @pytest.mark.parametrize("url", ["localhost:8080", "nonsense", "http://[", "ftp://127.0.0.1", "http://"])
 def test_an_address_that_is_none_is_refused_with_an_example(url):
-    with pytest.raises(InvalidInput, match="such as http://localhost:8080, but is"):
+    with pytest.raises(InvalidInput, match="such as http://localhost:8080 for ATLAS_LLM_BASE_URL, got"):
         ModelClient(Settings(llm_base_url=url), api_key="key")
 
 

@@ -178,7 +178,7 @@ def test_an_address_where_nothing_answers_is_named():
 
 
 def test_a_protocol_that_is_none_is_refused_with_those_that_are():
-    with pytest.raises(InvalidInput, match="ATLAS_LLM_API should be anthropic or openai, but is 'grpc'"):
+    with pytest.raises(InvalidInput, match="expected anthropic or openai for ATLAS_LLM_API, got 'grpc'"):
         ModelClient(Settings(llm_base_url="http://localhost:1", llm_api="grpc"))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.infra.bridge import run
-from atlas.llm.structured_output import DATA_RULE, Question, as_data, ask, model_name, shortened
+from atlas.llm.structured_output import DATA_RULE, Question, as_data, ask, model_name, shorten
 from atlas.testing import ScriptedLLM
 
 KEEP = {
@@ -106,7 +106,7 @@ def test_long_texts_are_cut_in_the_middle_and_say_so():
 
 def test_a_tag_is_not_shortened_with_a_text_that_repeats_its_id():
     prompt = as_data({"x" * 300: "x" * 300}, limit=300)
-    fitting = shortened(prompt, 480)
+    fitting = shorten(prompt, 480)
     assert fitting.splitlines()[0] == prompt.splitlines()[0]
     assert "cut" in fitting.splitlines()[2]
     assert len(fitting) <= 480

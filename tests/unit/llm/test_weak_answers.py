@@ -212,7 +212,7 @@ COMPOSED = {
         ({"code": "def half_of_next(x):\n    return x + 1"}, "at least two of the given functions"),
         (
             {"examples": [{"call": "def double(n):\n    return 2 * n", "result": "double(2) == 4\n"}]},
-            "should be a call",
+            "expected an example that calls",
         ),
         ({"guidance": "When to use it, " * 9}, "guidance repeats itself"),
         ({"examples": [{"call": "half_of_next(3)", "result": "'two'"}]}, "declares the type int, but the example"),

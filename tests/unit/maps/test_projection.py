@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_map():
 
 
 def test_an_unknown_engine_is_refused():
-    with pytest.raises(InvalidInput, match="should be one of pca, umap, umap-learn, but is 'tsne'"):
+    with pytest.raises(InvalidInput, match="expected one of pca, umap, umap-learn for the engine, got 'tsne'"):
         laid_out(clustered(20, 2)[0], engine="tsne")
 
 

@@ -106,9 +106,9 @@ def test_an_id_that_is_no_text_costs_nothing_else(used):
 @pytest.mark.parametrize(
     ("used", "problem"),
     [
-        (5, "`used` should be ids by memory, or a list of ids, but is 5"),
-        ([5], "`used` should be ids by memory, or a list of ids, but is [5]"),
-        ({"strategies": {"a": 1}}, "`used` of strategies should be a list of ids, but is {'a': 1}"),
+        (5, "expected ids by memory, or a list of ids, for `used`, got 5"),
+        ([5], "expected ids by memory, or a list of ids, for `used`, got [5]"),
+        ({"strategies": {"a": 1}}, "expected a list of ids for `used` of strategies, got {'a': 1}"),
         ({"diary": ["a"]}, "`used` names a memory 'diary', but there are experience, concepts, strategies, journal"),
     ],
 )

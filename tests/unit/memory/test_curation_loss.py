@@ -192,5 +192,5 @@ def test_kept_records_stay_and_are_named_as_kept(memory):
 
 
 def test_an_unknown_memory_is_refused(memory):
-    with pytest.raises(InvalidInput, match=r"should be one of .*experience.*, but is 'dreams'"):
+    with pytest.raises(InvalidInput, match=r"expected one of .*experience.* for the memory, got 'dreams'"):
         memory.curation_loss("dreams", {"a": ""})

@@ -127,12 +127,12 @@ def test_a_store_that_is_opened_again_tosses_the_same_coins(tmp_path):
 
 @pytest.mark.parametrize("share", [1, 1.5, -0.1, float("nan"), "half", True])
 def test_an_impossible_share_is_refused(memory, share):
-    with pytest.raises(InvalidInput, match="holdout should be a share of attempts, from 0 to below 1"):
+    with pytest.raises(InvalidInput, match="expected a share of attempts, from 0 to below 1, for holdout"):
         memory.build_context(TASK, holdout=share)
 
 
 def test_a_setting_of_an_impossible_share_is_refused_at_once():
-    with pytest.raises(InvalidInput, match="ATLAS_HOLDOUT should be a share"):
+    with pytest.raises(InvalidInput, match="expected a share of attempts, from 0 to below 1, for ATLAS_HOLDOUT"):
         Settings.from_environment({"ATLAS_HOLDOUT": "1"})
 
 
@@ -140,7 +140,7 @@ def test_a_held_out_block_refuses_what_others_refuse(memory):
     held_out = names_by_side(memory)[True]
     with pytest.raises(InvalidInput, match="budget_tokens"):
         memory.build_context(TASK, -1, holdout=0.5, attempt=held_out)
-    with pytest.raises(InvalidInput, match="k should be"):
+    with pytest.raises(InvalidInput, match="for k, got"):
         memory.build_context(TASK, k=0, holdout=0.5, attempt=held_out)
 
 

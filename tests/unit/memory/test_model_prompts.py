@@ -141,14 +141,14 @@ def test_the_level_of_a_store_follows_the_scale_of_its_model(unexported):
     """A model whose vectors all point one way puts unrelated texts near each other: they are still unrelated."""
     path = model_directory(unexported / "model", pooling="cls")
     embedder = embedder_by_torch(path)
-    encode = embedder._encoded
+    encode = embedder._encode
 
     def tilted(texts, on_progress=None):
         vectors = encode(texts) + 2.0 * encode(["one direction"])
         return vectors / ((vectors**2).sum(axis=1, keepdims=True) ** 0.5)
 
     assert scale_of(tilted).unrelated > scale_of(encode).unrelated + 0.3
-    embedder._encoded = tilted
+    embedder._encode = tilted
     with atlas.open_memory(unexported / "store", embedder=embedder, settings=atlas.Settings()) as memory:
         memory.experience.store(attempt("bake a cake with quinces"))
         [hit] = memory.experience.retrieve("the witness withdrew her statement", threshold=0.0).hits

@@ -146,7 +146,7 @@ def test_no_memory_stores_a_malformed_scope(memory, value):
         lambda: memory.concepts.add_many([CodeConcept(name="refund", description=TASK, code=CODE, metadata=scope)]),
         lambda: memory.journal.add("observation", TASK, generation=1, metadata=scope),
     ):
-        with pytest.raises(InvalidInput, match="the scope 'project' should be a string of 1 to 200 characters"):
+        with pytest.raises(InvalidInput, match="expected a string of 1 to 200 characters for the scope 'project'"):
             store()
 
 
@@ -220,11 +220,11 @@ def test_a_memory_that_cannot_filter_is_left_out_with_an_error(memory):
 @pytest.mark.parametrize(
     ("scope", "message"),
     [
-        ({"Project": "shop"}, "a scope's name should be"),
-        ({"": "shop"}, "a scope's name should be"),
-        ({"project": ""}, "should be a string of 1 to 200 characters"),
-        ({"project": "x" * 201}, "should be a string of 1 to 200 characters"),
-        ({"project": 7}, "should be a string of 1 to 200 characters"),
+        ({"Project": "shop"}, "for a scope's name, such as"),
+        ({"": "shop"}, "for a scope's name, such as"),
+        ({"project": ""}, "expected a string of 1 to 200 characters"),
+        ({"project": "x" * 201}, "expected a string of 1 to 200 characters"),
+        ({"project": 7}, "expected a string of 1 to 200 characters"),
     ],
 )
 def test_a_malformed_scope_is_refused(scope, message):

@@ -85,7 +85,7 @@ def test_a_plan_from_queries_asked_before_is_that_of_asking_them_again(memory):
 
 @pytest.mark.parametrize("strictness", [-0.1, 11, float("nan")])
 def test_an_impossible_strictness_is_refused(memory, strictness):
-    with pytest.raises(InvalidInput, match="strictness should be from 0 to 10"):
+    with pytest.raises(InvalidInput, match="expected a strictness from 0 to 10"):
         memory.plan_strictness(strictness)
 
 

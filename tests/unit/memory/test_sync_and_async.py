@@ -91,7 +91,7 @@ def test_a_sync_method_may_be_called_inside_somebody_elses_loop(stored):
 
 
 def test_an_error_of_the_method_is_the_error_of_its_twin(stored):
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is -2"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got -2"):
         asyncio.run(stored.aretrieve("x", k=-2))
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is -2"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got -2"):
         stored.retrieve("x", k=-2)

@@ -59,11 +59,11 @@ class Meeting:
 
     embedder = HashEmbedder()
 
-    def _prepared(self, query, k, **asked):
+    def _prepare(self, query, k, **asked):
         """As a journal is asked."""
         return Search(query=query, k=k, vector=None, **DEFAULTS)
 
-    def _searched(self, search, *, count_retrieval):
+    def _search(self, search, *, count_retrieval):
         return Retrieval(hits=run(self.search(search.query)), n_hidden=3, threshold=0.0)
 
 
@@ -72,7 +72,7 @@ class Broken:
 
     embedder = HashEmbedder()
 
-    def _prepared(self, query, k, **asked):
+    def _prepare(self, query, k, **asked):
         raise LLMUnavailable("no model")
 
     def read(self, task, k=5):
@@ -103,9 +103,9 @@ def test_a_memory_that_fails_costs_its_own_part_and_is_reported():
 
 
 def test_a_mistake_of_the_asker_is_an_error_and_no_part(memory):
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is 0"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got 0"):
         memory.build_context(task(REFUND), k=0)
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is -1"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got -1"):
         memory.build_context(task(REFUND), k=-1, by_words=True)
     with pytest.raises(InvalidInput, match="threshold"):
         memory.query_sync(task(REFUND), threshold=2.0)

@@ -15,13 +15,13 @@ from tests.support.records import attempts
 from tests.support.serving import serving
 
 GONE = "pinecone://127.0.0.1:9"
-SAID = "The service that keeps the index does not answer, so searches compare every vector: slower, and complete."
+SAID = "The service with the index does not answer, so searches compare every vector: slower, and complete."
 
 
 @pytest.fixture
 def memory(tmp_path, monkeypatch):
     monkeypatch.setenv("PINECONE_API_KEY", "pcsk_of_a_test")
-    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 60.0)
+    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 60.0)
     settings = atlas.Settings(index=GONE, exact_max_rows=5, actor="tester")
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=settings) as opened:
         opened.experience.store_many(attempts(30))

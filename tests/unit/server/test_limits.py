@@ -136,7 +136,7 @@ def test_a_client_in_python_waits_and_tries_again(memory):
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "many", "²"])
 def test_a_limit_that_is_no_number_is_refused(text):
-    with pytest.raises(InvalidInput, match="ATLAS_REQUESTS_PER_MINUTE should be a whole number"):
+    with pytest.raises(InvalidInput, match="expected a whole number such as 600, or 0, for ATLAS_REQUESTS_PER_MINUTE"):
         requests_per_minute(text)
 
 

@@ -110,7 +110,7 @@ def test_off_leaves_warnings(log):
 
 
 def test_another_form_is_refused_with_the_ones_there_are():
-    with pytest.raises(InvalidInput, match="ATLAS_LOG should be one of text, json, off, but is 'xml'"):
+    with pytest.raises(InvalidInput, match="expected one of text, json, off for ATLAS_LOG, got 'xml'"):
         configure_logs("xml")
 
 

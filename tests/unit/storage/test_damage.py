@@ -125,7 +125,7 @@ def test_an_opening_that_fails_keeps_no_file_open(open_store):
 
 def test_an_opening_with_another_embedder_keeps_no_file_open(open_store):
     path = make(open_store)
-    with pytest.raises(EmbeddingModelMismatch, match="holds vectors of 'test'"):
+    with pytest.raises(EmbeddingModelMismatch, match="has vectors of 'test'"):
         atlas.open_memory(path, embedder=HashEmbedder())
     assert open_files(path) == []
 

@@ -10,7 +10,7 @@ import pytest
 from atlas.core.errors import StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.storage.following_index import Seal
-from atlas.storage.history import Left
+from atlas.storage.history import UnfinishedPurge
 from atlas.storage.postgres import hnsw
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors import exact_search, vector_search
@@ -49,8 +49,8 @@ def clustered(n, *, seed):
 def test_it_finds_the_neighbours_that_a_full_comparison_finds_also_among_few(
     postgres_address, monkeypatch, exact_among
 ):
-    monkeypatch.setattr(hnsw, "EXACT_AMONG", exact_among)
-    monkeypatch.setattr(vector_search, "FEW", 0)
+    monkeypatch.setattr(hnsw, "MAX_EXACT", exact_among)
+    monkeypatch.setattr(vector_search, "MAX_COMPARED", 0)
     monkeypatch.setattr(exact_search, "MAX_RESIDENT", 0)
     vectors, queries = clustered(4_000, seed=2), clustered(50, seed=3)
     shares = {None: 1, 20: 20, 200: 200}
@@ -169,7 +169,7 @@ def test_a_purged_text_leaves_no_vector_in_the_index(opened, index):
     opened.store.catch_up()
     opened.delete("r7")
     ledger = opened.store.ledger
-    left = Left(collections=(THINGS,))
+    left = UnfinishedPurge(collections=(THINGS,))
     ledger.purges.purge([(THINGS, "r7")], ledger.draft("purge", actor="t"), left, unchanged_since=ledger.moment())
     assert opened.store.finish_purges() == ""
     assert index.count() == 59

@@ -195,12 +195,12 @@ def test_no_name_that_is_no_text(book):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"words": -0.1}, "words should be from 0 to 1000, but is -0.1"),
-        ({"success": float("nan")}, "success should be from 0 to 1000, but is nan"),
-        ({"pin": float("inf")}, "pin should be from 0 to 1000, but is inf"),
-        ({"strictness": -0.1}, "strictness should be from 0 to 1000, but is -0.1"),
-        ({"recency_half_life_days": 0}, "recency_half_life_days should be from 0.01"),
-        ({"recency_half_life_days": 1e300}, "recency_half_life_days should be from 0.01"),
+        ({"words": -0.1}, "expected a number from 0 to 1000 for words, got -0.1"),
+        ({"success": float("nan")}, "expected a number from 0 to 1000 for success, got nan"),
+        ({"pin": float("inf")}, "expected a number from 0 to 1000 for pin, got inf"),
+        ({"strictness": -0.1}, "expected a number from 0 to 1000 for strictness, got -0.1"),
+        ({"recency_half_life_days": 0}, "expected a number from 0.01 .* for recency_half_life_days"),
+        ({"recency_half_life_days": 1e300}, "expected a number from 0.01 .* for recency_half_life_days"),
         ({"meaning": 0, "words": 0}, "meaning and words are both 0"),
     ],
 )
@@ -214,10 +214,10 @@ def test_weights_that_searches_could_not_use_are_refused(book, change, said):
     ("value", "said"),
     [
         ("garbage", "cannot be read"),
-        ("[1, 2]", "should be an object of weights"),
-        ('{"words": "much"}', "words should be of type float, but is 'much'"),
-        ('{"words": NaN}', "words should be from 0 to 1000"),
-        ('{"words": true}', "words should be of type float, but is True"),
+        ("[1, 2]", "expected an object of weights"),
+        ('{"words": "much"}', "expected float for words, got 'much'"),
+        ('{"words": NaN}', "expected a number from 0 to 1000 for words"),
+        ('{"words": true}', "expected float for words, got True"),
         ('{"telepathy": 1.0}', "'telepathy' is unknown to this version"),
         ("[" * 100_000, "cannot be read"),
     ],
@@ -290,7 +290,7 @@ def test_a_backup_holds_them(memory, book, tmp_path):
 @pytest.mark.parametrize("name", ["WORDY", "\uff57ordy", "Wordy", "wo\u00a0rdy"])
 def test_no_name_that_looks_like_one_that_is_there(book, name):
     book.save("wordy" if name != "wo\u00a0rdy" else "wo rdy", WORDY)
-    with pytest.raises(atlas.InvalidInput, match="looks like the profile"):
+    with pytest.raises(atlas.InvalidInput, match="looks like the existing profile"):
         book.save(name, RankingWeights())
     assert len(book.all()) == 2
     assert book.all()[1].weights == WORDY

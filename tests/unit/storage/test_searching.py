@@ -13,7 +13,7 @@ import pytest
 from atlas.core.operations import Marks
 from atlas.storage import hybrid_search
 from atlas.storage.records import Context, Scope
-from atlas.storage.sql.columns import NEAREST
+from atlas.storage.sql.columns import MAX_PREDECESSORS
 from atlas.storage.sqlite.words.fts_tables import MAX_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.engines import every_engine, of_files
@@ -126,7 +126,7 @@ def test_records_of_one_instant_stand_as_they_were_added(open_store):
 def test_those_before_are_looked_for_among_the_nearest_in_time(open_store):
     opened = open_store()
     add_at(opened, 1, "one", colour="red")
-    add_at(opened, 2, *(f"b{number}" for number in range(NEAREST)), colour="blue")
+    add_at(opened, 2, *(f"b{number}" for number in range(MAX_PREDECESSORS)), colour="blue")
     add_at(opened, 3, "zebra", colour="red")
     assert told(opened) == {}
     opened.delete("b0")

@@ -44,7 +44,7 @@ def test_a_model_that_must_not_be_asked_is_none(monkeypatch):
 def test_an_address_that_is_none_is_said():
     model = language_model(Settings(llm_base_url="nonsense"))
     assert model.badge == NONE
-    assert "ATLAS_LLM_BASE_URL should be a URL" in model.sentences[1]
+    assert "for ATLAS_LLM_BASE_URL, got" in model.sentences[1]
 
 
 def test_what_each_writing_of_strategies_took_is_told_and_counts_for_it_alone(tmp_path):

@@ -331,7 +331,7 @@ def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):
     assert memory.strategies.get(written).parameters == ({"name": "axis", "type": "text"},)
     assert options_of(STRATEGY.filters, memory.strategies)["written_by"] == {"by hand": 1}
     assert done.sentence == "Wrote 1 strategy"
-    with pytest.raises(InvalidInput, match="suggestion should be a string that is not blank"):
+    with pytest.raises(InvalidInput, match="expected a string that is not blank for a strategy's suggestion"):
         write_by_hand(memory, replace(typed, suggestion=" "))
     with pytest.raises(InvalidInput, match="already has this content"):
         write_by_hand(memory, typed)

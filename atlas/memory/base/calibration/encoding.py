@@ -15,31 +15,31 @@ VERSION = 6
 """Version of stored measurements. Increase it when scoring or the foreign queries change."""
 
 
-def encode_measurement(measured: LevelMeasurement) -> str:
+def encode_measurement(measurement: LevelMeasurement) -> str:
     """Return a measurement as text."""
     return json.dumps(
         {
             "version": VERSION,
-            "scale": [measured.scale.unrelated, measured.scale.near],
-            "n_records": measured.n_records,
-            "answers": _rounded(measured.answers),
-            "languages": measured.languages,
-            "languages_by_words": measured.languages_by_words,
-            "own_answers": _rounded(measured.own_answers),
-            "own_languages": measured.own_languages,
-            "itself": _rounded([measured.itself])[0],
-            "model": measured.model,
-            "at": [measured.at.ledger_id, measured.at.change],
+            "scale": [measurement.scale.unrelated, measurement.scale.near],
+            "n_records": measurement.n_records,
+            "answers": _round_answers(measurement.answers),
+            "languages": measurement.languages,
+            "languages_by_words": measurement.languages_by_words,
+            "own_answers": _round_answers(measurement.own_answers),
+            "own_languages": measurement.own_languages,
+            "itself": _round_answers([measurement.itself])[0],
+            "model": measurement.model,
+            "at": [measurement.at.ledger_id, measurement.at.change],
         }
     )
 
 
-def _rounded(answers: Sequence[Answers]) -> list[list[list[float]]]:
-    return [[[round(value, 4) for value in pair] for pair in found] for found in answers]
+def _round_answers(answers: Sequence[Answers]) -> list[list[list[float]]]:
+    return [[[round(value, 4) for value in pair] for pair in pairs] for pairs in answers]
 
 
-def _read(answers: Sequence[Any]) -> tuple[Answers, ...]:
-    return tuple(tuple((float(near), float(words)) for near, words in found) for found in answers)
+def _read_answers(answers: Sequence[Any]) -> tuple[Answers, ...]:
+    return tuple(tuple((float(similarity), float(words)) for similarity, words in pairs) for pairs in answers)
 
 
 def decode_measurement(text: str | None) -> LevelMeasurement | None:
@@ -54,12 +54,12 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
     return LevelMeasurement(
         scale=Calibration(unrelated=unrelated, near=max(near, unrelated + MIN_SPAN)),
         n_records=int(encoded["n_records"]),
-        answers=_read(encoded["answers"]),
+        answers=_read_answers(encoded["answers"]),
         languages=tuple(map(str, encoded["languages"])),
         languages_by_words=tuple(map(str, encoded["languages_by_words"])),
-        own_answers=_read(encoded["own_answers"]),
+        own_answers=_read_answers(encoded["own_answers"]),
         own_languages=tuple(map(str, encoded["own_languages"])),
-        itself=_read([encoded["itself"]])[0],
+        itself=_read_answers([encoded["itself"]])[0],
         model=str(encoded["model"]),
         at=Moment(str(ledger_id), int(change)),
     )

@@ -92,10 +92,10 @@ class LiveCalibration:
         A store that has grown is measured again in the background.
         """
         self.learn_scale()
-        if self._is_lacking():
+        if self._is_missing():
             with self._lock:
-                if self._is_lacking():  # checked again, because another thread may have measured it
-                    self._take(self._stored() or self._measured_for_later())
+                if self._is_missing():  # checked again, because another thread may have measured it
+                    self._use(self._read_stored() or self._measure_and_save_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
@@ -104,17 +104,17 @@ class LiveCalibration:
         """Measure the store unless it was measured at about its present size, and save the result in the store."""
         self.learn_scale()
         with self._lock:
-            measurement = self._stored()
-            self._take(measurement or self._measure())
+            measurement = self._read_stored()
+            self._use(measurement or self._measure())
         if measurement is None:
-            self._keep(self.now())
+            self._save(self.now())
 
     def now(self) -> LevelMeasurement:
         """Return the latest measurement. No model is run."""
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
-            self._take(self._stored() or self._measure(asks=False))
+            self._use(self._read_stored() or self._measure(asks=False))
         assert self._measured is not None
         return self._measured
 
@@ -124,8 +124,8 @@ class LiveCalibration:
         Args:
             strictness: Strictness of the search, or None for the store's.
         """
-        measured = self._measured or self._stored()
-        return measured.costs(self._stricter(weights, strictness)) if measured else None
+        measured = self._measured or self._read_stored()
+        return measured.costs(self._apply_strictness(weights, strictness)) if measured else None
 
     def cut(
         self, measured: LevelMeasurement, weights: RankingWeights, query: str = "", strictness: float | None = None
@@ -135,7 +135,7 @@ class LiveCalibration:
         Args:
             strictness: Strictness of the search, or None for the store's.
         """
-        weights = self._stricter(weights, strictness)
+        weights = self._apply_strictness(weights, strictness)
         language = self.language(measured, query)
         last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
@@ -155,21 +155,21 @@ class LiveCalibration:
 
         Without a current measurement, the usual level is used.
         """
-        if self._measured is None and (stored := self._stored()):
-            self._take(stored)
-        weights = self._stricter(weights)
+        if self._measured is None and (stored := self._read_stored()):
+            self._use(stored)
+        weights = self._apply_strictness(weights)
         level = self._measured.words_level if self._measured is not None else TELLING
         return Cut(best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
 
-    def _stricter(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
+    def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
         """Return the weights with their strictness multiplied by the store's."""
         of_store = self.store.strictness() if strictness is None else strictness
         return weights if of_store == 1.0 else replace(weights, strictness=weights.strictness * of_store)
 
-    def _take(self, measured: LevelMeasurement) -> None:
+    def _use(self, measured: LevelMeasurement) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
 
-    def _is_lacking(self) -> bool:
+    def _is_missing(self) -> bool:
         measurement = self._measured
         return measurement is None or not measurement.is_whole or (self._is_outgrown and measurement.is_small)
 
@@ -192,14 +192,14 @@ class LiveCalibration:
 
     def _measure_again(self) -> None:
         try:
-            self._take(measured := self._measure())
-            self._keep(measured)
+            self._use(measured := self._measure())
+            self._save(measured)
         except AtlasError as error:  # the store was closed, or is damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
     @acting_on_all_records()
-    def _stored(self) -> LevelMeasurement | None:
+    def _read_stored(self) -> LevelMeasurement | None:
         """Return the stored measurement, or None if it was made with another model or at another size."""
         try:
             measurement = decode_measurement(self.store.derived())
@@ -213,18 +213,18 @@ class LiveCalibration:
 
     @acting_on_all_records()
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:
-        at = self.store.moment()
-        unrelated, near = self.store.similarities(SAMPLED)
+        moment = self.store.moment()
+        unrelated, neighbours = self.store.similarities(SAMPLED)
         n_records = self.store.n_upper_bound()
         texts = self.store.sampled_texts(OWN)
         languages = languages_of(list(texts.values()))
-        can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
-        answers = self._answers(texts, languages) if asks and can_ask else {}
+        can_ask = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
+        answers = self._run_queries(texts, languages) if asks and can_ask else {}
         return LevelMeasurement(
-            scale=calibrate(unrelated, near, self._usual_scale()),
+            scale=calibrate(unrelated, neighbours, self._usual_scale()),
             n_records=n_records,
             model=self._similarity_source(),
-            at=at,
+            at=moment,
             is_whole=asks or not can_ask,
             **answers,
         )
@@ -235,13 +235,13 @@ class LiveCalibration:
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
 
-    def _measured_for_later(self) -> LevelMeasurement:
+    def _measure_and_save_later(self) -> LevelMeasurement:
         """Return a measurement, and save it in the background, so that the search does not wait for other writers."""
         measurement = self._measure()
-        threading.Thread(target=self._keep, args=(measurement,), name="atlas-calibration", daemon=True).start()
+        threading.Thread(target=self._save, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
 
-    def _keep(self, measured: LevelMeasurement) -> None:
+    def _save(self, measured: LevelMeasurement) -> None:
         if not measured.answers:
             return  # measuring it again takes no time
         try:
@@ -249,7 +249,7 @@ class LiveCalibration:
         except AtlasError as error:
             logger.debug("the measurement could not be saved: %s", error)
 
-    def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    def _run_queries(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Return the best answers to foreign and own queries, empty if there is no model. Takes a second or two.
 
         Args:
@@ -257,12 +257,12 @@ class LiveCalibration:
             languages: Languages of the store.
         """
         foreign = calibration_queries_in(languages)
-        of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
-        queries = [query for of_language in foreign.values() for query in of_language]
+        query_languages = tuple(language for language, queries in foreign.items() for _ in queries)
+        queries = [query for queries_of_language in foreign.values() for query in queries_of_language]
         own_queries = list(map(first_sentence, texts.values()))
         queries += own_queries
-        found: list[dict[str, tuple[float, float]]] = []
-        embedded: list[Vector] = []
+        answers_by_query: list[dict[str, tuple[float, float]]] = []
+        vectors_of_queries: list[Vector] = []
         for start in range(0, len(queries), REMEMBERED_QUERIES):
             batch = queries[start : start + REMEMBERED_QUERIES]
             try:
@@ -270,18 +270,18 @@ class LiveCalibration:
             except Exception as error:  # noqa: BLE001 - a third-party embedder may not support batches
                 logger.warning("the usual level is used, because the foreign queries could not be embedded: %r", error)
                 return {}
-            embedded.extend(vectors)
-            found += map(self._found, batch, vectors)
-        own_answers = found[len(of_queries) :]
+            vectors_of_queries.extend(vectors)
+            answers_by_query += map(self._find_answers, batch, vectors)
+        own_answers = answers_by_query[len(query_languages) :]
         itself = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
         )
-        best = tuple(map(_best_of, found))
+        best = tuple(map(_best_of, answers_by_query))
         return {
-            "answers": best[: len(of_queries)],
-            "languages": of_queries,
-            "languages_by_words": self._languages_by_words(of_queries, embedded),
-            "own_answers": best[len(of_queries) :],
+            "answers": best[: len(query_languages)],
+            "languages": query_languages,
+            "languages_by_words": self._languages_by_words(query_languages, vectors_of_queries),
+            "own_answers": best[len(query_languages) :],
             "own_languages": tuple(map(language_of, own_queries)),
             "itself": itself,
         }
@@ -293,13 +293,15 @@ class LiveCalibration:
             languages: The language of each foreign query.
             vectors: The vectors of the foreign queries, followed by others.
         """
-        usual = self._usual_scale()
+        scale = self._usual_scale()
         return tuple(
             name
             for name in dict.fromkeys(languages)
             if name != ENGLISH
-            and usual.meaning(
-                median_cosine([vector for vector, of in zip(vectors, languages, strict=False) if of == name])
+            and scale.meaning(
+                median_cosine(
+                    [vector for vector, language in zip(vectors, languages, strict=False) if language == name]
+                )
             )
             > MOST_ALIKE
         )
@@ -321,12 +323,12 @@ class LiveCalibration:
         together: Vectors = encode_together(texts)
         return together
 
-    def _found(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
+    def _find_answers(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
         """Return the similarity and share of words of the records nearest to a query, by id."""
-        found = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
-        information = found.word_information or 1.0
-        rows = zip(found.ids, found.similarities, found.words, strict=True)
-        return {record_id: (near, words / information) for record_id, near, words in rows}
+        candidates = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
+        information = candidates.word_information or 1.0
+        rows = zip(candidates.ids, candidates.similarities, candidates.words, strict=True)
+        return {record_id: (similarity, words / information) for record_id, similarity, words in rows}
 
 
 def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:

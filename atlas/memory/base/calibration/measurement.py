@@ -21,7 +21,7 @@ from atlas.core.ranking.tuned import (
     TELLING,
 )
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.scoring import Calibration, Values, relevance, weighed
+from atlas.memory.base.scoring import Calibration, Values, relevance, weigh
 from atlas.storage.records import NO_MOMENT, Moment
 
 Answers = tuple[tuple[float, float], ...]
@@ -44,12 +44,12 @@ class Cut:
     spares_words: bool = False
     """True if hits that contain a large part of the query's rare words are always shown."""
 
-    def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
+    def shown_predicate(self, best: float) -> Callable[[Hit[Any]], bool]:
         """Return a predicate for shown hits, given the best hit's relevance without context."""
-        least, is_home = self.least(best), best >= self.best
-        return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
+        minimum, is_home = self.min_relevance(best), best >= self.best
+        return lambda hit: (is_home and hit.relevance >= minimum) or (self.spares_words and hit.words >= TELLING)
 
-    def least(self, best: float) -> float:
+    def min_relevance(self, best: float) -> float:
         """Return the minimum relevance of shown hits if the best hit has the relevance `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
@@ -100,8 +100,8 @@ class LevelMeasurement:
     def _level_in(self, language: str, weights: RankingWeights, levels: Mapping[str, float]) -> float:
         if language in levels:
             return levels[language]
-        own = self.weights_in(weights, language)
-        comparable = [level for name, level in levels.items() if self.weights_in(weights, name) == own]
+        own_weights = self.weights_in(weights, language)
+        comparable = [level for name, level in levels.items() if self.weights_in(weights, name) == own_weights]
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def is_by_words(self, language: str) -> bool:
@@ -109,9 +109,9 @@ class LevelMeasurement:
 
         A language without records in the store is treated like the other languages, if these are all treated the same.
         """
-        others = set(self.languages) or {""}
+        known_languages = set(self.languages) or {""}
         return language in self.languages_by_words or (
-            language not in others and others <= set(self.languages_by_words)
+            language not in known_languages and known_languages <= set(self.languages_by_words)
         )
 
     def weights_in(self, weights: RankingWeights, language: str) -> RankingWeights:
@@ -126,8 +126,14 @@ class LevelMeasurement:
         levels = {}
         for name in set(self._foreign_languages):
             own_weights = self.weights_in(weights, name)
-            answers = [found for found, of in zip(self.answers, self._foreign_languages, strict=True) if of == name]
-            levels[name] = level_between(self._best(answers, own_weights), self._own(own_weights), name)
+            answers = [
+                query_answers
+                for query_answers, language in zip(self.answers, self._foreign_languages, strict=True)
+                if language == name
+            ]
+            levels[name] = level_between(
+                self._best_relevances(answers, own_weights), self._own_relevances(own_weights), name
+            )
         return levels
 
     @property
@@ -144,8 +150,8 @@ class LevelMeasurement:
         levels = {name: weights.strictness * level for name, level in self._levels(weights).items()}
         languages, own_languages = self._foreign_languages, self.own_languages or [""] * len(self.own_answers)
         return costs_of(
-            self._in_languages(languages, weights, lambda weights: self._best(self.answers, weights)),
-            self._in_languages(own_languages, weights, self._own),
+            self._in_languages(languages, weights, lambda weights: self._best_relevances(self.answers, weights)),
+            self._in_languages(own_languages, weights, self._own_relevances),
             np.array([levels[name] for name in languages]),
             np.array([self._level_in(name, weights, levels) for name in own_languages]),
         )
@@ -158,19 +164,22 @@ class LevelMeasurement:
         without_meaning = next((self.weights_in(weights, name) for name in self.languages_by_words), weights)
         return np.where(by_words, values(without_meaning), values(weights))
 
-    def _own(self, weights: RankingWeights) -> Values:
+    def _own_relevances(self, weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each of the store's own queries."""
-        itself = self._best([(answer,) for answer in self.itself], weights)
-        return own_relevance(itself, self._best(self.own_answers, weights))
+        itself = self._best_relevances([(answer,) for answer in self.itself], weights)
+        return own_relevance(itself, self._best_relevances(self.own_answers, weights))
 
-    def _best(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
+    def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each query."""
         best = [
             max(
-                (relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found),
+                (
+                    relevance(*weigh(self.scale.meaning(similarity), words, weights), weights)
+                    for similarity, words in query_answers
+                ),
                 default=0.0,
             )
-            for found in answers
+            for query_answers in answers
         ]
         return np.array(best, np.float64)
 
@@ -179,7 +188,7 @@ class LevelMeasurement:
         """Share of a query's words that 97 % of foreign queries do not find in any record, within bounds."""
         if not self.answers:
             return TELLING
-        best = [max((words for _, words in found), default=0.0) for found in self.answers]
+        best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
     def cut(self, weights: RankingWeights, language: str = "") -> Cut:

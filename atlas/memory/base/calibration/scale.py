@@ -34,17 +34,19 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
     return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + MIN_SPAN))
 
 
-def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
+def calibrate(
+    unrelated: npt.NDArray[np.float32], neighbours: npt.NDArray[np.float32], model_scale: Calibration
+) -> Calibration:
     """Return the scale of a store.
 
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
-        near: Cosine of each sampled record with its nearest neighbour.
-        usual: The model's usual scale. It has more weight the fewer records there are, and bounds both values, because
-            a store on one subject has no unrelated pairs, and a small store has no neighbours.
+        neighbours: Cosine of each sampled record with its nearest neighbour.
+        model_scale: The model's usual scale. It has more weight the fewer records there are, and bounds both values,
+            because a store on one subject has no unrelated pairs, and a small store has no neighbours.
     """
-    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
-    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
+    low = min(_shrink(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)
+    high = max(_shrink(neighbours, model_scale.near), model_scale.near - BELOW_USUAL)
     return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
 
 
@@ -54,6 +56,6 @@ def median_cosine(vectors: Sequence[Vector]) -> float:
     return float(np.median((rows @ rows.T)[np.triu_indices(len(rows), 1)]))
 
 
-def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
-    typical = float(np.median(values)) if len(values) else usual
-    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
+def _shrink(values: npt.NDArray[np.float32], model_value: float) -> float:
+    typical = float(np.median(values)) if len(values) else model_value
+    return (typical * len(values) + model_value * SHRINKAGE) / (len(values) + SHRINKAGE)

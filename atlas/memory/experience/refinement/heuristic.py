@@ -121,10 +121,10 @@ def _groups(is_same: np.ndarray) -> list[list[int]]:
 
     Nearness is not transitive.
     """
-    left, groups = list(range(len(is_same))), []
-    while left:
-        group = [item for item in left if is_same[left[0], item] or item == left[0]]
-        left = [item for item in left if item not in group]
+    remaining, groups = list(range(len(is_same))), []
+    while remaining:
+        group = [item for item in remaining if is_same[remaining[0], item] or item == remaining[0]]
+        remaining = [item for item in remaining if item not in group]
         groups.append(group)
     return groups
 

@@ -109,44 +109,46 @@ def _check_decisions(
     names = [entry["id"] for entry in answer]
     _refuse("these have more than one decision", [name for name in by_name if names.count(name) > 1])
     _refuse("these have no decision", [name for name in by_name if name not in names])
-    kept = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
-    if not kept:
+    kept_experiences = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
+    if not kept_experiences:
         raise InvalidInput("at least one experience should be kept")
     for entry in answer:
         if entry["action"] == "merge":
-            _check_merge(entry, by_name[entry["id"]], kept, mix_outcomes=mix_outcomes)
+            _check_merge(entry, by_name[entry["id"]], kept_experiences, mix_outcomes=mix_outcomes)
     return [
         RefineDecision(
             experience_id=by_name[entry["id"]].id,
             action=entry["action"],
             reason=entry["reason"],
-            into=kept[entry["into"]].id if entry["action"] == "merge" else "",
+            into=kept_experiences[entry["into"]].id if entry["action"] == "merge" else "",
         )
         for entry in answer
     ]
 
 
 def _check_merge(
-    entry: Mapping[str, str], merged: Experience, kept: Mapping[str, Experience], *, mix_outcomes: bool
+    entry: Mapping[str, str], merged: Experience, kept_experiences: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> None:
-    name, into = entry["id"], entry.get("into", "")
-    if into not in kept:
-        raise InvalidInput(f"expected {name!r} to be merged into a kept experience, but its `into` is {into!r}")
-    if _WORTH[merged.success] > _WORTH[kept[into].success]:
-        raise InvalidInput(f"{name!r} has a better outcome than {into!r}; merge the worse attempt into the better one")
-    if not mix_outcomes and merged.success != kept[into].success:
-        raise InvalidInput(f"{name!r} and {into!r} have different outcomes; do not merge such attempts")
+    name, survivor = entry["id"], entry.get("into", "")
+    if survivor not in kept_experiences:
+        raise InvalidInput(f"expected {name!r} to be merged into a kept experience, but its `into` is {survivor!r}")
+    if _WORTH[merged.success] > _WORTH[kept_experiences[survivor].success]:
+        raise InvalidInput(
+            f"{name!r} has a better outcome than {survivor!r}; merge the worse attempt into the better one"
+        )
+    if not mix_outcomes and merged.success != kept_experiences[survivor].success:
+        raise InvalidInput(f"{name!r} and {survivor!r} have different outcomes; do not merge such attempts")
 
 
-def _refuse(what: str, ids: Sequence[str]) -> None:
+def _refuse(problem: str, ids: Sequence[str]) -> None:
     if ids:
-        raise InvalidInput(f"{what}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
+        raise InvalidInput(f"{problem}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
 
 
 def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
     merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
     return [
-        with_merged_from(by_id[survivor], [experience for into, experience in merged if into == survivor])
+        with_merged_from(by_id[survivor], [experience for target, experience in merged if target == survivor])
         for survivor in (decision.experience_id for decision in decisions if decision.action == "keep")
     ]
 

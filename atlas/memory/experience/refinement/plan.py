@@ -178,9 +178,9 @@ class RefinePlan(Tabular):
     @property
     def reason(self) -> str:
         """The reason shown in the history."""
-        by = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
+        author = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
         merged, dropped = len(self.merged), len(self.dropped)
-        return with_loss(f"merged {merged} and dropped {dropped} of {len(self.decisions)}, by {by}", self.loss)
+        return with_loss(f"merged {merged} and dropped {dropped} of {len(self.decisions)}, by {author}", self.loss)
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
@@ -192,13 +192,13 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
         vectors: Vectors of the ids, of unit length.
         size: Positive.
     """
-    left, sets = list(range(len(ids))), []
-    while left:
-        nearness = vectors[left] @ vectors[left[0]]
-        nearest = sorted(range(1, len(left)), key=lambda at: -nearness[at])[: size - 1]
-        chosen = {left[0], *(left[at] for at in nearest)}
-        sets.append([ids[position] for position in left if position in chosen])
-        left = [position for position in left if position not in chosen]
+    remaining, sets = list(range(len(ids))), []
+    while remaining:
+        nearness = vectors[remaining] @ vectors[remaining[0]]
+        nearest = sorted(range(1, len(remaining)), key=lambda at: -nearness[at])[: size - 1]
+        similar_rows = {remaining[0], *(remaining[at] for at in nearest)}
+        sets.append([ids[position] for position in remaining if position in similar_rows])
+        remaining = [position for position in remaining if position not in similar_rows]
     return sets
 
 

@@ -169,17 +169,17 @@ class LLMStrategyAbstractor:
 
 def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
     """Return the prompt on an attempt with the known strategies, by their id in the prompt."""
-    schema, shown = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
+    schema, content = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
         descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
-        shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
+        content += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
         verdict = {name: SCHEMA["properties"][name] for name in ("reusable", "reason")}
         # Some servers make a model write in the schema's order, and this field decides whether it writes the others.
         ordered = {**verdict, "known": {"enum": ["", *known]}, **SCHEMA["properties"]}
         schema = {**SCHEMA, "properties": ordered}
     return Question(
         system=prompt.text,
-        prompt=shown,
+        prompt=content,
         schema=schema,
         validate=_complete,
         prose=PROSE,

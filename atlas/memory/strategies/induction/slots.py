@@ -81,9 +81,9 @@ class Generaliser:
         text = text[:TEXT_CHARACTERS]
         if self._argument_values is not None:
             text = self._argument_values.sub(
-                lambda found: self._placeholder(self._name(found[0]), "text", found[0]), text
+                lambda match: self._placeholder(self._name(match[0]), "text", match[0]), text
             )
-        return _PARTICULAR.sub(self._replaced, text)
+        return _PARTICULAR.sub(self._replace_match, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
         """Return `name`, `type` and `example` of the placeholders in generalised texts, in order."""
@@ -102,13 +102,13 @@ class Generaliser:
             self._numbered[value] = f"{name}_{len(same_name) + 1}" if same_name else name
         return self._numbered[value]
 
-    def _replaced(self, found: re.Match[str]) -> str:
-        kind, value = str(found.lastgroup), found[0]
+    def _replace_match(self, match: re.Match[str]) -> str:
+        kind, value = str(match.lastgroup), match[0]
         if kind in self._keep:
             return value
         if kind == "name":
             first, _, rest = value.partition(" ")
-            if " " in rest and _SENTENCE_START.search(found.string, 0, found.start()):
+            if " " in rest and _SENTENCE_START.search(match.string, 0, match.start()):
                 return f"{first} {self._placeholder(kind, 'text', rest)}"
         if kind == "quoted":
             return f"{value[0]}{self._placeholder('text', 'text', value[1:-1])}{value[-1]}"
@@ -121,14 +121,14 @@ class Generaliser:
 
 def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
     """Return the name and arguments of an action of the form `name({…})`, or None for other actions."""
-    found = _CALL.fullmatch(action.strip())
-    if found is None:
+    match = _CALL.fullmatch(action.strip())
+    if match is None:
         return None
     try:
-        arguments = json.loads(found["arguments"])
+        arguments = json.loads(match["arguments"])
     except (ValueError, RecursionError):
         return None
-    return (found["name"], arguments) if isinstance(arguments, dict) else None
+    return (match["name"], arguments) if isinstance(arguments, dict) else None
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:

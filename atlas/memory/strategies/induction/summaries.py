@@ -90,8 +90,12 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     n_unread = max(len(counted) - MAX_READ, 0)
     unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
     if len(unique) > MAX_LINES:
-        half = MAX_LINES // 2
-        unique = [*unique[:half], f"… {len(unique) - 2 * half + n_unread} more steps …", *unique[-half:]]
+        n_each_side = MAX_LINES // 2
+        unique = [
+            *unique[:n_each_side],
+            f"… {len(unique) - 2 * n_each_side + n_unread} more steps …",
+            *unique[-n_each_side:],
+        ]
     return unique
 
 
@@ -135,12 +139,12 @@ def program_of(trajectory: Trajectory) -> str:
 
 def is_program(code: str) -> bool:
     """Return whether a text is a Python program, or the body of a function."""
-    return _parsed(code) is not None
+    return _parse(code) is not None
 
 
 def program_gist(code: str) -> str:
     """Return a short program unchanged, or the comments and calls of a longer one. Empty if it is no program."""
-    tree = _parsed(code)
+    tree = _parse(code)
     if tree is None:
         return ""
     called = _calls(tree)
@@ -159,14 +163,14 @@ def program_gist(code: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, at least one, which may be empty."""
-    found = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
-    return [sentence for sentence in found if sentence] or [""]
+    candidates = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
+    return [sentence for sentence in candidates if sentence] or [""]
 
 
 def _line(step: Step, generalise: Callable[[str], str]) -> str:
     call = parse_call(step.action)
     if call is not None:
-        return _called_line(*call, generalise)
+        return _call_line(*call, generalise)
     if not step.action.strip():
         return ""
     if not _is_message(step):
@@ -204,7 +208,7 @@ def _is_message(step: Step) -> bool:
     )
 
 
-def _called_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
+def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
     line = f"Call `{name}({', '.join(_argument(key, value) for key, value in arguments.items())})`"
     thought = next((value for value in arguments.values() if _is_prose(value)), None)
     return f"{line}." if thought is None else f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
@@ -239,16 +243,16 @@ def _alike(first: str, other: str) -> bool:
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
     """Return the lines without near-duplicates of earlier ones."""
-    spoken = [line for line in lines if line.startswith(("Say", "Ask"))]
-    distinct = set(_distinct(spoken))
-    return list(dict.fromkeys(line for line in lines if line in distinct or line not in spoken))
+    speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
+    distinct = set(_distinct(speech_lines))
+    return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))
 
 
 def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
 
 
-def _parsed(code: str) -> ast.Module | None:
+def _parse(code: str) -> ast.Module | None:
     """Return the syntax tree of a program, or of a function's body, or None if it does not parse."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
@@ -285,11 +289,11 @@ def _calls(tree: ast.Module) -> list[str]:
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
-    names = dict.fromkeys(_called(node, modules) for node in calls)
+    names = dict.fromkeys(_function_name(node, modules) for node in calls)
     return [name for name in names if name and name.lstrip(".") not in _USUAL and name not in defined]
 
 
-def _called(node: ast.Call, modules: set[str]) -> str:
+def _function_name(node: ast.Call, modules: set[str]) -> str:
     """Return a called function's name. A method's name has no object, unless the object is a module."""
     target = node.func
     if isinstance(target, ast.Name):

@@ -91,16 +91,16 @@ def _abstract(trajectory: Trajectory) -> Strategy | None:
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
-    situation, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
+    situation, domain = _task_prose(trajectory.task.description, generalise), trajectory.task.domain
     if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
         return situation
-    situation = _of_reflections(reflections_of(trajectory), generalise)
+    situation = _subject_of_reflections(reflections_of(trajectory), generalise)
     if _n_content_words(situation, domain) < MIN_TOLD_WORDS:
         return ""
     return f"In {domain}: {situation}" if domain else situation
 
 
-def _of_task(description: str, generalise: Generaliser) -> str:
+def _task_prose(description: str, generalise: Generaliser) -> str:
     """Return the prose of a task, without examples and without sentences on the agent's role."""
     prose: list[str] = []
     for line in description[:TEXT_CHARACTERS].splitlines():
@@ -113,13 +113,13 @@ def _of_task(description: str, generalise: Generaliser) -> str:
     return _whole(meaningful)
 
 
-def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
+def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
     """Return the subject of the attempt in its latest reflection."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
-            found = pattern.search(thought)
-            if found:
-                text = ": ".join(part for part in found.groups() if part)
+            match = pattern.search(thought)
+            if match:
+                text = ": ".join(part for part in match.groups() if part)
                 return generalise(text)[:SITUATION_CHARACTERS].removesuffix(".") + "."
     return ""
 
@@ -172,7 +172,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 def _title(situation: str) -> str:
     """Return the first sentence with a request, or else the first sentence, without introductory words."""
     parts = sentences(situation)
-    chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
-    text = _WANTED.sub("", chosen).removesuffix(".")
+    sentence_chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
+    text = _WANTED.sub("", sentence_chosen).removesuffix(".")
     title = text[:1].upper() + text[1:]
     return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1].rstrip()}…"

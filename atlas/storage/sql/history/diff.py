@@ -9,12 +9,12 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.marks.codec import MARK_NAMES, encode_marks
-from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.connection import Connection, Database, clamp_rows
 from atlas.storage.sql.history.operations import read_operation
 from atlas.storage.sql.marks import read_marks
-from atlas.storage.sql.meta import purged_by
+from atlas.storage.sql.meta import read_purge_id
 from atlas.storage.sql.records import MARKS, RECORD
 
 MAX_CHARACTERS = 4_000
@@ -35,12 +35,12 @@ def read_changes(database: Database, operation_id: str, limit: int, offset: int)
         rows = connection.execute(
             "SELECT seq, aspect, collection, record_id, before FROM changes WHERE operation = ? ORDER BY seq "
             "LIMIT ? OFFSET ?",
-            (operation.id, bounded(limit), bounded(offset)),
+            (operation.id, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
-        return [_change(connection, *row) for row in rows]
+        return [_record_change(connection, *row) for row in rows]
 
 
-def _change(
+def _record_change(
     connection: Connection,
     seq: int,
     aspect: str,
@@ -48,24 +48,24 @@ def _change(
     record_id: str,
     before_text: str | None,
 ) -> RecordChange:
-    if purged_by(connection, collection, record_id):
+    if read_purge_id(connection, collection, record_id):
         return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
     before = _decode_state(before_text, aspect)
-    after = _after(connection, seq, aspect, collection, record_id)
+    after = _after_image(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
     return RecordChange(
         collection=collection,
         record_id=record_id,
         title=_title(image),
         aspect=aspect,
-        kind=_kind(aspect, before, after),
-        fields=tuple(_differences(_fields(aspect, before), _fields(aspect, after)))
+        kind=_change_kind(aspect, before, after),
+        fields=tuple(_find_differences(_fields(aspect, before), _fields(aspect, after)))
         if before is not None and after is not None
         else (),
     )
 
 
-def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
+def _change_kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
     if aspect == MARKS:
         return "marked"
     if before is None:
@@ -73,7 +73,9 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
     return "changed" if after is not None else "removed"
 
 
-def _after(connection: Connection, seq: int, aspect: str, collection: str, record_id: str) -> Mapping[str, Any] | None:
+def _after_image(
+    connection: Connection, seq: int, aspect: str, collection: str, record_id: str
+) -> Mapping[str, Any] | None:
     """Return the after-image of a change: the before-image of the next change, or the current row."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
@@ -84,7 +86,7 @@ def _after(connection: Connection, seq: int, aspect: str, collection: str, recor
         return _decode_state(row[0], aspect)
     if aspect == MARKS:
         return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
-    return _live(connection, collection, record_id)
+    return _read_live(connection, collection, record_id)
 
 
 def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
@@ -94,10 +96,10 @@ def _record_at(connection: Connection, seq: int, collection: str, record_id: str
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
         (collection, record_id, RECORD, seq),
     ).fetchone()
-    return _decode_state(row[0], RECORD) if row else _live(connection, collection, record_id)
+    return _decode_state(row[0], RECORD) if row else _read_live(connection, collection, record_id)
 
 
-def _live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
+def _read_live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
     row = connection.execute(
         "SELECT metadata, document, search_text, content FROM records WHERE collection = ? AND id = ? AND deleted = 0",
         (collection, record_id),
@@ -106,11 +108,11 @@ def _live(connection: Connection, collection: str, record_id: str) -> Mapping[st
 
 
 def _decode_state(text: str | None, aspect: str) -> Mapping[str, Any] | None:
-    return None if text is None else parsed(text, *(("metadata", "content") if aspect == RECORD else ()))
+    return None if text is None else parse_row(text, *(("metadata", "content") if aspect == RECORD else ()))
 
 
 def _title(image: Mapping[str, Any] | None) -> str:
-    return str(parsed(image["metadata"]).get("title", "")) if image else ""
+    return str(parse_row(image["metadata"]).get("title", "")) if image else ""
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
@@ -118,22 +120,22 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
     if image is None:
         return {}
     if aspect == MARKS:
-        return dict(_flat({name: image[name] for name in MARK_NAMES if name in image}))
-    return dict(_flat(_content(image)))
+        return dict(_flatten({name: image[name] for name in MARK_NAMES if name in image}))
+    return dict(_flatten(_content(image)))
 
 
 def _content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a record if it is a JSON object. Else its metadata and texts."""
     with suppress(UnreadableRow):
-        whole = parsed(image["content"])
-        return {name: value for name, value in whole.items() if name not in DERIVED}
-    return {**parsed(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
+        content = parse_row(image["content"])
+        return {name: value for name, value in content.items() if name not in DERIVED}
+    return {**parse_row(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in values.items():
         if isinstance(value, dict) and value:
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", _text(value)
 
@@ -148,11 +150,11 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def _find_differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     for name in dict.fromkeys(chain(before, after)):
-        earlier, later = before.get(name, ""), after.get(name, "")
-        if earlier != later:
-            yield name, _cut(earlier), _cut(later)
+        text_before, text_after = before.get(name, ""), after.get(name, "")
+        if text_before != text_after:
+            yield name, _cut(text_before), _cut(text_after)
 
 
 def _cut(text: str) -> str:

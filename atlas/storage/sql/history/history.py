@@ -21,8 +21,8 @@ from atlas.storage.sql.history import diff, operations, trash
 from atlas.storage.sql.history.undo import undo, undo_many
 from atlas.storage.sql.history.versions import read_versions
 from atlas.storage.sql.marks import check_authors, put_marks, read_marks
-from atlas.storage.sql.meta import purged_by
-from atlas.storage.sql.records import writing
+from atlas.storage.sql.meta import read_purge_id
+from atlas.storage.sql.records import open_writer
 from atlas.storage.sql.review import accept
 
 
@@ -91,8 +91,8 @@ class SqlHistory:
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
         """Accept records that wait for review, count their uses, and return their number."""
-        with writing(self._database, self._clock, operation) as writer:
-            writer.check_there(collection, ids)
+        with open_writer(self._database, self._clock, operation) as writer:
+            writer.check_exists(collection, ids)
             if unchanged_since is not None:
                 operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             return accept(writer, collection, ids)
@@ -121,10 +121,10 @@ class SqlHistory:
         """
         check_marks({item.kept_id: item.marks for item in merges})
         ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
             writer.check_vectors(records, model)
-            writer.check_there(collection, ids)
+            writer.check_exists(collection, ids)
             for item, record in zip(merges, records, strict=True):
                 writer.put("changed", collection, record)
                 for record_id in item.removed:
@@ -142,7 +142,7 @@ class SqlHistory:
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
         """Return the ids whose records were purged."""
         with self._database.read() as connection:
-            return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
+            return {record_id for record_id in ids if read_purge_id(connection, collection, record_id)}
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""

@@ -10,7 +10,7 @@ from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment
-from atlas.storage.sql.connection import Connection, Texts, bounded
+from atlas.storage.sql.connection import Connection, Texts, clamp_rows
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
@@ -21,7 +21,7 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
     """Return an operation by its id or a unique prefix.
 
     Raises:
-        NotFound: No operation, or several, begin so.
+        NotFound: No operation, or several operations, match.
     """
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(operation_id), operation_id)
@@ -31,7 +31,7 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
             f"{'no' if not rows else 'more than one'} operation has an id that begins with {operation_id!r}; "
             "see: atlas history"
         )
-    return _operation(rows[0])
+    return _decode(rows[0])
 
 
 def read_operations(connection: Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
@@ -39,9 +39,9 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
     condition, values = _condition(wanted)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
-        (*values, bounded(limit), bounded(offset)),
+        (*values, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
-    return [_operation(row) for row in rows]
+    return [_decode(row) for row in rows]
 
 
 def count_operations(connection: Connection, wanted: Operations) -> int:
@@ -63,7 +63,7 @@ def _condition(wanted: Operations) -> tuple[str, list[Any]]:
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,
         "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
-        "AND record_id = ?)": wanted.of,  # with the collections the index serves
+        "AND record_id = ?)": wanted.of,  # all collections, so that the index is used
         "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
     }
     conditions = {condition: value for condition, value in values.items() if value}
@@ -88,7 +88,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if a record that a collection had at a moment has changed since.
 
-    New records do not count: the records of the plan are still the same.
+    New records do not count, because they are not part of the plan.
     """
     _check_same_ledger(connection, moment)
     row = connection.execute(
@@ -105,7 +105,7 @@ def check_unchanged(connection: Connection, collection: str, moment: Moment) -> 
 def check_records_unchanged(
     connection: Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
 ) -> None:
-    """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
+    """Raise `PlanOutdated` if one of these records, or optionally its marks, has changed since a moment."""
     _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
@@ -116,7 +116,7 @@ def check_records_unchanged(
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
-def _operation(row: tuple[Any, ...]) -> Operation:
+def _decode(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,

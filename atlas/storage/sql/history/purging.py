@@ -15,25 +15,25 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import parsed
-from atlas.storage.history import Image, Left, PurgeTraces, Removal, Reword
+from atlas.storage.damage import parse_row
+from atlas.storage.history import Image, PurgeTraces, Removal, Reword, UnfinishedPurge
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
-from atlas.storage.sql.history.quotes import QuotedTexts, quoted_texts, quotes
+from atlas.storage.sql.history.quotes import QuotableTexts, collect_quotable, find_quotes
 from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
     note_purged,
-    purged_by,
     read_moment,
+    read_purge_id,
     read_texts,
     renew_ledger_id,
     write_texts,
 )
-from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, write_vectors, writing
+from atlas.storage.sql.records import RECORD, BeforeImage, LedgerWriter, open_writer, write_vectors
 from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
@@ -45,13 +45,13 @@ _UNFINISHED = "unfinished_purge:"
 
 
 class SqlPurges:
-    """The ledger's part of purges: finding, removing, and notes of unfinished ones."""
+    """The ledger's part of purges: finding and removing records, and notes on unfinished purges."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
+    def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger.
 
         Args:
@@ -59,19 +59,21 @@ class SqlPurges:
             collection: The collection to search; empty for all.
 
         Raises:
-            NotFound: None, or several, begin with one of them, or it was purged already.
-            InvalidInput: One of them is empty.
+            NotFound: An id matches no record or several records, or its record was purged already.
+            InvalidInput: An id is empty.
         """
         with self._database.read() as connection:
-            keys = dict.fromkeys(key for beginning in ids for key in _found(connection, beginning, collection))
-            images = {key: list(_images(connection, *key)) for key in keys}
-            what = quoted_texts(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
-            marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
+            keys = dict.fromkeys(key for prefix in ids for key in _find_records(connection, prefix, collection))
+            images = {key: list(_read_images(connection, *key)) for key in keys}
+            quotable = collect_quotable(
+                list(chain.from_iterable(images.values())), [record_id for _, record_id in keys]
+            )
+            mark_images = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _read_all_marks(connection))
             return PurgeTraces(
-                records=tuple(_removals_of(connection, *key, images[key]) for key in keys),
-                quotes=tuple(quotes(connection, what, set(keys), marked)),
-                n_reasons=len(_quoting_reasons(connection, what)),
-                n_judged=len(_judged(connection, keys, what)),
+                records=tuple(_make_removal(connection, *key, images[key]) for key in keys),
+                quotes=tuple(find_quotes(connection, quotable, set(keys), mark_images)),
+                n_reasons=len(_find_quoting_reasons(connection, quotable)),
+                n_judged=len(_find_judgements(connection, keys, quotable)),
                 moment=read_moment(connection),
             )
 
@@ -79,7 +81,7 @@ class SqlPurges:
         self,
         keys: Sequence[tuple[str, str]],
         operation: OperationDraft,
-        left: Left,
+        unfinished: UnfinishedPurge,
         *,
         unchanged_since: Moment,
         reword: Reword | None = None,
@@ -87,16 +89,16 @@ class SqlPurges:
         """Purge records, by collection and id, as one operation, which cannot be undone.
 
         Args:
-            left: Collects the remaining work.
+            unfinished: Collects the remaining work.
 
         Raises:
             PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.
         """
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             connection = writer.connection
             for collection, record_id in keys:
                 check_records_unchanged(connection, collection, [record_id], unchanged_since, with_marks=True)
-            images = {key: list(_images(connection, *key)) for key in keys}
+            images = {key: list(_read_images(connection, *key)) for key in keys}
             for key in keys:
                 _erase(writer, *key)
             _forget_traces(connection, images, [record_id for _, record_id in keys])
@@ -105,18 +107,18 @@ class SqlPurges:
             forget_tokens(connection, texts=read_texts_embedded(connection))
             renew_ledger_id(connection)  # invalidates vectors, maps and plans from before
             connection.dialect.forget_results(connection)  # after that, because later results are refused
-            note_unfinished(connection, {operation.id: left})
+            note_unfinished(connection, {operation.id: unfinished})
 
-    def unfinished(self) -> dict[str, Left]:
+    def unfinished(self) -> dict[str, UnfinishedPurge]:
         """Return the unfinished purges, by operation."""
         with self._database.read() as connection:
             texts = read_texts(connection, _UNFINISHED)
-        return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
+        return {operation_id: _decode_unfinished(json.loads(text)) for operation_id, text in texts.items()}
 
-    def note_unfinished(self, left: Mapping[str, Left]) -> None:
+    def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
         """Note the unfinished parts of purges, by operation."""
         with self._database.write() as connection:
-            note_unfinished(connection, left)
+            note_unfinished(connection, unfinished)
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:
         """Note that purges are finished."""
@@ -141,7 +143,7 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
     """Erase a record, live or deleted, and its old versions. It cannot be restored."""
     writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
     connection = writer.connection
-    connection.execute(  # that it was changed stays
+    connection.execute(  # the changes themselves stay
         "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
         (GONE, collection, record_id),
     )
@@ -151,87 +153,89 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
     note_purged(connection, collection, record_id, writer.operation.id)
 
 
-def _left(encoded: Mapping[str, Any]) -> Left:
+def _decode_unfinished(encoded: Mapping[str, Any]) -> UnfinishedPurge:
     """Decode the unfinished steps of a purge. Older versions lack `has_copies`."""
-    return Left(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
+    return UnfinishedPurge(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
 
 
-def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
+def note_unfinished(connection: Connection, unfinished: Mapping[str, UnfinishedPurge]) -> None:
     """Note the unfinished parts of purges, as part of a transaction."""
     write_texts(
-        connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in left.items()}
+        connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in unfinished.items()}
     )
 
 
 def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], reword: Reword) -> None:
     for collection in {collection for collection, _ in images}:
-        of_it = [image for key, states in images.items() if key[0] == collection for image in states]
-        _replace_texts(connection, collection, reword(collection, of_it, _texts(connection, collection)))
+        images_of_collection = [image for key, states in images.items() if key[0] == collection for image in states]
+        _replace_texts(
+            connection, collection, reword(collection, images_of_collection, _read_texts(connection, collection))
+        )
 
 
-def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
+def _read_texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
     """Yield the search text and content of each record of a collection, for its current state and all before-images."""
     query = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
     yield from connection.execute(query, (collection,)).fetchall()
-    for _, image in _images_of(connection, collection):
+    for _, image in _read_before_images(connection, collection):
         yield image["document"], image["content"]
 
 
-def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
+def _read_before_images(connection: Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
     """Return every before-image of the records of a collection, or of all, with the number of its change."""
     for seq, before in connection.execute(
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, GONE),
     ):
-        yield seq, parsed(before)
+        yield seq, parse_row(before)
 
 
-def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
+def _find_records(connection: Connection, prefix: str, collection: str) -> list[tuple[str, str]]:
     """Return the records with an id or a unique prefix."""
-    if not beginning:
-        raise InvalidInput("an id of a record, or a prefix of one, should not be empty; take one from: atlas search")
+    if not prefix:
+        raise InvalidInput(
+            "expected an id of a record, or a prefix of an id, got an empty string; take an id from: atlas search"
+        )
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
-    rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
-    rows = (
-        rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(beginning), beginning)).fetchall()
-    )
-    unpurged = [row for row in rows if not purged_by(connection, *row)]
+    rows = connection.execute(f"{select} id = ?", (collection, prefix)).fetchall()
+    rows = rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(prefix), prefix)).fetchall()
+    unpurged = [row for row in rows if not read_purge_id(connection, *row)]
     if rows and not unpurged:
         raise NotFound(f"the record {rows[0][1]!r} was purged already")
     if len({record_id for _, record_id in unpurged}) != 1:
         raise NotFound(
             f"{'no record, live or deleted,' if not unpurged else 'more than one record'} has an id that begins with "
-            f"{beginning!r}; see: atlas trash, atlas history"
+            f"{prefix!r}; see: atlas trash, atlas history"
         )
     return unpurged
 
 
-def _images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
+def _read_images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
     """Return a record's current state, its before-images (newest first), and its marks."""
     names = ("metadata", "document", "search_text", "content", "content_hash")
-    is_it = "collection = ? AND id = ? AND deleted = 0"
-    for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {is_it}", (collection, record_id)):
+    condition = "collection = ? AND id = ? AND deleted = 0"
+    for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {condition}", (collection, record_id)):
         yield dict(zip(names, row, strict=True))
     for (before,) in connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND before <> ? ORDER BY aspect = ? DESC, "
         "seq DESC",
         (collection, record_id, GONE, RECORD),
     ):
-        yield parsed(before)
+        yield parse_row(before)
     yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
 
 
-def _marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
+def _read_all_marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
     for (name,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
         for record_id, marks in read_marks(connection, name).items():
             yield name, record_id, marks
 
 
-def _removals_of(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
+def _make_removal(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
-    titles = (parsed(image["metadata"]).get("title", "") for image in images if "metadata" in image)
+    titles = (parse_row(image["metadata"]).get("title", "") for image in images if "metadata" in image)
     return Removal(
         collection=collection,
         id=record_id,
@@ -241,18 +245,20 @@ def _removals_of(connection: Connection, collection: str, record_id: str, images
     )
 
 
-def _quoting_reasons(connection: Connection, what: QuotedTexts) -> list[str]:
+def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> list[str]:
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
-    return [operation_id for operation_id, reason in rows if what.shared([reason])]
+    return [operation_id for operation_id, reason in rows if quotable.find_in([reason])]
 
 
-def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: QuotedTexts) -> list[str]:
-    """Return the names of the judgements of some records, of queries that quote one, and of unreadable ones."""
-    every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
+def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], quotable: QuotableTexts) -> list[str]:
+    """Return the names of judgements to delete: of the records, of queries that quote them, and unreadable ones."""
+    judgements = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
         JUDGED + name
-        for name, judgement in every.items()
-        if judgement is None or (judgement.collection, judgement.record_id) in keys or what.shared([judgement.query])
+        for name, judgement in judgements.items()
+        if judgement is None
+        or (judgement.collection, judgement.record_id) in keys
+        or quotable.find_in([judgement.query])
     ]
 
 
@@ -260,63 +266,63 @@ def _forget_traces(
     connection: Connection, images: Mapping[tuple[str, str], Sequence[Image]], ids: Sequence[str]
 ) -> None:
     """Remove derived traces of purged records from other rows: hashes, names, ids of tasks."""
-    every = list(chain.from_iterable(images.values()))
-    what = quoted_texts(every, [])
-    for operation_id in _quoting_reasons(connection, what):
+    all_images = list(chain.from_iterable(images.values()))
+    quotable = collect_quotable(all_images, [])
+    for operation_id in _find_quoting_reasons(connection, quotable):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
-    judged = _judged(connection, images, what)
+    judged = _find_judgements(connection, images, quotable)
     connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judged])
     for collection, record_id in images:
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
         )
-    metadata = [parsed(image["metadata"]) for image in every if "metadata" in image]
+    metadata = [parse_row(image["metadata"]) for image in all_images if "metadata" in image]
     tasks = {str(fields.get("task_id", "")) for fields in metadata} - {""}
-    hashes = {image.get("content_hash", "") for image in every} - {""}
+    hashes = {image.get("content_hash", "") for image in all_images} - {""}
     _forget_hashes(connection, hashes)
     _forget_tasks(connection, tasks - _forget_in_history(connection, hashes, tasks))
     connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")
 
 
 def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
-    """Empty a purged record's hashes where its replacement keeps them: a short secret could be guessed from one."""
-    holds = (
+    """Remove a purged record's hashes from its replacement, since a short secret could be guessed from its hash."""
+    condition = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
     )
     parameters = (Texts(sorted(hashes)),)
     for seq, *texts in connection.execute(
-        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})",
+        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {condition})",
         parameters,
     ).fetchall():
-        emptied = (_without(text, hashes) for text in texts)
+        emptied = (_remove_hashes(text, hashes) for text in texts)
         connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
-    of_it = connection.execute(f"SELECT key, seq FROM attributes WHERE {holds}", parameters).fetchall()
-    connection.execute(f"DELETE FROM attributes WHERE {holds}", parameters)
-    connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in of_it])
+    attributes = connection.execute(f"SELECT key, seq FROM attributes WHERE {condition}", parameters).fetchall()
+    connection.execute(f"DELETE FROM attributes WHERE {condition}", parameters)
+    connection.dialect.put_attributes(connection, [(key, "", seq) for key, seq in attributes])
 
 
 def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
-    """Remove the hashes of purged records from earlier states of others. Return the `tasks` that the history names."""
-    emptied, named = [], set()
-    for seq, image in _images_of(connection):
-        metadata = parsed(image["metadata"])
-        named |= {str(metadata.get("task_id", ""))} & tasks
+    """Remove the hashes of purged records from earlier states of other records. Return the tasks found there."""
+    emptied, named_tasks = [], set()
+    for seq, image in _read_before_images(connection):
+        metadata = parse_row(image["metadata"])
+        named_tasks |= {str(metadata.get("task_id", ""))} & tasks
         if not set(metadata.get("merged_hashes") or ()).isdisjoint(hashes):
-            image |= {name: _without(image[name], hashes) for name in ("metadata", "content")}
+            image |= {name: _remove_hashes(image[name], hashes) for name in ("metadata", "content")}
             emptied.append((json.dumps(image, ensure_ascii=False), seq))
     connection.executemany("UPDATE changes SET before = ? WHERE seq = ?", emptied)
-    return named
+    return named_tasks
 
 
-def _without(text: str, hashes: Iterable[str]) -> str:
+def _remove_hashes(text: str, hashes: Iterable[str]) -> str:
     for content_hash in hashes:
         text = text.replace(content_hash, "")
     return text
 
 
 def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
-    """Remove ids of purged tasks, which may contain their texts, from uses, unless another record has the id."""
+    """Remove ids of purged tasks from uses, since an id may contain text. Ids that another record has are kept."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "
@@ -325,13 +331,15 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
     )
 
 
-def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, EncodedText]]) -> None:
+def _replace_texts(
+    connection: Connection, collection: str, replacements: Mapping[str, tuple[str, EncodedText]]
+) -> None:
     """Replace texts, with their vectors, in a collection's records and their history."""
     words = connection.dialect.words
-    for before, (after, encoded) in replaced.items():
-        of_it = "collection = ? AND document = ? AND deleted = 0"
+    for before, (after, encoded) in replacements.items():
+        condition = "collection = ? AND document = ? AND deleted = 0"
         rows = connection.execute(
-            f"SELECT seq, search_text FROM records WHERE {of_it}", (collection, before)
+            f"SELECT seq, search_text FROM records WHERE {condition}", (collection, before)
         ).fetchall()
         for seq, search_text in rows:
             words.drop_words(connection, seq)
@@ -346,6 +354,8 @@ def _replace_texts(connection: Connection, collection: str, replaced: Mapping[st
             write_vectors(connection, seq, encoded.vectors)
         if encoded.tokens is not None:
             write_tokens(connection, after, encoded.tokens)
-    for seq, image in [pair for pair in _images_of(connection, collection) if pair[1]["document"] in replaced]:
-        image["document"], encoded = replaced[image["document"]]
+    for seq, image in [
+        pair for pair in _read_before_images(connection, collection) if pair[1]["document"] in replacements
+    ]:
+        image["document"], encoded = replacements[image["document"]]
         replace_image(connection, seq, image, encoded.vectors)

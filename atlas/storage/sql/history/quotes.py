@@ -12,30 +12,30 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.history import Quote
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import GONE
 
-SHORTEST = 20
+MIN_PASSAGE = 20
 """Least length of a line or sentence to search for."""
 
-MAX_WITHIN = 100
+MAX_SUBSTRINGS = 100
 """Maximum number of words to search for as substrings, which needs a full scan each."""
 
 Key = tuple[str, str]
 """A collection, and the id of a record in it."""
 
 _BREAK = re.compile(r"[.!?;:]\s+|[\n\r]+")
-_TELLING = re.compile(r"[\d@]")
+_DISTINCTIVE = re.compile(r"[\d@]")
 _WORD = re.compile(r"[\w@+./=-]{8,}")
 _ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
-NOW, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in its marks"
+CURRENT, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in its marks"
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedTexts:
+class QuotableTexts:
     """The texts to search for."""
 
     passages: frozenset[str]
@@ -44,97 +44,102 @@ class QuotedTexts:
     words: frozenset[str]
     """Words that look like a key, a URL or an identifier."""
 
-    longest: tuple[str, ...]
-    """The longest of the words, which are also matched as substrings."""
+    substrings: tuple[str, ...]
+    """The longest words, which are also searched as substrings."""
 
     names: tuple[str, ...]
     """Ids, quoted as in JSON, or as in `experience:ID`."""
 
-    def shared(self, texts: Iterable[str]) -> set[str]:
-        """Return which of the passages and words are in some texts."""
-        every = list(texts)
-        whole = "\n".join(every)
-        found = {word for word in self.longest if word in whole}
-        found |= self.words.intersection(words_of(whole))
-        return found | self.passages.intersection(chain.from_iterable(map(passages_of, every)))
+    def find_in(self, texts: Iterable[str]) -> set[str]:
+        """Return the passages and words that occur in some texts."""
+        all_texts = list(texts)
+        joined = "\n".join(all_texts)
+        matches = {word for word in self.substrings if word in joined}
+        matches |= self.words.intersection(iterate_words(joined))
+        return matches | self.passages.intersection(chain.from_iterable(map(iterate_passages, all_texts)))
 
 
-def quoted_texts(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
+def collect_quotable(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotableTexts:
     """Return the passages to search for, from all versions of records and marks."""
-    texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
-    trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
-    named = sorted({*ids, *map(str, trajectories)} - {""})
-    words = frozenset(chain.from_iterable(map(words_of, texts)))
-    return QuotedTexts(
-        passages=frozenset(chain.from_iterable(map(passages_of, texts))),
+    texts = list(dict.fromkeys(chain.from_iterable(map(iterate_texts, images))))
+    trajectories = {parse_row(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
+    ids_to_find = sorted({*ids, *map(str, trajectories)} - {""})
+    words = frozenset(chain.from_iterable(map(iterate_words, texts)))
+    return QuotableTexts(
+        passages=frozenset(chain.from_iterable(map(iterate_passages, texts))),
         words=words,
-        longest=tuple(sorted(words, key=len, reverse=True)[:MAX_WITHIN]),
-        names=tuple(form for name in named for form in (f'"{name}"', f':{name}"')),
+        substrings=tuple(sorted(words, key=len, reverse=True)[:MAX_SUBSTRINGS]),
+        names=tuple(form for name in ids_to_find for form in (f'"{name}"', f':{name}"')),
     )
 
 
-def quotes(
-    connection: Connection, what: QuotedTexts, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
+def find_quotes(
+    connection: Connection,
+    quotable: QuotableTexts,
+    excluded: set[Key],
+    marks: Iterable[tuple[str, str, dict[str, Any]]],
 ) -> list[Quote]:
     """Return the records with shared passages, each once, rare passages first.
 
     Args:
         marks: People's marks on records, by collection and id.
     """
-    found: dict[Key, Quote] = {}
-    shared: dict[Key, set[str]] = {}
-    marked = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
-    for collection, record_id, where, image in chain(_records(connection), marked, _images(connection)):
+    quotes: dict[Key, Quote] = {}
+    pieces_by_key: dict[Key, set[str]] = {}
+    mark_images = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
+    for collection, record_id, where, image in chain(
+        _read_records(connection), mark_images, _read_before_images(connection)
+    ):
         key = (collection, record_id)
-        if key in without or key in found:
+        if key in excluded or key in quotes:
             continue
-        pieces = what.shared(texts_of(image))
-        if pieces or any(name in str(text) for text in image.values() for name in what.names):
-            shared[key], title = pieces, _title(image)
-            found[key] = Quote(
+        pieces = quotable.find_in(iterate_texts(image))
+        if pieces or any(name in str(text) for text in image.values() for name in quotable.names):
+            pieces_by_key[key], title = pieces, _title(image)
+            quotes[key] = Quote(
                 collection=collection, record_id=record_id, title=title, where=where, n_shared=len(pieces)
             )
-    n_holding = Counter(chain.from_iterable(shared.values()))
-    telling = {key: sum(1 / n_holding[piece] for piece in pieces) for key, pieces in shared.items()}
-    return [found[key] for key in sorted(found, key=lambda key: (-telling[key], key))]
+    n_holding = Counter(chain.from_iterable(pieces_by_key.values()))
+    weights = {key: sum(1 / n_holding[piece] for piece in pieces) for key, pieces in pieces_by_key.items()}
+    return [quotes[key] for key in sorted(quotes, key=lambda key: (-weights[key], key))]
 
 
-def texts_of(image: dict[str, Any]) -> Iterator[str]:
+def iterate_texts(image: dict[str, Any]) -> Iterator[str]:
     """Return the texts of a record or of its marks."""
     for value in image.values():
-        yield from _leaves(value)
+        yield from _iterate_leaves(value)
 
 
-def passages_of(text: str) -> Iterator[str]:
+def iterate_passages(text: str) -> Iterator[str]:
     """Return the lines and sentences of a text that are long enough to identify it."""
     for part in _BREAK.split(text):
-        if len(part) >= SHORTEST and len(passage := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
+        if len(part) >= MIN_PASSAGE and len(passage := " ".join(part.split()).rstrip(".!?;:")) >= MIN_PASSAGE:
             yield passage
 
 
-def words_of(text: str) -> Iterator[str]:
+def iterate_words(text: str) -> Iterator[str]:
     """Return the words of a text that look like a key, a URL or an identifier."""
-    for part in filter(_TELLING.search, text.split()):
-        for found in _WORD.findall(part):
-            word = found.strip(".-=/")
-            if len(word) >= 8 and not word.isdigit() and _TELLING.search(word):
+    for part in filter(_DISTINCTIVE.search, text.split()):
+        for match in _WORD.findall(part):
+            word = match.strip(".-=/")
+            if len(word) >= 8 and not word.isdigit() and _DISTINCTIVE.search(word):
                 yield word
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _iterate_leaves(value: Any) -> Iterator[str]:
     """Return the texts in a value, also inside JSON strings, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):
-                yield from _leaves(json.loads(value))
+                yield from _iterate_leaves(json.loads(value))
                 return
         if not _ID.fullmatch(value) and not _is_time(value):
             yield value
     elif isinstance(value, dict):
-        yield from (name for name in value if any(map(str.isdigit, name)))  # others are the names of fields
-        yield from chain.from_iterable(map(_leaves, value.values()))
+        yield from (name for name in value if any(map(str.isdigit, name)))  # other names are names of fields
+        yield from chain.from_iterable(map(_iterate_leaves, value.values()))
     elif isinstance(value, list):
-        yield from chain.from_iterable(map(_leaves, value))
+        yield from chain.from_iterable(map(_iterate_leaves, value))
 
 
 def _is_time(text: str) -> bool:
@@ -147,25 +152,25 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _records(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Return the current state of every record."""
+def _read_records(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield the current state of every record."""
     names = ("metadata", "document", "search_text", "content")
     for collection, record_id, *row in connection.execute(
         f"SELECT collection, id, {', '.join(names)} FROM records WHERE deleted = 0"
     ):
-        yield collection, record_id, NOW, dict(zip(names, row, strict=True))
+        yield collection, record_id, CURRENT, dict(zip(names, row, strict=True))
 
 
-def _images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Return every record, and its marks, as it was before each change, the latest first."""
+def _read_before_images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    """Yield the before-images of all records and their marks, latest first."""
     for collection, record_id, aspect, is_live, before in connection.execute(
         "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
         (GONE,),
     ):
         where = MARKED if aspect != "record" else EARLIER if is_live else DELETED
-        yield collection, record_id, where, parsed(before)
+        yield collection, record_id, where, parse_row(before)
 
 
 def _title(image: dict[str, Any]) -> str:
-    return str(parsed(image["metadata"]).get("title", "")) if "metadata" in image else ""
+    return str(parse_row(image["metadata"]).get("title", "")) if "metadata" in image else ""

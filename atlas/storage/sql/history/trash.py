@@ -8,14 +8,14 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, instant, parsed
+from atlas.storage.damage import UnreadableRow, instant, parse_row
 from atlas.storage.records import OperationDraft
-from atlas.storage.sql.connection import Connection, Database, bounded
-from atlas.storage.sql.meta import IS_PURGED, PURGED, purged_by
-from atlas.storage.sql.records import RECORD, record_from_image, writing
+from atlas.storage.sql.connection import Connection, Database, clamp_rows
+from atlas.storage.sql.meta import IS_PURGED, PURGED, read_purge_id
+from atlas.storage.sql.records import RECORD, open_writer, record_from_image
 
-# Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
-_DEAD = (
+# Both indexes are narrow. Only the ids of the requested records are read from the table itself.
+_DELETED = (
     "FROM records r INDEXED BY records_by_revision WHERE r.collection = ? AND r.revision > 0 AND NOT EXISTS "
     "(SELECT 1 FROM records l INDEXED BY records_live WHERE l.collection = r.collection AND l.deleted = 0 "
     f"AND l.seq = r.seq) AND NOT {IS_PURGED}"
@@ -27,10 +27,10 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
     """Return deleted records, most recently deleted first."""
     with database.read() as connection:
         rows = connection.execute(
-            f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
-            (collection, bounded(limit), bounded(offset)),
+            f"SELECT r.seq {_DELETED} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
+            (collection, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
-        return [_trashed(_last_change(connection, seq)) for (seq,) in rows]
+        return [_decode(_read_deletion(connection, seq)) for (seq,) in rows]
 
 
 def count_trash(database: Database, collection: str) -> int:
@@ -46,46 +46,44 @@ def count_trash(database: Database, collection: str) -> int:
 
 def _count_purged(connection: Connection, collection: str) -> int:
     """Return how many records of a collection were purged."""
-    beginning = f"{PURGED}{collection}"
-    row = connection.execute(
-        "SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{beginning}:", f"{beginning};")
-    )
+    prefix = f"{PURGED}{collection}"
+    row = connection.execute("SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{prefix}:", f"{prefix};"))
     return int(row.fetchone()[0])
 
 
 def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
-    """Bring deleted records back as they were, and return their number. Those that exist stay as they are.
+    """Restore deleted records, and return their number. Live records are skipped.
 
     Raises:
         NotFound: An id never had a record, or it was purged; the store was not changed.
     """
     n_restored = 0
-    with writing(database, clock, operation) as writer:
+    with open_writer(database, clock, operation) as writer:
         for record_id in dict.fromkeys(ids):
             if writer.exists(collection, record_id):
                 continue
-            before, vectors, state = _grave(writer.connection, collection, record_id)
-            record = record_from_image(record_id, parsed(before), vectors)
+            before, vectors, state = _read_deleted(writer.connection, collection, record_id)
+            record = record_from_image(record_id, parse_row(before), vectors)
             writer.put("added", collection, record, state=state)
             n_restored += 1
     return n_restored
 
 
-def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
+def _read_deleted(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
     """Return a deleted record with its vectors and state."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "ORDER BY seq DESC LIMIT 1",
         (collection, record_id, RECORD),
     ).fetchone()
-    if purged_by(connection, collection, record_id):
+    if read_purge_id(connection, collection, record_id):
         raise NotFound(f"the record {record_id!r} of {collection!r} was purged and cannot be restored")
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
     return row[0], row[1] or b"", int(row[2])
 
 
-def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
+def _read_deletion(connection: Connection, seq: int) -> tuple[Any, ...]:
     """Return the change that deleted a record, and the operation that it was part of."""
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
@@ -97,9 +95,9 @@ def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
     return row
 
 
-def _trashed(row: tuple[Any, ...]) -> TrashedRecord:
+def _decode(row: tuple[Any, ...]) -> TrashedRecord:
     record_id, before, created_at, operation_id, kind, actor, reason = row
-    metadata = parsed(parsed(before, "metadata")["metadata"])
+    metadata = parse_row(parse_row(before, "metadata")["metadata"])
     return TrashedRecord(
         id=record_id,
         title=str(metadata.get("title", "")),

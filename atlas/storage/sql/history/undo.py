@@ -11,7 +11,7 @@ from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneM
 from atlas.core.types import new_id
 from atlas.infra.actor import is_under_review
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database
@@ -56,8 +56,8 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: It was undone already, something that it touched has changed since, a record that would go was
-            marked since, or all that it touched was purged. Purged records are not restored.
+        UndoRefused: It was undone already, one of its records has changed since, a record to be deleted was marked
+            since, or all of its records were purged. Purged records are not restored.
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
@@ -70,11 +70,11 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
             is_reviewed=is_under_review(),
         )
         writer = LedgerWriter(connection, draft, clock.now())
-        n_purged = _take_back(writer, operation)
+        n_purged = _undo_operation(writer, operation)
         writer.close()
         if n_purged:
             connection.execute(
-                "UPDATE operations SET reason = reason || ? WHERE id = ?", (_without(n_purged), draft.id)
+                "UPDATE operations SET reason = reason || ? WHERE id = ?", (_purge_suffix(n_purged), draft.id)
             )
         return read_operation(connection, draft.id)
 
@@ -95,63 +95,63 @@ def undo_many(
     """
     try:
         with database.write() as connection:
-            left = _operations_to_undo(connection, wanted)
+            operations = _operations_to_undo(connection, wanted)
             draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
             writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
-                raise _PreviewDone(_undo_all(writer, left))
-            return _undo_expected(writer, left, expected)
-    except _PreviewDone as preview:
-        return preview.done
+                raise _PreviewFinished(_undo_all(writer, operations))
+            return _undo_expected(writer, operations, expected)
+    except _PreviewFinished as preview:
+        return preview.undone_many
 
 
-class _PreviewDone(Exception):
+class _PreviewFinished(Exception):
     def __init__(self, done: UndoneMany) -> None:
-        self.done = done
+        self.undone_many = done
 
 
 def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
     """Return the matching operations to undo, newest first."""
-    every = read_operations(connection, wanted, limit=-1, offset=0)
-    ids = {operation.id for operation in every}
+    matches = read_operations(connection, wanted, limit=-1, offset=0)
+    ids = {operation.id for operation in matches}
     return [
         operation
-        for operation in every
+        for operation in matches
         if not operation.undone_by and not (operation.kind == UNDO and ids.issuperset(undone_by(operation)))
     ]
 
 
-def _undo_expected(writer: LedgerWriter, left: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
-    undone, refused = (set(ids) for ids in expected.outcome)
-    # Looked up among what is wanted: a plan of other hands undoes nothing that its holder may not undo.
-    done = _undo_all(writer, [operation for operation in left if operation.id in undone])
-    if done.refused:
-        raise PlanOutdated(f"{done.refused[0][1]}. Nothing was done; look again")
-    if len(done.undone) < len(undone):
-        n_gone = len(undone) - len(done.undone)
-        were = "was" if n_gone == 1 else "were"
-        raise PlanOutdated(f"{n_gone:,} of these operations {were} undone since; nothing was done. Reload the history")
-    n_later = sum(operation.id not in undone and operation.id not in refused for operation in left)
-    return replace(done, refused=expected.refused, n_later=n_later)
+def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: UndoneMany) -> UndoneMany:
+    expected_ids, refused_ids = (set(ids) for ids in expected.outcome)
+    # Only among the matching operations, so that a forged plan cannot undo operations of others.
+    result = _undo_all(writer, [operation for operation in operations if operation.id in expected_ids])
+    if result.refused:
+        raise PlanOutdated(f"{result.refused[0][1]}. Nothing was done; reload the history")
+    if len(result.undone) < len(expected_ids):
+        n_gone = len(expected_ids) - len(result.undone)
+        verb = "was" if n_gone == 1 else "were"
+        raise PlanOutdated(f"{n_gone:,} of these operations {verb} undone since; nothing was done. Reload the history")
+    n_later = sum(operation.id not in expected_ids and operation.id not in refused_ids for operation in operations)
+    return replace(result, refused=expected.refused, n_later=n_later)
 
 
 def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMany:
-    done, refused = list[Operation](), list[tuple[Operation, str]]()
+    undone, refused = list[Operation](), list[tuple[Operation, str]]()
     for operation in operations:
         try:
-            _take_back(writer, operation)
-            done.append(operation)
-        except UndoRefused as error:  # before any of it was undone
+            _undo_operation(writer, operation)
+            undone.append(operation)
+        except UndoRefused as error:  # raised before any change
             refused.append((operation, str(error)))
     writer.close()
     writer.connection.execute(
         "UPDATE operations SET undoes = ? WHERE id = ?",
-        (",".join(operation.id for operation in done), writer.operation.id),
+        (",".join(operation.id for operation in undone), writer.operation.id),
     )
-    return UndoneMany(id=writer.operation.id, undone=tuple(done), refused=tuple(refused))
+    return UndoneMany(id=writer.operation.id, undone=tuple(undone), refused=tuple(refused))
 
 
-def _take_back(writer: LedgerWriter, operation: Operation) -> int:
+def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
     """Undo an operation as part of a writer's operation, and return the number of its purged records.
 
     Raises:
@@ -163,60 +163,60 @@ def _take_back(writer: LedgerWriter, operation: Operation) -> int:
             f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
             f"to do it again: atlas undo {operation.undone_by[:8]}"
         )
-    purged = _purged_in(connection, operation.id)
-    every = list(_read_changes(connection, operation.id))
-    changes = [change for change in every if (change.collection, change.record_id) not in purged]
-    _check_anything_left(connection, operation, changes, purged)
+    purged = _read_purges(connection, operation.id)
+    all_changes = list(_read_changes(connection, operation.id))
+    changes = [change for change in all_changes if (change.collection, change.record_id) not in purged]
+    _check_not_purged(connection, operation, changes, purged)
     _check_unchanged_since(connection, operation, changes)
     for change in changes:
         check_own(connection, writer.operation, change.collection, [change.record_id])
-    taker = _Taker(connection=connection, writer=writer)
+    reverter = _ChangeReverter(connection=connection, writer=writer)
     for change in changes:
-        taker.take_back(change)
-    for undone, counts in _first_done(connection, operation):
-        _take_back_uses(connection, undone, counts=counts)
-    _link(connection, operation, writer.operation.id)
+        reverter.revert(change)
+    for original, counts in _iterate_originals(connection, operation):
+        _set_counted(connection, original, counts=counts)
+    _write_undone_by(connection, operation, writer.operation.id)
     return len(purged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Taker:
+class _ChangeReverter:
     connection: Connection
     writer: LedgerWriter
 
-    def take_back(self, change: _Change) -> None:
+    def revert(self, change: _Change) -> None:
         if change.aspect == MARKS:
-            self._take_back_marks(change)
+            self._revert_marks(change)
         else:
-            self._take_back_record(change)
+            self._revert_record(change)
 
-    def _take_back_marks(self, change: _Change) -> None:
-        now = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
+    def _revert_marks(self, change: _Change) -> None:
+        current = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
         before = decode_marks(change.before or {})
-        mark(self.writer, change.collection, change.record_id, now, before, state=change.state_before)
+        mark(self.writer, change.collection, change.record_id, current, before, state=change.state_before)
 
-    def _take_back_record(self, change: _Change) -> None:
-        is_there = self.writer.exists(change.collection, change.record_id)
+    def _revert_record(self, change: _Change) -> None:
+        exists = self.writer.exists(change.collection, change.record_id)
         if change.before is None:
-            if is_there:
+            if exists:
                 self.writer.remove("removed", change.collection, change.record_id, state=change.state_before)
             return
         self.writer.put(
-            "changed" if is_there else "added",
+            "changed" if exists else "added",
             change.collection,
             record_from_image(change.record_id, change.before, change.vectors),
             state=change.state_before,
         )
 
 
-def _without(n_purged: int) -> str:
+def _purge_suffix(n_purged: int) -> str:
     """Return a suffix of an undo's reason on purged records."""
     if not n_purged:
         return ""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
 
 
-def _check_anything_left(
+def _check_not_purged(
     connection: Connection, operation: Operation, changes: list[_Change], purged: Mapping[tuple[str, str], str]
 ) -> None:
     if changes or not purged:
@@ -231,53 +231,51 @@ def _check_anything_left(
 
 
 def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
-    left_behind: dict[tuple[str, str, str], _Change] = {}
-    for change in changes:  # latest first: what the operation left behind is its last change of each record
-        left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
-    for change in left_behind.values():
+    last_changes: dict[tuple[str, str, str], _Change] = {}
+    for change in changes:  # latest first
+        last_changes.setdefault((change.collection, change.record_id, change.aspect), change)
+    for change in last_changes.values():
         if current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
-            raise _changed_since(connection, operation, change)
-    first = {(change.collection, change.record_id, change.aspect): change for change in changes}
-    for key, change in left_behind.items():
-        goes = change.aspect == RECORD and first[key].before is None
-        if goes and (*key[:2], MARKS) not in left_behind and _marked_since(connection, change):
-            raise _changed_since(connection, operation, replace(change, aspect=MARKS))
+            raise _conflict(connection, operation, change)
+    first_changes = {(change.collection, change.record_id, change.aspect): change for change in changes}
+    for key, change in last_changes.items():
+        is_removal = change.aspect == RECORD and first_changes[key].before is None
+        if is_removal and (*key[:2], MARKS) not in last_changes and _has_new_marks(connection, change):
+            raise _conflict(connection, operation, replace(change, aspect=MARKS))
 
 
-def _changed_since(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
-    later = _last_change(connection, change)
+def _conflict(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
+    last = _read_last_operation(connection, change)
     return UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
-        f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
-        f"atlas undo {later.id[:8]}"
+        f"{last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: atlas undo {last.id[:8]}"
     )
 
 
-def _take_back_uses(connection: Connection, origin: Operation, *, counts: bool) -> None:
+def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> None:
     if origin.kind == ACCEPT:
         release_uses(connection, origin.id, counts=counts)
     else:
         change_uses(connection, origin.id, UNDONE, is_set=not counts)
 
 
-def _first_done(connection: Connection, operation: Operation, counts: bool = False) -> Iterator[tuple[Operation, bool]]:
-    """Yield the original operations, if an operation undoes an undo, and so on.
-
-    With each, whether it is done again.
-    """
+def _iterate_originals(
+    connection: Connection, operation: Operation, counts: bool = False
+) -> Iterator[tuple[Operation, bool]]:
+    """Yield the operation, or the operations that a chain of undos goes back to, each with whether it counts again."""
     if operation.kind != UNDO:
         yield operation, counts
     for operation_id in undone_by(operation):
-        yield from _first_done(connection, read_operation(connection, operation_id), not counts)
+        yield from _iterate_originals(connection, read_operation(connection, operation_id), not counts)
 
 
-def _link(connection: Connection, operation: Operation, undo_id: str) -> None:
-    """Write `undone_by` of each operation that is touched by an undo."""
+def _write_undone_by(connection: Connection, operation: Operation, undo_id: str) -> None:
+    """Update the column `undone_by` of each operation that an undo affects."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
-    for undone, counts in _first_done(connection, operation):
-        by = None if counts else undo_id
-        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (by, undone.id))
+    for original, counts in _iterate_originals(connection, operation):
+        undone_by_id = None if counts else undo_id
+        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undone_by_id, original.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 
 
@@ -297,12 +295,12 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
             record_id=record_id,
             state_before=state_before,
             state_after=state_after,
-            before=parsed(before) if before is not None else None,
+            before=parse_row(before) if before is not None else None,
             vectors=vectors or b"",
         )
 
 
-def _marked_since(connection: Connection, change: _Change) -> bool:
+def _has_new_marks(connection: Connection, change: _Change) -> bool:
     """Return whether a record's marks differ from those at the time of a change of it."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
@@ -312,7 +310,7 @@ def _marked_since(connection: Connection, change: _Change) -> bool:
     return current_state(connection, change.collection, change.record_id, MARKS) != (row[0] if row else 0)
 
 
-def _last_change(connection: Connection, change: _Change) -> Operation:
+def _read_last_operation(connection: Connection, change: _Change) -> Operation:
     """Return the operation that touched a change's record last."""
     row = connection.execute(
         f"SELECT operation {LAST_CHANGE}",
@@ -321,7 +319,7 @@ def _last_change(connection: Connection, change: _Change) -> Operation:
     return read_operation(connection, row[0])
 
 
-def _purged_in(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
+def _read_purges(connection: Connection, operation_id: str) -> dict[tuple[str, str], str]:
     """Return the purged records of an operation, each with its purge."""
     rows = connection.execute(
         f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{PURGED}' || c.collection "

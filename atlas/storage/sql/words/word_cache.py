@@ -34,7 +34,7 @@ class WordTable:
 
 
 class WordCache:
-    """The postings that this process has read. Any thread may use them. Two threads may read the same twice."""
+    """The postings that this process has read. Thread-safe, although two threads may read the same postings."""
 
     def __init__(self) -> None:
         self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
@@ -42,31 +42,33 @@ class WordCache:
         """Number of postings that were read since the cache was last emptied."""
 
         self._lengths: dict[str, tuple[Position, Numbers]] = {}
-        """Of each table, the lengths of records by number. Not a number if it was not read."""
+        """By table: lengths of records by number. NaN for lengths that were not read."""
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the postings of each word. See `read_postings`."""
-        current = self._current(table, words)
-        read = table.connection.dialect.words.read_postings(
+        current = self._get_current(table, words)
+        new_postings = table.connection.dialect.words.read_postings(
             table.connection, table.name, [word for word in words if word not in current]
         )
-        self._n_read += sum(len(postings.seqs) for postings in read.values())
+        self._n_read += sum(len(postings.seqs) for postings in new_postings.values())
         if self._n_read > MAX_CACHED:
             self._postings, self._n_read = {}, 0
-        found = current | read
-        self._postings |= {(table.name, word): (table.at, postings) for word, postings in found.items()}
-        return {word: found[word] for word in words if word in found}  # in one order, so that sums are the same
+        all_postings = current | new_postings
+        self._postings |= {(table.name, word): (table.at, postings) for word, postings in all_postings.items()}
+        return {
+            word: all_postings[word] for word in words if word in all_postings
+        }  # in a fixed order, so that sums are reproducible
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Numbers:
         """Return how many tokens each of these records has. See `read_lengths`."""
-        lengths = self._current_lengths(table, int(seqs.max(initial=-1)) + 1)
+        lengths = self._get_current_lengths(table, int(seqs.max(initial=-1)) + 1)
         missing = seqs[np.isnan(lengths[seqs])]
         if len(missing):
             lengths[missing] = table.connection.dialect.words.read_lengths(table.connection, table.name, missing)
-        found: Numbers = lengths[seqs]
-        return found
+        lengths_of_seqs: Numbers = lengths[seqs]
+        return lengths_of_seqs
 
-    def _current(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
+    def _get_current(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the cached postings of words that no change has touched since they were read."""
         by_position: dict[Position, dict[str, Postings]] = {}
         for word in words:
@@ -74,17 +76,17 @@ class WordCache:
                 by_position.setdefault(entry[0], {})[word] = entry[1]
         current: dict[str, Postings] = {}
         for at, cached in by_position.items():
-            changed = _changed_since(table, at)
+            changed = _read_changes_since(table, at)
             if changed is not None:
-                touched = _touched(table, cached, changed)
-                current |= {word: postings for word, postings in cached.items() if word not in touched}
+                changed_words = _find_changed_words(table, cached, changed)
+                current |= {word: postings for word, postings in cached.items() if word not in changed_words}
         return current
 
-    def _current_lengths(self, table: WordTable, size: int) -> Numbers:
+    def _get_current_lengths(self, table: WordTable, size: int) -> Numbers:
         """Return the cached lengths of the first `size` records, without changed ones."""
         at, lengths = self._lengths.get(table.name, (None, np.zeros(0)))
         if at != table.at:
-            changed = None if at is None else _changed_since(table, at)
+            changed = None if at is None else _read_changes_since(table, at)
             lengths = np.zeros(0) if changed is None else lengths.copy()
             lengths[changed[changed < len(lengths)] if changed is not None else slice(0)] = np.nan
         if len(lengths) < size:
@@ -93,26 +95,26 @@ class WordCache:
         return lengths
 
 
-def _changed_since(table: WordTable, then: Position) -> Seqs | None:
-    """Return the records of a table that have changed since `then`, or None if they are too many or unknown.
+def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
+    """Return the records of a table that have changed since a position, or None if they are too many or unknown.
 
-    They are unknown if the ledger was restored, or if `then` is later than the reader's snapshot.
+    They are unknown if the ledger was restored, or if the position is later than the reader's snapshot.
     """
-    now = table.at
-    if then == now:
+    current = table.at
+    if position == current:
         return np.zeros(0, np.int64)
-    if then.ledger_id != now.ledger_id or then.revision > now.revision:
+    if position.ledger_id != current.ledger_id or position.revision > current.revision:
         return None
-    if then.tip != now.tip and not has_change(table.connection, then.tip):
+    if position.tip != current.tip and not has_change(table.connection, position.tip):
         return None
     rows = table.connection.execute(
         "SELECT seq FROM records WHERE collection = ? AND revision > ? LIMIT ?",
-        (table.collection, then.revision, MAX_CHANGED + 1),
+        (table.collection, position.revision, MAX_CHANGED + 1),
     ).fetchall()
     return np.array([seq for (seq,) in rows], np.int64) if len(rows) <= MAX_CHANGED else None
 
 
-def _touched(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> set[str]:
+def _find_changed_words(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> set[str]:
     """Return the cached words that occur in a changed record, before or after the change."""
     if not len(changed):
         return set()

@@ -1,12 +1,11 @@
 """The tables of keyword search: one FTS5 table for each collection, which has its own document frequencies.
 
-They are external-content tables over a view, so they can be checked against the records and rebuilt; triggers keep them
-in sync. All of it calls `searchable`, which every connection of `Database` defines.
+They are external-content tables over a view, so they can be checked against the records and rebuilt. Triggers keep them
+in sync. View and triggers call `searchable`, which every connection of `Database` defines.
 
-Who holds a word, how often, and how long the texts are is read here from FTS5's own tables. `bm25` returns the same, at
-some 5 µs for each record that holds any word asked for, most of it spent on records that are not shown. The
-vocabulary gives the occurrences of a word at 1 µs each; lengths are read of those records alone that may be among the
-best.
+Postings and text lengths are read from FTS5's own tables. `bm25` computes the same scores, but takes about 5 µs for
+each record that contains a query word, and most of these records are not shown. The vocabulary table takes 1 µs for
+each occurrence of a word, and lengths are only read for records that may be among the best.
 
 Source:
     https://www.sqlite.org/fts5.html, on `fts5vocab` and, in the appendix, on the tables %_data and %_docsize.
@@ -30,11 +29,11 @@ from atlas.storage.text.bm25 import Postings
 MAX_PARTS = 4
 """Number of segments of a table's index above which they are merged, because a lookup reads each segment."""
 
-PAGES_MERGED = 1_000
-"""Of some 4 kB, that are written at a time at most. A bulk that leaves more is merged in several turns."""
+MAX_MERGED_PAGES = 1_000
+"""Maximum number of pages, of about 4 kB each, that one merge writes. More pages are merged in several turns."""
 
 MAX_OCCURRENCES = 100_000
-"""Of one word, to be read one by one. `bm25` takes a tenth of a second for as many."""
+"""Maximum number of occurrences of a word to read. For more, `bm25` is fast enough: 0.1 seconds for as many."""
 
 _TOKEN = re.compile("[a-z0-9]+")
 _AVERAGES = 1
@@ -128,7 +127,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> None:
     """
     del after
     table = word_table(connection, collection)
-    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-PAGES_MERGED,))
+    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-MAX_MERGED_PAGES,))
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
@@ -157,7 +156,7 @@ def is_token(word: str) -> bool:
 def read_totals(connection: Connection, table: str) -> Totals:
     """Return the number of records in a table of words, and their total length."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
-    n_records, *lengths = _varints(row[0]).tolist() if row and row[0] else [0]
+    n_records, *lengths = _decode_varints(row[0]).tolist() if row and row[0] else [0]
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
@@ -170,16 +169,16 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {occurrences} USING fts5vocab(main, {table}, instance)")
     # One text for each word instead of a row for each occurrence: see `SqliteLedger.matching`.
     rows = connection.execute(
-        "SELECT asked.value, (SELECT group_concat(place) FROM "
-        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM {occurrences} WHERE term = asked.value LIMIT ?)) "
-        "FROM json_each(?) asked",
+        "SELECT words.value, (SELECT group_concat(place) FROM "
+        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM {occurrences} WHERE term = words.value LIMIT ?)) "
+        "FROM json_each(?) words",
         (MAX_OCCURRENCES + 1, Texts(words)),
     ).fetchall()
     places = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
-    return {word: _postings(found) for word, found in places.items() if len(found) <= MAX_OCCURRENCES}
+    return {word: _decode_postings(array) for word, array in places.items() if len(array) <= MAX_OCCURRENCES}
 
 
-def _postings(places: Seqs) -> Postings:
+def _decode_postings(places: Seqs) -> Postings:
     """Return the postings of a word. A place is twice a record's number, plus 1 if it is in the search text."""
     seqs = places >> 1
     if not len(seqs):
@@ -191,14 +190,14 @@ def _postings(places: Seqs) -> Postings:
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
     """Return the number of tokens in both fields of each record."""
     row = connection.execute(
-        f"SELECT group_concat(hex(sz), '') FROM json_each(?) wanted "
-        f"CROSS JOIN {table}_docsize held ON held.id = wanted.value",
+        f"SELECT group_concat(hex(sz), '') FROM json_each(?) numbers "
+        f"CROSS JOIN {table}_docsize sizes ON sizes.id = numbers.value",
         (Numbers(seqs.tolist()),),
     ).fetchone()
-    of_fields = _varints(bytes.fromhex(row[0] or ""))
-    if len(of_fields) != len(FIELD_WEIGHTS) * len(seqs):
-        raise _damaged(f"{table} lacks the lengths of some texts")
-    lengths: Lengths = of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
+    field_lengths = _decode_varints(bytes.fromhex(row[0] or ""))
+    if len(field_lengths) != len(FIELD_WEIGHTS) * len(seqs):
+        raise _corruption(f"{table} lacks the lengths of some texts")
+    lengths: Lengths = field_lengths.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
     return lengths
 
 
@@ -212,29 +211,29 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
     """Return the BM25 scores of a scope's records that contain any of the terms."""
-    # `+` keeps SQLite from one full-text query for each number.
-    within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
+    # `+` prevents SQLite from running one full-text query for each number.
+    operator, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
     rows = connection.execute(
         f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
-        f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
-        (_any_of(terms), Numbers(seqs.tolist())),
+        f"WHERE {table} MATCH ? AND +rowid {operator} (SELECT value FROM json_each(?))",
+        (_match_any(terms), Numbers(seqs.tolist())),
     )
     return rows.fetchall()
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return the number of records that contain each term, at most `most`."""
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> list[int]:
+    """Return the number of records that contain each term, counting up to `limit`."""
     rows = connection.execute(
-        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
-        "FROM json_each(?) asked",
-        (most, Texts(_any_of([term]) for term in terms)),
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH terms.value LIMIT ?)) "
+        "FROM json_each(?) terms",
+        (limit, Texts(_match_any([term]) for term in terms)),
     )
     return [int(count) for (count,) in rows.fetchall()]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that contain all phrases."""
-    match = " AND ".join(_any_of([phrase]) for phrase in phrases)
+    match = " AND ".join(_match_any([phrase]) for phrase in phrases)
     rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))
     return np.array([seq for (seq,) in rows], np.int64)
 
@@ -242,14 +241,14 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
 def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
     """Return the words that occur in any of these records."""
     rows = connection.execute(
-        "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
-        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || asked.value || '\"')",
+        "SELECT words.value FROM json_each(?) words WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
+        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || words.value || '\"')",
         (Texts(words), Numbers(seqs.tolist())),
     )
     return {word for (word,) in rows}
 
 
-def _any_of(terms: Sequence[Term]) -> str:
+def _match_any(terms: Sequence[Term]) -> str:
     return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
 
 
@@ -263,21 +262,21 @@ def _parts(table: str) -> tuple[str, ...]:
     return f"TABLE {table}", f"VIEW {view}", f"TRIGGER {table}_insert", f"TRIGGER {table}_update"
 
 
-def _damaged(what: str) -> sqlite3.DatabaseError:
-    """Return the error of SQLite for contradictory files."""
-    error = sqlite3.DatabaseError(what)
+def _corruption(problem: str) -> sqlite3.DatabaseError:
+    """Return SQLite's error for a corrupt file."""
+    error = sqlite3.DatabaseError(problem)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
-def _varints(block: bytes) -> Seqs:
+def _decode_varints(block: bytes) -> Seqs:
     """Decode SQLite's variable-length integers: seven bits in each byte, the highest first.
 
     Nine-byte integers are not supported, because no text is so long.
     """
     octets = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(octets < 0x80)
-    whole = np.arange(ends[-1] + 1 if len(ends) else 0)
-    places = np.repeat(ends, np.diff(ends, prepend=-1)) - whole
-    numbers = (octets[whole] & 0x7F).astype(np.int64) << 7 * places
+    positions = np.arange(ends[-1] + 1 if len(ends) else 0)
+    digits = np.repeat(ends, np.diff(ends, prepend=-1)) - positions
+    numbers = (octets[positions] & 0x7F).astype(np.int64) << 7 * digits
     return np.add.reduceat(numbers, np.r_[0, ends[:-1] + 1]) if len(ends) else numbers

@@ -1,1 +1,1 @@
-"""Indexes that a service keeps: the ledger's notes on them, and an adapter for each service."""
+"""Indexes in external services: the ledger's notes on them, and an adapter for each service."""

@@ -24,14 +24,14 @@ from atlas.storage.following_index import IndexUnreachable, Seal
 logger = logging.getLogger(__name__)
 
 INDEX, LEASE = "index:", "index-lease:"
-"""Prefixes of the keys of notes, which go on with the collection, a colon and the address of the service."""
+"""Prefixes of note keys: `index:{collection}:{address}` and `index-lease:{collection}:{address}`."""
 
 LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over.
 
 Two thirds of it are longer than any call of the service with its retries. The lease of a dead process on this machine
-may be taken over immediately, unless it was writing: a sent request may still take effect, and must not come after what
-others write.
+may be taken over immediately, unless it was writing, because a sent request may still take effect, and would overwrite
+later writes.
 """
 
 CLOCK_SECONDS = 60.0
@@ -40,16 +40,16 @@ CLOCK_SECONDS = 60.0
 WRITING = "writing"
 """The last word of a lease whose holder has sent a request without an answer yet."""
 
-MAX_WAITING = 16
+MAX_PENDING = 16
 """Maximum number of pending seals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingSeal:
-    """A seal over writes that a service may not show yet."""
+    """A seal whose writes may not be visible in the service yet."""
 
     position: int
-    """The service's position of the last write that it is over."""
+    """The service's position of the seal's last write."""
 
     seal: Seal
 
@@ -65,7 +65,7 @@ class IndexNote:
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""
 
     seals: tuple[PendingSeal, ...] = ()
-    """Seals over all that was written, the oldest first. Those before one that is seen are void."""
+    """Seals, oldest first. Seals before a visible seal are not used."""
 
     shown: int = 0
     """The position up to which writes were visible in an answer."""
@@ -74,28 +74,28 @@ class IndexNote:
     """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
-    """Namespaces to keep in the service: of the ledger that was copied here, or kept by a person."""
+    """Namespaces to keep in the service: those of the original of a copied ledger, or abandoned with `leave`."""
 
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
 
-    def seen(self, position: int) -> PendingSeal | None:
+    def visible_seal(self, position: int) -> PendingSeal | None:
         """Return the newest seal that is visible at a position, or None."""
-        return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
+        return next((pending for pending in reversed(self.seals) if pending.position <= position), None)
 
     def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
         """Return this note with a further seal, without those older than the one visible at a position."""
-        seen = self.seen(position)
-        seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
-        return replace(self, seals=(*seals[: MAX_WAITING - 1], new))
+        visible = self.visible_seal(position)
+        seals = [pending for pending in self.seals if visible is None or pending.seal.revision >= visible.seal.revision]
+        return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
 
-    def cleared(self) -> IndexNote:
+    def without_namespace(self) -> IndexNote:
         """Return this note without its namespace, which is to be dropped. A namespace not yet made is kept."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
-    def leaving_all(self) -> IndexNote:
+    def keep_all(self) -> IndexNote:
         """Return the note for a ledger without its own namespaces, in which all listed namespaces are kept."""
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
@@ -125,30 +125,30 @@ class IndexBook:
         return not self._ledger.read_only
 
     def read(self) -> IndexNote:
-        """Return the note. From another copy of the ledger, only the list of foreign namespaces."""
-        return self._decoded(self._text(self._name))
+        """Return the note. If it was written by another copy of the ledger, all its namespaces are foreign."""
+        return self._decode(self._read_text(self._name))
 
-    def take(self) -> bool:
+    def acquire_lease(self) -> bool:
         """Try to acquire the lease, and return whether it was acquired."""
-        lease_text = self._text(self._lease_name)
-        if lease_text and not self._is_over(lease_text):
+        lease_text = self._read_text(self._lease_name)
+        if lease_text and not self._is_expired(lease_text):
             return False
         lease = self._new_lease()
         try:
             self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: lease_text or None})
-        except (PlanOutdated, StoreError):  # somebody else was quicker, or has locked the ledger: there is no haste
+        except (PlanOutdated, StoreError):  # another process was faster, or has locked the ledger
             return False
-        self._lease, self._written, self._is_unsure = lease, self._text(self._name), False
+        self._lease, self._written, self._is_unsure = lease, self._read_text(self._name), False
         return True
 
     def renew_lease(self) -> None:
         """Renew the lease once a third of it is used.
 
         Raises:
-            IndexUnreachable: Another process took it over, as this one stood still for too long.
+            IndexUnreachable: Another process took it over, because this process stalled for too long.
         """
-        left = _ends_at(self._lease) - self._ledger.clock.now()
-        if left < timedelta(seconds=LEASE_SECONDS * 2 / 3):
+        remaining = _ends_at(self._lease) - self._ledger.clock.now()
+        if remaining < timedelta(seconds=LEASE_SECONDS * 2 / 3):
             self._write({})
 
     def write(self, note: IndexNote) -> None:
@@ -157,7 +157,7 @@ class IndexBook:
         Raises:
             IndexUnreachable: Another process has taken over the lease. The note was not written.
         """
-        self._write({self._name: self._encoded(note)})
+        self._write({self._name: self._encode(note)})
 
     def begin_write(self) -> None:
         """Record that a request is about to be sent. Without `end_write`, others wait until the lease expires.
@@ -167,7 +167,7 @@ class IndexBook:
         """
         note, self._is_unsure = self.read(), True
         try:
-            self._write({self._name: self._encoded(replace(note, is_finished=False))} if note.is_finished else {})
+            self._write({self._name: self._encode(replace(note, is_finished=False))} if note.is_finished else {})
         except (IndexUnreachable, StoreError):  # no request will be sent
             self._is_unsure = False
             raise
@@ -176,7 +176,7 @@ class IndexBook:
         """Record that the request has completed."""
         self._is_unsure = False
 
-    def give_back(self) -> bool:
+    def release_lease(self) -> bool:
         """Release the lease, and return whether other writers may start immediately.
 
         They may not if a sent request may still take effect. Then the lease expires by itself.
@@ -184,14 +184,14 @@ class IndexBook:
         lease, is_unsure = self._lease, self._is_unsure
         self._lease, self._written, self._is_unsure = "", "", False
         try:
-            self._let_go(lease, lease if is_unsure else None)
-        except StoreError as error:  # it runs out
+            self._write_lease(lease, lease if is_unsure else None)
+        except StoreError as error:  # it expires by itself
             logger.warning("the end of a lease on an index could not be recorded: %s", error)
         return not is_unsure
 
-    def _let_go(self, lease: str, left: str | None) -> None:
+    def _write_lease(self, lease: str, text: str | None) -> None:
         try:
-            self._ledger.notes.write({self._lease_name: left}, expected={self._lease_name: lease})
+            self._ledger.notes.write({self._lease_name: text}, expected={self._lease_name: lease})
         except PlanOutdated:
             self.distrust()
 
@@ -201,20 +201,20 @@ class IndexBook:
 
     def leave(self) -> IndexNote:
         """Abandon all namespaces in the service, regardless of the current writer, and return the note."""
-        return self._change(IndexNote.leaving_all)
+        return self._change(IndexNote.keep_all)
 
     def cleared_text(self, text: str) -> str:
         """Return the text of the notes for a service that was cleared."""
-        return self._encoded(self._decoded(text).cleared())
+        return self._encode(self._decode(text).without_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
         """Change the note, without the lease, and return it."""
         while True:
-            text = self._text(self._name)
-            changed = change(self._decoded(text))
+            text = self._read_text(self._name)
+            new_note = change(self._decode(text))
             with suppress(PlanOutdated):  # another process has just changed the note
-                self._ledger.notes.write({self._name: self._encoded(changed)}, expected={self._name: text or None})
-                return changed
+                self._ledger.notes.write({self._name: self._encode(new_note)}, expected={self._name: text or None})
+                return new_note
 
     def _write(self, texts: Mapping[str, str]) -> None:
         lease = self._new_lease(self._lease.partition(" ")[0])
@@ -231,36 +231,36 @@ class IndexBook:
         holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
         return " ".join([holder, until.isoformat(), *([WRITING] if self._is_unsure else [])])
 
-    def _is_over(self, lease: str) -> bool:
+    def _is_expired(self, lease: str) -> bool:
         """Return whether a lease has expired, or belongs to a dead process or to the ledger that was copied here.
 
-        A lease that ends implausibly late comes from a wrong clock. Only processes of this machine can be found dead.
+        A lease that ends implausibly late comes from a wrong clock. Only processes on this machine are checked.
         """
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
         if identity != self._ledger.identity():
             return True
-        left = _ends_at(lease) - self._ledger.clock.now()
-        if not timedelta() < left < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
+        remaining = _ends_at(lease) - self._ledger.clock.now()
+        if not timedelta() < remaining < timedelta(seconds=LEASE_SECONDS + CLOCK_SECONDS):
             return True
         if lease.endswith(WRITING) or not machine or machine != _machine():
             return False
         return not Path(f"/proc/{pid}").exists()
 
-    def _text(self, name: str) -> str:
+    def _read_text(self, name: str) -> str:
         return self._ledger.notes.read(name).get("", "")
 
-    def _encoded(self, note: IndexNote) -> str:
+    def _encode(self, note: IndexNote) -> str:
         return json.dumps({"ledger": self._ledger.identity(), **asdict(note)})
 
-    def _decoded(self, text: str) -> IndexNote:
+    def _decode(self, text: str) -> IndexNote:
         try:
             encoded = json.loads(text) if text else {}
             if not encoded:
                 return IndexNote()
             return (
-                _decoded_note(encoded)
+                _decode_note(encoded)
                 if encoded["ledger"] == self._ledger.identity()
-                else _decoded_note(encoded).leaving_all()
+                else _decode_note(encoded).keep_all()
             )
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return IndexNote()
@@ -271,21 +271,21 @@ def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
     return list(ledger.notes.read(f"{INDEX}{collection}:"))
 
 
-def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
+def restore_notes(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     """Give a restored ledger the notes of its former indexes, so that they can be deleted in the service.
 
     Args:
         notes: The earlier notes whose names begin with `INDEX`.
     """
-    had = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
-    ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in had.items()})
+    books = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
+    ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in books.items()})
 
 
-def _decoded_note(encoded: Mapping[str, Any]) -> IndexNote:
+def _decode_note(encoded: Mapping[str, Any]) -> IndexNote:
     seals = tuple(
-        PendingSeal(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
+        PendingSeal(position=int(pending["position"]), seal=Seal(**pending["seal"])) for pending in encoded["seals"]
     )
-    if not all(waiting.seal.is_sound for waiting in seals):
+    if not all(pending.seal.is_sound for pending in seals):
         seals = ()
     return IndexNote(
         namespace=str(encoded["namespace"]),
@@ -305,7 +305,7 @@ def _ends_at(lease: str) -> datetime:
 def _machine() -> str:
     """Return an id of this machine's current boot, or an empty string if processes cannot be looked up."""
     try:
-        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{started}.{Path('/proc/self/ns/pid').stat().st_ino}"  # containers number their processes on their own
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot_id}.{Path('/proc/self/ns/pid').stat().st_ino}"  # containers number their processes on their own
     except OSError:
         return ""

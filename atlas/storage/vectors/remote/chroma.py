@@ -28,18 +28,18 @@ T = TypeVar("T")
 
 KEY = "CHROMA_API_KEY"
 CONFIGURATION: Any = {"hnsw": {"space": "cosine"}}
-"""Else the server's defaults."""
+"""The other settings are the server's defaults."""
 
 MAX_BYTES = 8_000_000
-"""Of the vectors of one write. A server takes no body of more than 40 MB, and writes them as text."""
+"""Maximum size of the vectors in one write. A server accepts bodies up to 40 MB, with vectors as text."""
 
 _BYTES_EACH = 6
-"""Of a number: it is sent as the four bytes of a float, in base 64."""
+"""Size of a number in a request: the four bytes of a float in base64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that one call takes."""
+    """Maximum numbers in one call."""
 
     records: int
     hits: int
@@ -49,7 +49,7 @@ AWAKE_SECONDS = 5.0
 """Timeout of a server's first response."""
 
 CLOUD_HOST = "api.trychroma.com"
-"""Chroma Cloud's own."""
+"""Default host of Chroma Cloud."""
 
 SERVER = Limits(records=1_000, hits=10_000)
 CLOUD = Limits(records=300, hits=300)
@@ -93,12 +93,12 @@ class ChromaService:
         return self._limits.hits
 
     def most_written(self, dimension: int) -> int:
-        """Return how many vectors of this length one write takes."""
+        """Return the maximum number of vectors of this dimension in one write."""
         return max(1, min(self._limits.records, MAX_BYTES // (_BYTES_EACH * dimension)))
 
     @property
     def most_removed(self) -> int:
-        """The most keys that one removal takes."""
+        """Maximum number of keys in one removal."""
         return self._limits.records
 
     @property
@@ -107,7 +107,7 @@ class ChromaService:
         return self._connection.is_open
 
     def make(self, namespace: str, dimension: int) -> None:
-        """Make a collection. It finds the dimension itself."""
+        """Create a collection. ChromaDB detects the dimension."""
         self._call(
             lambda client: client.api.get_or_create_collection(
                 namespace, configuration=CONFIGURATION, embedding_function=None
@@ -116,29 +116,29 @@ class ChromaService:
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys. They are visible immediately, so the position is ignored."""
-        self._of(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
+        self._call_collection(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
-        self._of(namespace, lambda collection: collection.delete(ids=list(keys)))
+        self._call_collection(namespace, lambda collection: collection.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
-        """Return the keys of at most k vectors that are nearest to one. Approximate."""
-        hits = self._of(namespace, partial(_query, vector=vector, k=k))
+        """Return the keys of at most k nearest vectors. Approximate."""
+        hits = self._call_collection(namespace, partial(_query, vector=vector, k=k))
         return Answer(hits=hits, sees_up_to=AT_ONCE)
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a collection. 0 if it does not exist."""
         try:
-            return self._of(namespace, lambda collection: int(collection.count()))
+            return self._call_collection(namespace, lambda collection: int(collection.count()))
         except IndexUnreachable:
             raise
         except IndexUnusable:
             return 0
 
     def drop(self, namespace: str) -> None:
-        """Forget a collection. One that does not exist is ignored."""
+        """Delete a collection, if it exists."""
         try:
             self._call(lambda client: client.api.delete_collection(namespace))
         except IndexUnreachable:
@@ -150,11 +150,11 @@ class ChromaService:
         """Close the connections."""
         self._connection.close()
 
-    def _of(self, namespace: str, call: Callable[[Any], T]) -> T:
+    def _call_collection(self, namespace: str, call: Callable[[Any], T]) -> T:
         return self._call(lambda client: call(client.collection(namespace)))
 
     def _call(self, call: Callable[[Client], T]) -> T:
-        """Return a result of ChromaDB, and turn its errors into ours, which contain no key."""
+        """Call ChromaDB, and convert its errors to index errors, whose messages contain no key."""
         with extra("chroma", "an index in ChromaDB", IndexUnreachable):
             from chromadb.errors import ChromaError, NotFoundError
 
@@ -163,7 +163,7 @@ class ChromaService:
             return call(client)
         except NotFoundError as error:
             raise IndexUnusable(error_text(error, KEY)) from None
-        except Exception as error:  # noqa: BLE001 - its client raises bare ones, and those of httpx and orjson
+        except Exception as error:  # noqa: BLE001 - its client also raises plain Exceptions, and errors of httpx and orjson
             is_refused = isinstance(error, ChromaError) and error.code() < SERVER_FAILED
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
@@ -182,9 +182,9 @@ class ChromaService:
         self._await_answer()  # a new client sends a request immediately, and would wait forever
         settings = Settings(anonymized_telemetry=False)
         api = self._cloud(settings) if self._is_cloud else self._server(settings)
-        session, beside = _sessions(api)
-        session.timeout = self._seconds  # there is no option for it, and without it a call may wait for ever
-        beside.close()  # it was needed to look up the database
+        session, admin_session = _sessions(api)
+        session.timeout = self._seconds  # there is no option for it, and a call could wait forever
+        admin_session.close()  # it was needed to look up the database
         return Client(api)
 
     def _await_answer(self) -> None:
@@ -228,8 +228,8 @@ class ChromaService:
 
 
 def _query(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]]:
-    found = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
-    nearest = zip(found["ids"][0], found["distances"][0], strict=True)
+    result = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+    nearest = zip(result["ids"][0], result["distances"][0], strict=True)
     return [(str(key), 1.0 - float(distance)) for key, distance in nearest]
 
 

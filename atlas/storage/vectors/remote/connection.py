@@ -1,4 +1,4 @@
-"""A connection to a service that is made when it is needed, and made again in a forked process."""
+"""A connection to a service that is created on demand, and again in a forked process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ C = TypeVar("C")
 
 
 class Connection(Generic[C]):
-    """A client of some library, made when it is needed. Safe for threads."""
+    """A client of a service, created on demand. Thread-safe."""
 
     def __init__(self, connect: Callable[[], C], disconnect: Callable[[C], None]) -> None:
         self._connect = connect
         self._disconnect = disconnect
         self._connecting = threading.Lock()
-        """Held while the client is created, which may take as long as a timeout. Closing does not wait for it."""
+        """Locked while the client is created, which may take as long as a timeout. Closing does not wait for it."""
 
         self._lock = threading.Lock()
         self._connection: C | None = None
@@ -30,7 +30,7 @@ class Connection(Generic[C]):
         return self._connection is not None
 
     def get(self) -> C:
-        """Return the client, made if needed."""
+        """Return the client, and create it if needed."""
         with self._connecting:
             with self._lock:
                 connection = self._connection
@@ -41,7 +41,7 @@ class Connection(Generic[C]):
             return connection
 
     def close(self) -> None:
-        """Close the client. It is made again when it is needed."""
+        """Close the client. It is created again on demand."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
@@ -51,7 +51,7 @@ class Connection(Generic[C]):
         """Do nothing, because the parent process continues to use it."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Do not use the parent's sockets in a child."""
+        """Drop the parent's client in a child, because its sockets are shared."""
         if in_child:
             fork_safety.abandon(self._connection)
             self._connection, self._lock, self._connecting = None, threading.Lock(), threading.Lock()

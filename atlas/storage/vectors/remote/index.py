@@ -1,8 +1,8 @@
 """An index in a service. The ledger stores its position, and only the holder of the ledger's lease writes to it.
 
-The content of a service may be ahead of a reader's snapshot of the ledger, lag behind, or lack deleted vectors. So its
-hits are only candidates, which are compared again in the ledger. An answer counts only where it takes into account all
-writes before its seal. Where it fails, a search does without it.
+The content of a service may be ahead of a reader's snapshot of the ledger, or behind it. So its hits are only
+candidates, which are compared again in the ledger. An answer is used only if it includes all writes before its seal. If
+the service fails, a search does not use the index.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ T = TypeVar("T")
 WRITING_SECONDS = 30.0
 """Timeout of one write with its retries."""
 
-LOOK_SECONDS = 1.0
+POLL_POSITION_SECONDS = 1.0
 """Time between two polls of the visible position."""
 
 CLEARING_SECONDS = 10.0
 """Timeout for another writer to finish before the index is cleared."""
 
-POLL_SECONDS = 0.2
+POLL_LEASE_SECONDS = 0.2
 """Polling interval while waiting for another writer."""
 
 NO_NAMESPACE = "atlas-none"
-"""An unused name. It is counted to learn whether the service answers."""
+"""An unused name, whose keys are counted to check whether the service answers."""
 
 _KEY = re.compile(r"[0-9]{1,18}:[0-9]{1,9}")
 
@@ -67,25 +67,25 @@ class RemoteIndex:
         self._dimension = dimension
         self._seconds = seconds
         self._threads = threading.RLock()
-        self._n_held = 0
-        self._is_heard = False
+        self._n_locks = 0
+        self._has_answered = False
         """Whether the service has answered since this process acquired the lease."""
 
         self._positions: dict[str, int] = {}
-        """By namespace, the service's position of the last write of this one."""
+        """By namespace: the service's position of this process's last write."""
 
-        self._positions_shown: dict[str, int] = {}
-        """By namespace, the visible position of its last answer."""
+        self._known_positions: dict[str, int] = {}
+        """By namespace: the visible position in its last answer."""
 
         self._resumes_at: float | None = None
         """Time after which an unanswered request cannot take effect any more, or None."""
 
-        self._looked_at = float("-inf")
+        self._polled_at = float("-inf")
         self._distrusted: set[str] = set()
         """Namespaces that lack writes of their seals."""
 
         self._counted: set[str] = set()
-        """Namespaces that had as many keys as they should when this one last began to write, or had written."""
+        """Namespaces whose number of keys was correct at this process's last check."""
 
         fork_safety.watch(self)
 
@@ -131,17 +131,17 @@ class RemoteIndex:
             yield False
             return
         try:
-            if not self._n_held:
-                if not self._take(timeout_seconds):
+            if not self._n_locks:
+                if not self._acquire_lease(timeout_seconds):
                     yield False
                     return
-                self._is_heard = False
-            self._n_held += 1
+                self._has_answered = False
+            self._n_locks += 1
             try:
                 yield True
             finally:
-                self._n_held -= 1
-                if not self._n_held and not self._book.give_back():
+                self._n_locks -= 1
+                if not self._n_locks and not self._book.release_lease():
                     self._resumes_at = time.monotonic() + book.LEASE_SECONDS
         finally:
             self._threads.release()
@@ -149,8 +149,8 @@ class RemoteIndex:
     def seal(self) -> Seal:
         """Return the visible seal, empty if a write is unfinished."""
         note = self._note()
-        seen = note.seen(self._look(note))
-        return seen.seal if seen else Seal()
+        pending = note.visible_seal(self._visible_position(note))
+        return pending.seal if pending else Seal()
 
     def written(self) -> Seal:
         """Return the seal at which a writer continues, whether its writes are visible yet or not."""
@@ -193,60 +193,60 @@ class RemoteIndex:
             )
             last = note.seals[-1].position if note.seals else 0
             position = max(last, self._positions.get(note.namespace, 0))
-            waiting = note.with_seal(PendingSeal(position=position, seal=seal), self._position_shown(note))
-            position_shown = self._look(waiting, at_once=n_keys is not None)
-            position_shown = 0 if self._service.sees_at_once else position_shown
-            self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
+            new_note = note.with_seal(PendingSeal(position=position, seal=seal), self._known_position(note))
+            visible_position = self._visible_position(new_note, now=n_keys is not None)
+            visible_position = 0 if self._service.sees_at_once else visible_position
+            self._book.write(replace(new_note, shown=visible_position, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Insert or replace vectors by key."""
         if not keys:
             return
         with self._writing() as note:
-            for part in _parts(len(keys), self._service.most_written(self._dimension)):
+            for part in _iterate_batches(len(keys), self._service.most_written(self._dimension)):
                 write = partial(self._service.upsert, note.namespace, keys[part], vectors[part])
-                written = self._change(write)
-                self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
+                position = self._change(write)
+                self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), position)
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys.
 
-        They may show for a while, which does no harm: the ledger has no vector for them.
+        They may stay visible for a while, which is harmless, because the ledger has no vectors for them.
         """
         if not keys:
             return
         with self._writing() as note:
-            for part in _parts(len(keys), self._service.most_removed):
+            for part in _iterate_batches(len(keys), self._service.most_removed):
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first. Approximate.
 
         Args:
-            seal: Answer only if all that it was set over shows, or None for the present content.
+            seal: Answer only if all writes before this seal are visible, or None for the present content.
 
         Raises:
-            IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.
+            IndexUnreachable: The writes are not visible, or the service did not answer, or with too few hits.
         """
         note = self._note()
-        if seal is not None and seal not in [waiting.seal for waiting in note.seals]:
+        if seal is not None and seal not in [pending.seal for pending in note.seals]:
             raise IndexUnreachable("it was cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
-        wanted = min(k, self.most_hits)
+        n_hits = min(k, self.most_hits)
         try:
-            answer = self._ask(lambda: self._service.query(note.namespace, vector, wanted), self._seconds)
+            answer = self._ask(lambda: self._service.query(note.namespace, vector, n_hits), self._seconds)
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
             raise IndexUnreachable(f"it must be rebuilt: {error}") from error
-        self._positions_shown[note.namespace] = answer.sees_up_to
+        self._known_positions[note.namespace] = answer.sees_up_to
         if seal is not None:
-            self._check(answer, note, seal, wanted)
+            self._check(answer, note, seal, n_hits)
         return answer.hits
 
     def count(self) -> int:
-        """Return the number of keys. A service may be late with that, too."""
+        """Return the number of keys, which a service may update with a delay."""
         note = self._note()
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
@@ -255,13 +255,13 @@ class RemoteIndex:
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True
-        with self.locked(CLEARING_SECONDS) as is_held:
-            if not is_held:
+        with self.locked(CLEARING_SECONDS) as is_locked:
+            if not is_locked:
                 return False
             try:
-                self._book.write(self._book.read().cleared())
+                self._book.write(self._book.read().without_namespace())
                 return self._drop(self._book.read())
-            except (StoreError, IndexUnreachable):  # it cannot be noted, or somebody else took over
+            except (StoreError, IndexUnreachable):  # the note cannot be written, or another process took over
                 return False
 
     def close(self) -> None:
@@ -272,30 +272,30 @@ class RemoteIndex:
         """Do nothing, because the parent process continues to use it."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Drop the parent's lock in a child: the parent's writes are not its own."""
+        """Drop the parent's lock in a child, since only the parent is writing."""
         if in_child:
-            self._threads, self._n_held = threading.RLock(), 0
+            self._threads, self._n_locks = threading.RLock(), 0
 
-    def _take(self, timeout_seconds: float) -> bool:
-        """Wait for the lease. A lock in the ledger counts as held by another writer, because waiting is acceptable."""
+    def _acquire_lease(self, timeout_seconds: float) -> bool:
+        """Wait for the lease, and return False after the timeout. A locked ledger counts as another writer."""
         if self._may_resume:
             self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
-        while not self._book.take():
+        while not self._book.acquire_lease():
             if time.monotonic() >= until:
                 return False
-            time.sleep(POLL_SECONDS)
+            time.sleep(POLL_LEASE_SECONDS)
         return True
 
     @contextmanager
     def _writing(self) -> Iterator[IndexNote]:
-        """Yield the note of an index that has a namespace, while all others wait."""
-        with self.locked() as is_held:
-            if not is_held:
+        """Lock the index, create its namespace if needed, and yield its note."""
+        with self.locked() as is_locked:
+            if not is_locked:
                 raise IndexUnreachable(self.fault or "another process is writing it, or the store is read-only")
             try:
                 self._book.renew_lease()
-                self._hear()
+                self._check_answers()
                 note = self._book.read()
                 if not note.is_made:
                     note = self._make(note)
@@ -303,11 +303,11 @@ class RemoteIndex:
             except StoreError as error:
                 raise IndexUnreachable(f"the position of the index cannot be saved: {error}") from error
 
-    def _hear(self) -> None:
-        """Have the service answer before it is given much: one that keeps silent is not waited for as a write is."""
-        if not self._is_heard:
+    def _check_answers(self) -> None:
+        """Check once, with a short timeout, that the service answers, before writes with their long timeout."""
+        if not self._has_answered:
             self._ask(lambda: self._service.count(NO_NAMESPACE), self._seconds)
-            self._is_heard = True
+            self._has_answered = True
 
     def _change(self, write: Callable[[], T]) -> T:
         """Send a write. Without an answer, all writes wait until it cannot take effect any more.
@@ -329,32 +329,32 @@ class RemoteIndex:
         """Raise `IndexUnusable` if the service has another number of keys, unless its counts are delayed."""
         if not self._service.sees_at_once:
             return
-        n_held = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
-        if n_held != n_keys:
-            raise IndexUnusable(f"the index contains {n_held} vectors, but the ledger {n_keys}")
+        n_stored = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
+        if n_stored != n_keys:
+            raise IndexUnusable(f"the index contains {n_stored} vectors, but the ledger {n_keys}")
 
     def _make(self, note: IndexNote) -> IndexNote:
-        """Begin a namespace. It is noted before it is made, so that it is never forgotten."""
-        named = replace(note, namespace=note.namespace or f"{_plain(self._name)}-{new_id()[:12]}")
-        self._book.write(named)
-        self._drop(named)
-        self._ask(lambda: self._service.make(named.namespace, self._dimension), WRITING_SECONDS)
-        begun = replace(self._book.read(), is_made=True)
-        self._book.write(begun)
-        return begun
+        """Create a namespace. The note is written first, so that an interrupted creation is not forgotten."""
+        new_note = replace(note, namespace=note.namespace or f"{_namespace_prefix(self._name)}-{new_id()[:12]}")
+        self._book.write(new_note)
+        self._drop(new_note)
+        self._ask(lambda: self._service.make(new_note.namespace, self._dimension), WRITING_SECONDS)
+        made_note = replace(self._book.read(), is_made=True)
+        self._book.write(made_note)
+        return made_note
 
     def _drop(self, note: IndexNote) -> bool:
         """Delete unneeded namespaces, and return whether all are deleted."""
-        left = list(note.dropped)
+        remaining = list(note.dropped)
         try:
-            while left:
-                self._ask(lambda: self._service.drop(left[0]), self._seconds)  # the remaining work is done later
-                left.pop(0)
+            while remaining:
+                self._ask(lambda: self._service.drop(remaining[0]), self._seconds)  # the remaining work is done later
+                remaining.pop(0)
         except IndexUnusable:
             return False
         finally:
-            if len(left) < len(note.dropped):
-                self._book.write(replace(note, dropped=tuple(left)))
+            if len(remaining) < len(note.dropped):
+                self._book.write(replace(note, dropped=tuple(remaining)))
         return True
 
     def _note(self) -> IndexNote:
@@ -362,29 +362,29 @@ class RemoteIndex:
         note = self._book.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 
-    def _position_shown(self, note: IndexNote) -> int:
+    def _known_position(self, note: IndexNote) -> int:
         if self._service.sees_at_once:
             return AT_ONCE
-        return self._positions_shown.get(note.namespace, note.shown)
+        return self._known_positions.get(note.namespace, note.shown)
 
-    def _look(self, note: IndexNote, *, at_once: bool = False) -> int:
+    def _visible_position(self, note: IndexNote, *, now: bool = False) -> int:
         """Return the visible position. It is requested if there are later writes."""
-        position_shown = self._position_shown(note)
-        is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
-        if not note.seals or note.seals[-1].position <= position_shown or not is_due or self._patience.is_resting():
-            return position_shown
-        self._looked_at = time.monotonic()
+        known_position = self._known_position(note)
+        is_due = now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
+        if not note.seals or note.seals[-1].position <= known_position or not is_due or self._patience.is_resting():
+            return known_position
+        self._polled_at = time.monotonic()
         any_vector = np.eye(1, self._dimension, dtype=np.float32)[0]
         try:
             answer = self._ask(lambda: self._service.query(note.namespace, any_vector, 1), self._seconds)
         except IndexUnusable:
-            return position_shown
-        self._positions_shown[note.namespace] = answer.sees_up_to
+            return known_position
+        self._known_positions[note.namespace] = answer.sees_up_to
         return answer.sees_up_to
 
-    def _check(self, answer: Answer, note: IndexNote, seal: Seal, wanted: int) -> None:
+    def _check(self, answer: Answer, note: IndexNote, seal: Seal, n_hits: int) -> None:
         """Raise an error for an answer that contradicts a seal."""
-        position = max(waiting.position for waiting in note.seals if waiting.seal == seal)
+        position = max(pending.position for pending in note.seals if pending.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
             raise IndexUnreachable("it must be rebuilt, because it was emptied")
@@ -392,12 +392,12 @@ class RemoteIndex:
             raise IndexBehind("its answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
             raise IndexUnreachable("its answer has keys of another index")
-        # How many there are at a seal over a part of the way is not known. There should be as many as are wanted then.
-        if len(answer.hits) < (min(wanted, seal.n_keys) if seal.n_keys else wanted):
-            raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
+        # A seal of an unfinished index has no number of keys. Then all requested hits are expected.
+        if len(answer.hits) < (min(n_hits, seal.n_keys) if seal.n_keys else n_hits):
+            raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {n_hits}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Search in the service, and mark the namespace for rebuilding if vectors are missing there."""
+        """Call the service. Distrust the namespace if it is missing or has other settings."""
         try:
             return self._patience.ask(call, seconds=seconds)
         except IndexUnreachable:
@@ -407,11 +407,11 @@ class RemoteIndex:
             raise
 
 
-def _parts(n: int, most: int) -> Iterator[slice]:
+def _iterate_batches(n: int, most: int) -> Iterator[slice]:
     for start in range(0, n, most):
         yield slice(start, start + most)
 
 
-def _plain(name: str) -> str:
+def _namespace_prefix(name: str) -> str:
     """Return a prefix for namespaces that is valid in every service."""
     return f"atlas-{re.sub(r'[^a-z0-9]+', '-', name.lower())[:40].strip('-') or 'records'}".strip("-")

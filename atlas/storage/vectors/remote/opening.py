@@ -1,4 +1,4 @@
-"""The service that a store's settings name, and the indexes in it."""
+"""The service in a store's settings, and its indexes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RemoteIndexes:
         Raises:
             InvalidInput: The address is malformed.
         """
-        read = read_index_address(address)
-        self.place = str(read)
-        self._service = _service_at(read, seconds=max(seconds, MAX_PART_SECONDS))
+        index_address = read_index_address(address)
+        self.place = str(index_address)
+        self._service = _make_service(index_address, seconds=max(seconds, MAX_PART_SECONDS))
         self._patience = Patience(self.place)
         self._seconds = seconds
 
@@ -50,8 +50,8 @@ class RemoteIndexes:
         self._service.close()
 
 
-def _service_at(address: IndexAddress | PluginIndexAddress, *, seconds: float) -> VectorService:
-    """Return a service. Only the module of the service that is named is imported."""
+def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float) -> VectorService:
+    """Return the service at an address. Modules of other services are not imported."""
     if isinstance(address, IndexAddress):
         if address.service is Service.PINECONE:
             from atlas.storage.vectors.remote.pinecone import PineconeService
@@ -66,8 +66,8 @@ def _service_at(address: IndexAddress | PluginIndexAddress, *, seconds: float) -
     return plugin.make(VectorService, str(address), seconds=seconds)  # type: ignore[type-abstract]
 
 
-def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
-    """Return the namespaces of collections that stay in services, each as `NAMESPACE at ADDRESS`."""
+def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
+    """Return the namespaces of collections that are kept in services, each as `NAMESPACE at ADDRESS`."""
     places = [(place, collection) for collection in collections for place in places_of(ledger, collection)]
     return [
         f"{namespace} at {place}"
@@ -76,11 +76,11 @@ def staying(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     ]
 
 
-def leave(ledger: LedgerEngine, place: str) -> list[str]:
+def abandon(ledger: LedgerEngine, place: str) -> list[str]:
     """Abandon a ledger's vectors in a service, and return the names of their namespaces.
 
     Raises:
-        NotFound: It never had an index of it.
+        NotFound: The service never had an index of the ledger.
     """
     books = [IndexBook(ledger, name, place) for name in ledger.collections() if place in places_of(ledger, name)]
     if not books:
@@ -89,11 +89,11 @@ def leave(ledger: LedgerEngine, place: str) -> list[str]:
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
-    """Remove the indexes of a collection from every service. Return those that remain."""
-    left = []
+    """Remove the indexes of a collection from every service. Return the services that still have an index."""
+    remaining = []
     for place in places_of(ledger, collection):
         indexes = RemoteIndexes(place, seconds=seconds)
         if not indexes.index(ledger, collection, 0).clear():
-            left.append(f"{place} ({indexes.fault or 'somebody is writing it'})")
+            remaining.append(f"{place} ({indexes.fault or 'somebody is writing it'})")
         indexes.close()
-    return left
+    return remaining

@@ -14,12 +14,12 @@ from atlas.storage.vectors.remote.service import NoAnswer
 
 T = TypeVar("T")
 
-FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
-"""Rests after failures: each is twice the one before, until an answer comes."""
+MIN_REST_SECONDS, MAX_REST_SECONDS = 1.0, 60.0
+"""Shortest and longest pause after a failure. The pause doubles with each failure, until the service answers."""
 
 
 class Patience:
-    """The memory of how well a service answers. Safe for threads."""
+    """Timeouts and pauses for one service. Thread-safe."""
 
     def __init__(self, place: str) -> None:
         self.fault = ""
@@ -36,26 +36,26 @@ class Patience:
     def ask(self, call: Callable[[], T], *, seconds: float) -> T:
         """Return the result of a call of the service.
 
-        The time is that of the whole call: a service that sends a byte now and then would be waited for by any other.
+        The timeout is for the whole call. Other timeouts do not stop a service that sends a byte now and then.
 
         Raises:
-            Unanswered: It took longer, or gave no answer.
-            IndexUnreachable: It failed, or failed a moment ago.
+            NoAnswer: The call took longer.
+            IndexUnreachable: The call failed, or an earlier call failed a moment ago.
         """
         if self.is_resting():
             raise IndexUnreachable(self.fault)
         try:
             answer = _within(seconds, call)
         except Late:
-            raise NoAnswer(self._failure(f"{self._place} did not answer within {seconds:g} s")) from None
+            raise NoAnswer(self._record_failure(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
-            raise type(error)(self._failure(f"{self._place} cannot be used: {error}")) from error
+            raise type(error)(self._record_failure(f"{self._place} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
         return answer
 
-    def _failure(self, fault: str) -> str:
+    def _record_failure(self, fault: str) -> str:
         self.fault = fault
-        self._rest_seconds = min(LONGEST_REST_SECONDS, max(FIRST_REST_SECONDS, 2 * self._rest_seconds))
+        self._rest_seconds = min(MAX_REST_SECONDS, max(MIN_REST_SECONDS, 2 * self._rest_seconds))
         self._rests_until = time.monotonic() + self._rest_seconds
         return fault
 

@@ -3,9 +3,9 @@
 Writes to Pinecone become visible after a delay. A write returns its position in the log, and the answer to a query
 returns the position that it includes. The ledger's newest records supplement the answer.
 
-The SDK (10.2) would send what had no answer again, for minutes, long after the caller has left. So it is set
-not to, and what failed for a moment is asked again here. Its `delete` returns no position, and needs none: what
-the ledger no longer has is not a hit.
+The SDK (10.2) would retry unanswered requests for minutes, long after the caller has given up. So its retries are
+disabled, and transient errors are retried here. Its `delete` returns no position, which is not needed: deleted records
+are not hits, because the ledger has no vectors for them.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ T = TypeVar("T")
 
 KEY = "PINECONE_API_KEY"
 MAX_VECTORS, MAX_BYTES = 1_000, 2_000_000
-"""Of one upsert."""
+"""Maximum number and size of the vectors in one upsert."""
 
-MOMENTARY = (408, 429, 500, 502, 503, 504)
+TRANSIENT_STATUSES = (408, 429, 500, 502, 503, 504)
 """HTTP statuses after which a request may be repeated."""
 
-FIRST_DELAY_SECONDS, AGAIN_SECONDS = 0.25, 10.0
-"""Time before the second attempt, twice as long before each further one, and after which there is no further one.
+FIRST_DELAY_SECONDS, RETRY_SECONDS = 0.25, 10.0
+"""Delay before the second attempt, which doubles with each attempt, and the time after which no attempt is made.
 
-It is less than a write is waited for, so that each request has a caller that waits.
+The latter is shorter than the timeout of a write, so that the caller is still waiting.
 """
 
 DIGITS = 7
-"""Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
+"""Decimals of a vector's numbers. The error is that of 32-bit floats, and the text is half as long."""
 
 _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
 """Maximum characters of a number in JSON, and of the rest of a vector's request."""
@@ -72,7 +72,7 @@ class PineconeService:
         self._connection: Connection[Index] = Connection(self._connect, lambda index: index.close())
 
     def most_written(self, dimension: int) -> int:
-        """Return how many vectors of this length one upsert takes."""
+        """Return the maximum number of vectors of this dimension in one upsert."""
         return max(1, min(MAX_VECTORS, MAX_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
 
     @property
@@ -81,7 +81,7 @@ class PineconeService:
         return self._connection.is_open
 
     def make(self, namespace: str, dimension: int) -> None:
-        """Check that the index takes such vectors. A namespace comes into being with its first."""
+        """Check that the index accepts such vectors. The first upsert creates the namespace."""
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
@@ -93,13 +93,13 @@ class PineconeService:
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys, and return the position of the write."""
-        rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
-        written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
-        if written.upserted_count != len(rows):
-            raise IndexUnreachable(f"it stored {written.upserted_count} of {len(rows)} vectors")
-        if written.response_info is None or written.response_info.lsn_committed is None:
+        rows = [{"id": key, "values": _round(vector)} for key, vector in zip(keys, vectors, strict=True)]
+        reply = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
+        if reply.upserted_count != len(rows):
+            raise IndexUnreachable(f"it stored {reply.upserted_count} of {len(rows)} vectors")
+        if reply.response_info is None or reply.response_info.lsn_committed is None:
             raise IndexUnreachable("its reply lacks the position of the write, so its visibility is unknown")
-        return written.response_info.lsn_committed
+        return reply.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys."""
@@ -110,11 +110,11 @@ class PineconeService:
         self._call_of_namespace(delete, None)
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
-        """Return the keys of at most k vectors that are nearest to one. Approximate."""
-        numbers = _numbers(vector)
-        found = self._call(lambda index: index.query(vector=numbers, top_k=k, namespace=namespace))
-        hits = [(match.id, match.score) for match in found.matches]
-        sees_up_to = found.response_info.lsn_reconciled if found.response_info else None
+        """Return the keys of at most k nearest vectors. Approximate."""
+        numbers = _round(vector)
+        result = self._call(lambda index: index.query(vector=numbers, top_k=k, namespace=namespace))
+        hits = [(match.id, match.score) for match in result.matches]
+        sees_up_to = result.response_info.lsn_reconciled if result.response_info else None
         if hits and sees_up_to is None:
             raise IndexUnreachable("its answer lacks the position of the last write, so it is not used")
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
@@ -124,7 +124,7 @@ class PineconeService:
         return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
-        """Forget a namespace. One that does not exist is ignored."""
+        """Delete a namespace, if it exists."""
         self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
 
     def close(self) -> None:
@@ -138,12 +138,12 @@ class PineconeService:
         if not key:
             raise IndexUnreachable(f"the key is missing; set {KEY}")
         index = Pinecone(api_key=key, timeout=self._seconds).index(host=self._host)
-        # There is no option for it: `retry_config` reaches the control plane alone.
+        # The option `retry_config` only affects the control plane.
         index._http._client._transport._config = RetryConfig(max_retries=0)  # type: ignore[attr-defined]
         return index
 
     def _call(self, call: Callable[[Index], T]) -> T:
-        """Return a result of the SDK, and turn its errors into `IndexUnreachable`, which contains no key."""
+        """Call the SDK, and convert its errors to `IndexUnreachable`, whose message contains no key."""
         with extra("pinecone", "an index in Pinecone", IndexUnreachable):
             from pinecone import ApiError, PineconeError
         try:
@@ -170,18 +170,18 @@ def _retry(call: Callable[[], T]) -> T:
     """Return the result of a call. Transient errors are retried."""
     from pinecone import ApiError
 
-    until, delay = time.monotonic() + AGAIN_SECONDS, FIRST_DELAY_SECONDS
+    until, delay = time.monotonic() + RETRY_SECONDS, FIRST_DELAY_SECONDS
     while True:
         try:
             return call()
         except ApiError as error:
             delay = max(delay, getattr(error, "retry_after", None) or 0.0)
-            if error.status_code not in MOMENTARY or time.monotonic() + delay > until:
+            if error.status_code not in TRANSIENT_STATUSES or time.monotonic() + delay > until:
                 raise
         time.sleep(delay)
         delay *= 2
 
 
-def _numbers(vector: Vector) -> list[float]:
+def _round(vector: Vector) -> list[float]:
     rounded: list[float] = np.round(vector.astype(np.float64), DIGITS).tolist()
     return rounded

@@ -13,7 +13,7 @@ NOTHING = -1
 """The position before the first write."""
 
 AT_ONCE = 2**62
-"""The position up to which a service sees that shows every write as soon as it has returned."""
+"""The visible position of a service whose writes are visible immediately."""
 
 
 SERVER_FAILED = 500
@@ -32,7 +32,7 @@ class Answer:
     """Keys and similarities, highest first."""
 
     sees_up_to: int
-    """The position of the last write that the answer takes into account, and with it of all before that."""
+    """The position of the last write that the answer includes. All earlier writes are included too."""
 
 
 @runtime_checkable
@@ -51,17 +51,17 @@ class VectorService(Protocol):
         return 1_000
 
     def most_written(self, dimension: int) -> int:
-        """Return how many vectors of this length one write takes."""
+        """Return the maximum number of vectors of this dimension in one write."""
         return 1_000
 
     @property
     def most_removed(self) -> int:
-        """The most keys that one removal takes."""
+        """Maximum number of keys in one removal."""
         return 1_000
 
     @property
     def sees_at_once(self) -> bool:
-        """True if a write is visible as soon as it has returned, so that it can be checked by the number of keys."""
+        """True if a write is visible as soon as it has returned, so that the number of keys can be checked."""
         return True
 
     @property
@@ -70,22 +70,22 @@ class VectorService(Protocol):
         return True
 
     def make(self, namespace: str, dimension: int) -> None:
-        """Make a namespace for vectors of this length."""
+        """Create a namespace for vectors of this dimension."""
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store at most `most_written` vectors under these keys, and return the position of the write."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget at most `most_removed` keys. Unknown ones are ignored."""
+        """Remove at most `most_removed` keys. Unknown keys are ignored."""
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
-        """Return the keys of at most k vectors that are nearest to one. Approximate."""
+        """Return the keys of at most k nearest vectors. Approximate."""
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a namespace. 0 if it does not exist."""
 
     def drop(self, namespace: str) -> None:
-        """Forget a namespace. One that does not exist is ignored."""
+        """Delete a namespace, if it exists."""
 
     def close(self) -> None:
         """Close the connections. They are reopened on demand."""

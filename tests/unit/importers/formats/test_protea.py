@@ -136,18 +136,18 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
     ("changes", "reason"),
     [
         ({"entry_type": None}, "entry_type should be a string, but is missing"),
-        ({"content": "  "}, "content should be a string that is not blank"),
+        ({"content": "  "}, "expected a string that is not blank for an entry's content"),
         ({"content": b"\xff"}, "content is not UTF-8"),
-        ({"generation": None}, "generation should be a whole number"),
-        ({"generation": "many"}, "generation should be a whole number"),
+        ({"generation": None}, "expected a whole number for an entry's generation"),
+        ({"generation": "many"}, "expected a whole number for an entry's generation"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
         (
             {"metadata": '{"protea_row": 9}'},
             "metadata has the key 'protea_row', which is reserved for the source of an entry",
         ),
         ({"metadata": "[1]"}, "metadata should be an object"),
-        ({"importance": 7.0}, "importance should be a number from 0 to 1"),
-        ({"tier": "lukewarm"}, "tier should be one of hot, warm"),
+        ({"importance": 7.0}, "expected a number from 0 to 1 for an importance"),
+        ({"tier": "lukewarm"}, "expected one of hot, warm"),
     ],
 )
 def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason):

@@ -104,7 +104,7 @@ def test_a_bad_skill_is_refused_by_its_row_and_the_others_are_kept(memory, files
 
 def test_a_nameless_skill_is_refused(memory, files):
     report, _ = run(memory, files.json("skills.json", {" ": {"code": CODE, "description": SAID}}))
-    assert "name should be a string that is not blank" in report.rejections[0].reason
+    assert "expected a string that is not blank for a concept's name" in report.rejections[0].reason
 
 
 def test_of_a_file_that_is_cut_off_what_came_before_is_kept(memory, files):

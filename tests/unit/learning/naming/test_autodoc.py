@@ -88,8 +88,8 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": "not a name"}, "name should be an identifier"),
-        ({"name": "list"}, "not a keyword or builtin, got 'list'"),
+        ({"name": "not a name"}, "expected an identifier"),
+        ({"name": "list"}, "not a keyword or builtin for name, got 'list'"),
         ({"name": "class"}, "not a keyword"),
         ({"name": "x" * 41}, "at most 40 characters"),
         ({"name": "numbers_of"}, "is taken"),

@@ -207,8 +207,8 @@ def test_that_of_another_model_is_not_taken(memory):
     memory.experience.store_many(attempts(30))
     settled(memory)
     other = LiveCalibration(memory.experience.collection, HashEmbedder(model_name="other"))
-    assert other._stored() is None
-    assert live(memory)._stored() is not None
+    assert other._read_stored() is None
+    assert live(memory)._read_stored() is not None
 
 
 def test_a_read_only_store_is_measured_without_writing(tmp_path):
@@ -237,16 +237,16 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     assert level == pytest.approx(0.15)
     weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
     assert [measured.cut(one).best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
-    assert measured.cut(weights[0]).least(0.9) == 0.0
-    assert measured.cut(weights[1]).least(0.9) == pytest.approx(NEAR_BEST * 0.9)
-    assert measured.cut(weights[1]).least(0.1) == pytest.approx(0.15)
+    assert measured.cut(weights[0]).min_relevance(0.9) == 0.0
+    assert measured.cut(weights[1]).min_relevance(0.9) == pytest.approx(NEAR_BEST * 0.9)
+    assert measured.cut(weights[1]).min_relevance(0.1) == pytest.approx(0.15)
 
 
 def test_a_hit_far_below_the_best_is_shown_and_one_that_shares_nothing_with_the_query_is_not():
     measured = LevelMeasurement(scale=Calibration(), n_records=100, answers=(((0.0, 0.0),),) * 10)
-    least = measured.cut(RankingWeights()).least(0.8)
+    least = measured.cut(RankingWeights()).min_relevance(0.8)
     assert 0.1 < least < 0.3
-    assert measured.cut(RankingWeights(strictness=2.0)).least(0.8) == pytest.approx(2 * least)
+    assert measured.cut(RankingWeights(strictness=2.0)).min_relevance(0.8) == pytest.approx(2 * least)
 
 
 @pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
@@ -324,8 +324,8 @@ def test_what_the_level_costs_is_counted_by_the_level_in_each_language():
 
 
 def test_a_threshold_that_is_named_holds_for_each_hit():
-    assert Cut(best=0.5, each=0.5).least(0.9) == 0.5
-    assert Cut(best=0.5, each=0.5).least(0.1) == 0.5
+    assert Cut(best=0.5, each=0.5).min_relevance(0.9) == 0.5
+    assert Cut(best=0.5, each=0.5).min_relevance(0.1) == 0.5
 
 
 def test_a_small_store_shows_whatever_holds_a_good_part_of_what_the_words_tell(memory):

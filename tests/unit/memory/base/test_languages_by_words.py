@@ -89,14 +89,14 @@ def test_a_store_in_english_is_judged_by_meaning_and_words_whatever_the_model(tm
         assert (set(known.languages), known.languages_by_words) == ({"en"}, ())
         for query in (*ENGLISH, "怎样排列文件", ""):
             assert known.weights_in(weights, language_of(query)) is weights
-        foreign, own = known._best(known.answers, weights), known._own(weights)
+        foreign, own = known._best_relevances(known.answers, weights), known._own_relevances(weights)
         assert known.level(weights) == known.level(weights, "zh") == level_between(foreign, own, "en")
 
 
 def test_records_near_a_record_are_found_by_meaning_in_every_language(tmp_path):
     with opened(tmp_path, CHINESE, EnglishEmbedder()) as memory:
         vector = memory.experience.embedder.encode(CHINESE[2])
-        nearest = memory.experience._retriever.near(vector, 1)
+        nearest = memory.experience._retriever.find_neighbours(vector, 1)
         assert nearest[0].meaning > 0.9
         assert memory.experience.get(nearest[0].item).task.description == CHINESE[2]
         assert nearest[0].relevance > 0.9

@@ -65,7 +65,7 @@ def test_a_change_of_a_record_that_is_not_there_changes_none(stored):
     ("options", "message"),
     [
         ({"add_tags": [" "]}, "should not contain an empty tag"),
-        ({"add_tags": "tag"}, "should be a list of tags, but is the string 'tag'"),
+        ({"add_tags": "tag"}, "expected a list of tags for .*, got the string 'tag'"),
         ({"note": "\ud800"}, "lone surrogate"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.ranking import check_threshold, diversified, explain, maximal_marginal_relevance, rank
+from atlas.memory.base.ranking import check_threshold, diversify, explain, maximal_marginal_relevance, rank
 from atlas.memory.base.scoring import Calibration, Candidate, retention
 from tests.support.memories import NOW, ago, attempt, memory_over, task
 
@@ -204,7 +204,7 @@ def test_diversified_hits_are_the_same_hits_in_an_order_that_their_values_show(c
     hits = rank(candidates, WEIGHTS, SCALE, NOW)
     vectors = np.random.default_rng(seed).normal(size=(len(hits), 3)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    spread = diversified(hits, vectors, diversity)
+    spread = diversify(hits, vectors, diversity)
     assert Counter(hit.similarity for hit in spread) == Counter(hit.similarity for hit in hits)
     for hit in spread:
         assert hit.signals["diversity"] <= 0

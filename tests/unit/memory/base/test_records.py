@@ -28,7 +28,7 @@ def filled(stored):
 @pytest.fixture(params=["one by one", "in one pass"])
 def either_way(request, monkeypatch):
     if request.param == "in one pass":
-        monkeypatch.setattr(columns, "FEW", 0)
+        monkeypatch.setattr(columns, "MAX_LOOKUPS", 0)
 
 
 @pytest.mark.usefixtures("either_way")

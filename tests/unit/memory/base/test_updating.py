@@ -83,18 +83,18 @@ def test_the_recency_weighted_rate_is_the_average_with_halving_weights(successes
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: EMASuccessUpdater(0), r"alpha should be in \(0, 1\]"),
+        (lambda: EMASuccessUpdater(0), r"expected alpha in \(0, 1\]"),
         (lambda: EMASuccessUpdater(1.5), "alpha"),
-        (lambda: BayesianUpdater(0, 1), "should be positive, finite numbers, but are 0 and 1"),
-        (lambda: BayesianUpdater(float("inf"), 1), "finite numbers, but are inf and 1"),
-        (lambda: BayesianUpdater(1, float("nan")), "finite numbers, but are 1 and nan"),
-        (lambda: EMASuccessUpdater(True), r"in \(0, 1\], but is True"),
-        (lambda: EMASuccessUpdater("0.1"), r"in \(0, 1\], but is '0.1'"),
-        (lambda: RecencyWeightedUpdater(None), "number of outcomes, but is None"),
+        (lambda: BayesianUpdater(0, 1), "expected positive, finite numbers for .*, got 0 and 1"),
+        (lambda: BayesianUpdater(float("inf"), 1), "finite numbers for .*, got inf and 1"),
+        (lambda: BayesianUpdater(1, float("nan")), "finite numbers for .*, got 1 and nan"),
+        (lambda: EMASuccessUpdater(True), r"in \(0, 1\], got True"),
+        (lambda: EMASuccessUpdater("0.1"), r"in \(0, 1\], got '0.1'"),
+        (lambda: RecencyWeightedUpdater(None), "number of outcomes for half_life, got None"),
         (lambda: RecencyWeightedUpdater(0), "half_life"),
-        (lambda: credible_interval(4, 3), "n_succeeded should be from 0 to n, but is 4"),
+        (lambda: credible_interval(4, 3), "expected n_succeeded from 0 to n = 3, got 4"),
         (lambda: credible_interval(1, 3, level=1), "level"),
-        (lambda: credible_interval(1, 3, prior=(1, -1)), "should be positive"),
+        (lambda: credible_interval(1, 3, prior=(1, -1)), "expected positive"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, said):

@@ -87,15 +87,15 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
     [
         ({"code": "def crop(:\n"}, "expected Python, got .* in line 1"),
         ({"code": "x\0"}, "NUL"),
-        ({"description": "  "}, "description should be a string that is not blank"),
-        ({"name": ""}, "name should be a string that is not blank"),
+        ({"description": "  "}, "expected a string that is not blank for a concept's description"),
+        ({"name": ""}, "expected a string that is not blank for a concept's name"),
         ({"name": "x" * 201}, "up to 200"),
-        ({"source": "stolen"}, "should be one of primitive"),
+        ({"source": "stolen"}, "expected one of primitive"),
         ({"usage_count": -1}, "0 or more"),
         ({"success_rate": 2.0}, "in \\[0, 1\\]"),
         ({"code": "(" * 5000 + ")" * 5000}, "expected Python"),
-        ({"calls": "an_id"}, "calls should be a list of ids, but is 'an_id'"),
-        ({"found_in": (1,)}, "found_in should be a list of ids"),
+        ({"calls": "an_id"}, "expected a list of ids for a concept's calls, got 'an_id'"),
+        ({"found_in": (1,)}, "expected a list of ids for a concept's found_in"),
     ],
 )
 def test_what_cannot_be_a_concept_is_refused_and_nothing_is_added(library, fields, said):
@@ -231,9 +231,9 @@ def test_python_is_python_however_it_is_written(library, language):
 def test_examples_that_are_no_pairs_are_refused_when_added_and_when_edited(library):
     there = library.add(concept())
     for examples in ([1, 2], [("one",)], [("a", 2)], ["ab"]):
-        with pytest.raises(InvalidInput, match="examples should be pairs of strings"):
+        with pytest.raises(InvalidInput, match="expected pairs of strings"):
             library.edit(there, examples=examples)
-        with pytest.raises(InvalidInput, match="examples should be pairs of strings"):
+        with pytest.raises(InvalidInput, match="expected pairs of strings"):
             library.add(concept("trim", code=OTHER, examples=tuple(examples)))
 
 
@@ -347,7 +347,7 @@ def test_marks_are_no_versions(library):
     ("changes", "said"),
     [
         ({"source": "learned"}, "cannot be edited"),
-        ({"code": 3}, "should be str"),
+        ({"code": 3}, "expected str"),
         ({"code": "def ("}, "expected Python"),
     ],
 )
@@ -571,7 +571,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
         library.add({"name": "x"})
     with pytest.raises(InvalidInput, match="the query should be a string, but is None"):
         library.search(None)
-    with pytest.raises(InvalidInput, match="k should be a whole number, but is '5'"):
+    with pytest.raises(InvalidInput, match="expected a whole number for k, got '5'"):
         library.search("grid", "5")
     library.compression_strategy = library.composition_strategy = Joined()
     with pytest.raises(InvalidInput, match="expected Trajectory objects, got 'a run'"):
@@ -582,9 +582,9 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
 @pytest.mark.parametrize(
     ("plugged", "said"),
     [
-        ({"primitive_loader": "arc"}, "primitive_loader should be an object with `load`, or None, but is 'arc'"),
-        ({"composition_strategy": object()}, "composition_strategy should be an object with `compose`"),
-        ({"compression_strategy": 7}, "compression_strategy should be an object with `compress`, or None, but is 7"),
+        ({"primitive_loader": "arc"}, "expected an object with `load`, or None, for primitive_loader, got 'arc'"),
+        ({"composition_strategy": object()}, "expected an object with `compose`, or None, for composition_strategy"),
+        ({"compression_strategy": 7}, "expected an object with `compress`, or None, for compression_strategy, got 7"),
     ],
 )
 def test_what_cannot_be_plugged_in_is_refused_when_the_library_is_made(plugged, said):

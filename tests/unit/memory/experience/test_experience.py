@@ -94,7 +94,7 @@ def test_a_list_of_less_than_one_is_empty_and_retrieving_less_than_one_is_refuse
     assert memory.search(task("x"), k=k) == memory.search_hits("x", k) == memory.search_words("x", k) == []
     assert memory.similar(ids[0], k) == []
     for ask in (memory.retrieve, memory.retrieve_words):
-        with pytest.raises(InvalidInput, match=f"k should be 1 or more, but is {k}"):
+        with pytest.raises(InvalidInput, match=f"expected 1 or more for k, got {k}"):
             ask("x", k)
 
 
@@ -197,11 +197,11 @@ def test_an_edit_embeds_anew_only_what_changes_the_text(memory):
     [
         ({"id": "x"}, "id cannot be edited; editable fields: task, outcome"),
         ({"created_at": NOW, "embedding_text": ""}, "created_at, embedding_text cannot be edited"),
-        ({"outcome": True}, "outcome should be Outcome, but is True"),
-        ({"task": "a text"}, "task should be Task, but is 'a text'"),
-        ({"feedback": None}, "feedback should be str, but is None"),
-        ({"steps": ["go"]}, "steps should be a list of Step"),
-        ({"metadata": None}, "metadata should be Mapping, but is None"),
+        ({"outcome": True}, "expected Outcome for outcome, got True"),
+        ({"task": "a text"}, "expected Task for task, got 'a text'"),
+        ({"feedback": None}, "expected str for feedback, got None"),
+        ({"steps": ["go"]}, "expected a list of Step for steps"),
+        ({"metadata": None}, "expected Mapping for metadata, got None"),
         ({"task": Task("t", "", "  ")}, "has no description"),
         ({"feedback": "\ud800"}, "lone surrogate"),
         ({"metadata": {"x": float("nan")}}, "is nan"),

@@ -92,9 +92,9 @@ def test_what_is_no_turn_is_refused(conversations):
         conversations.add(" ", "")
     with pytest.raises(InvalidInput, match="expected a name of the conversation"):
         conversations.add("x", "y", " ")
-    with pytest.raises(InvalidInput, match="user_text should be a string, but is None"):
+    with pytest.raises(InvalidInput, match="expected a string for a turn's user_text, got None"):
         conversations.add(None, "x")
-    with pytest.raises(InvalidInput, match="conversation should be a string, but is 5"):
+    with pytest.raises(InvalidInput, match="expected a string for a turn's conversation, got 5"):
         conversations.add("x", "y", 5)
     with pytest.raises(InvalidInput, match="max_turns and ttl"):
         Conversations(HashEmbedder(), MemoryVectorStore(), max_turns=-1)

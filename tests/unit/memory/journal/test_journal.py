@@ -58,20 +58,20 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"entry_type": "dream"}, "should be one of observation, crash_log"),
-        ({"content": " "}, "content should be a string that is not blank"),
-        ({"generation": "4"}, "generation should be a whole number"),
-        ({"generation": 10**400}, "generation should be between .* has 333 hexadecimal digits"),
-        ({"generation": -(2**53) - 1}, "generation should be between"),
-        ({"importance": 1.5}, "importance should be a number from 0 to 1"),
-        ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
+        ({"entry_type": "dream"}, "expected one of observation, crash_log"),
+        ({"content": " "}, "expected a string that is not blank for an entry's content"),
+        ({"generation": "4"}, "expected a whole number for an entry's generation"),
+        ({"generation": 10**400}, "for an entry's generation, got 333 hexadecimal digits"),
+        ({"generation": -(2**53) - 1}, "for an entry's generation, got"),
+        ({"importance": 1.5}, "expected a number from 0 to 1 for an importance"),
+        ({"links": [("knows", "x")]}, "expected one of caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
-        ({"entry_type": ["task"]}, r"entry_type should be a string that is not blank, but is \['task'\]"),
-        ({"content": None}, "content should be a string that is not blank, but is None"),
-        ({"metadata": [1]}, r"metadata should be like .*, but are \[1\]"),
-        ({"links": "related"}, "links should be like .*, but are 'related'"),
-        ({"links": ["related"]}, "pairs of a type and an id, but one is 'related'"),
-        ({"links": 5}, "links should be like .*, but are 5"),
+        ({"entry_type": ["task"]}, r"expected a string that is not blank for an entry's entry_type, got \['task'\]"),
+        ({"content": None}, "expected a string that is not blank for an entry's content, got None"),
+        ({"metadata": [1]}, r"expected an object such as .* for an entry's metadata, got \[1\]"),
+        ({"links": "related"}, "expected links such as .*, got 'related'"),
+        ({"links": ["related"]}, "pairs of a type and an id for links, got 'related'"),
+        ({"links": 5}, "expected links such as .*, got 5"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
@@ -89,9 +89,9 @@ def test_a_time_that_there_is_not_in_utc_is_refused_in_words(journal):
 
 
 def test_a_name_in_place_of_names_is_refused_in_words(journal):
-    with pytest.raises(InvalidInput, match=r"entry_types should be several names such as \['task'\], but is 'task'"):
+    with pytest.raises(InvalidInput, match=r"expected several names such as \['task'\] for entry_types, got 'task'"):
         journal.recent(5, "task")
-    with pytest.raises(InvalidInput, match=r"tiers should be several names such as \['hot'\], but is 'hot'"):
+    with pytest.raises(InvalidInput, match=r"expected several names such as \['hot'\] for tiers, got 'hot'"):
         journal.get_recent(5, tiers="hot")
 
 
@@ -158,7 +158,7 @@ def test_a_new_type_is_taken_once_it_is_registered(journal):
     journal.register_type("dream", 0.2, 7.0)
     entry = journal.get(write(journal, "dream", "electric sheep on a hill, again"))
     assert entry.importance == pytest.approx(0.2, abs=0.05)
-    with pytest.raises(InvalidInput, match="half_life_days should be positive"):
+    with pytest.raises(InvalidInput, match="expected a positive number, or None for no decay, for half_life_days"):
         journal.register_type("dream", 0.2, 0)
 
 
@@ -352,7 +352,7 @@ def test_a_gate_that_is_switched_is_so_for_every_process_and_after_a_restart(jou
     other.switch_gate("noise", True)
     assert journal.add("observation", "so", generation=1) is None
     assert [gate.source for gate in journal.gates()] == ["store", "default"]
-    with pytest.raises(InvalidInput, match="a gate should be one of noise, near-duplicate, but is 'quality'"):
+    with pytest.raises(InvalidInput, match="expected one of noise, near-duplicate for a gate, got 'quality'"):
         journal.switch_gate("quality", True)
 
 
@@ -465,7 +465,7 @@ def test_linking_twice_changes_nothing_and_itself_is_refused(journal, store):
     assert store.count_operations() == n_before
     with pytest.raises(InvalidInput, match="got the source"):
         journal.link(crash, crash)
-    with pytest.raises(InvalidInput, match="a link should be of type"):
+    with pytest.raises(InvalidInput, match="for the type of a link, got"):
         journal.link(crash, lesson, "knows")
 
 
@@ -532,5 +532,5 @@ def test_a_context_holds_to_its_limit_and_budget(journal):
     assert len(journal.context_for_evolution(token_budget=10_000)) == 20
     assert len(journal.context_for_task("do thing", token_budget=10_000)) == 20
     assert len(journal.context_for_evolution(limit=3, token_budget=10_000)) == 3
-    with pytest.raises(InvalidInput, match="token_budget should be 0 or more"):
+    with pytest.raises(InvalidInput, match="expected 0 or more for token_budget"):
         journal.context_for_evolution(token_budget=-1)

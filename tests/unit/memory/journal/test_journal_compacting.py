@@ -71,7 +71,7 @@ def test_the_latest_those_of_a_type_the_pinned_and_directives_stay(journal, cloc
         "no entry of type directive is ever forgotten",
     ]
     assert tiers(journal, [directive, task]) == ["hot", "hot"]
-    with pytest.raises(InvalidInput, match="keep_recent should be a whole number of at least 0, but is -1"):
+    with pytest.raises(InvalidInput, match="expected a whole number of at least 0 for keep_recent, got -1"):
         journal.plan_compact(keep_recent=-1)
 
 
@@ -465,7 +465,9 @@ def test_a_cap_that_protected_entries_exceed_says_so_and_what_to_do(journal):
 
 @pytest.mark.parametrize("cap", [0, -1, True, 2.5, "9"])
 def test_a_cap_that_is_no_number_of_entries_is_refused(journal, cap):
-    with pytest.raises(InvalidInput, match="max_entries should be a whole number of at least 1, or None for no cap"):
+    with pytest.raises(
+        InvalidInput, match="expected a whole number of at least 1, or None for no cap, for max_entries"
+    ):
         journal.plan_compact(max_entries=cap)
 
 

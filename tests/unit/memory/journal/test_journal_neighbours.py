@@ -210,7 +210,7 @@ def test_what_others_delete_while_an_entry_is_embedded_is_not_in_its_text(journa
 def test_an_edit_that_cannot_be_kept_changes_nothing(journal, store):
     ids = written(journal)
     n_operations = store.count_operations()
-    with pytest.raises(InvalidInput, match="content should be a string that is not blank"):
+    with pytest.raises(InvalidInput, match="expected a string that is not blank for an entry's content"):
         journal.edit(ids[1], content=" ")
     assert store.count_operations() == n_operations
 

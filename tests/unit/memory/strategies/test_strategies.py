@@ -79,8 +79,8 @@ def test_a_strategy_comes_back_as_it_was_added(bank):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"situation": " "}, "situation should be a string that is not blank"),
-        ({"suggestion": ""}, "suggestion should be a string that is not blank"),
+        ({"situation": " "}, "expected a string that is not blank for a strategy's situation"),
+        ({"suggestion": ""}, "expected a string that is not blank for a strategy's suggestion"),
         ({"suggestion": "x\0"}, "NUL"),
         ({"parameters": ({"type": "text"},)}, "with a `name`"),
         ({"parameters": ({"name": "n", "type": 3},)}, "with a `name`"),
@@ -463,7 +463,7 @@ def test_a_plan_to_write_is_void_where_strategies_came_since(bank):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"situation": " "}, "situation should be a string that is not blank"),
+        ({"situation": " "}, "expected a string that is not blank for a strategy's situation"),
         ({"parameters": ({"type": "text"},)}, "with a `name`"),
         ({"sources": ()}, "should keep its sources"),
         ({"created_at": datetime(2000, 1, 1, tzinfo=UTC)}, "should keep its sources and its created_at"),

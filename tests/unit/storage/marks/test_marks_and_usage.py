@@ -203,7 +203,7 @@ def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_
         things.note_retrievals(["a"])
     messages = [record.message for record in caplog.records if record.name != marks_files.__name__]  # a thread's own
     assert [message.partition(":")[0] for message in messages] == [
-        "what searches returned is not counted in the store yet"
+        "counts of search hits are not written yet; the next write will retry"
     ]
     assert things.usage(["a"])["a"] == NO_USAGE
     things.write_retrievals()

@@ -47,7 +47,7 @@ def test_a_write_that_does_not_fit_is_refused_as_a_whole(open_store):
     ledger = opened.store.ledger
     leave_pages(ledger, 20)
     before = ledger.revision()
-    with pytest.raises(StoreUnavailable, match=r"the disk that holds .*atlas\.sqlite is full .*nothing was written"):
+    with pytest.raises(StoreUnavailable, match=r"the disk of .*atlas\.sqlite is full .*nothing was written"):
         ledger.add(THINGS, records("a", "b", "c", size=200_000), ledger.draft("store", actor="t"), model=MODEL.name)
     assert opened.ids() == ["old"]
     assert ledger.revision() == before

@@ -414,7 +414,7 @@ def test_a_file_of_version_5_that_cannot_be_read_is_kept_under_another_name(tmp_
     with Store.open(old) as store:
         assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("red", "blue"), note="first")
     assert (old / "things_meta.unreadable-1.json").read_text() == '{"marks": {"a"'
-    assert "It is named things_meta.unreadable-1.json now" in caplog.text
+    assert "The file was renamed to things_meta.unreadable-1.json" in caplog.text
     assert rows_of(old)["a"]["note"] == "first"
 
 
@@ -426,7 +426,7 @@ def test_a_file_of_version_5_is_taken_in_by_the_next_opening_where_one_is_cut_of
         raise OSError("the power is gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(mark_migration, "_take_in", fail)
+        broken.setattr(mark_migration, "_import_file", fail)
         with pytest.raises(OSError, match="the power is gone"):
             Store.open(old)
     with Store.open(old) as store:

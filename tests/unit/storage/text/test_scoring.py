@@ -45,11 +45,11 @@ def by_fts(ledger, query: str) -> dict[int, float]:
     with ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         at = WordTable(connection, table, THINGS, ledger.position(THINGS))
-        counts = ledger.words._counted(at, query_terms(query))
-        terms = words._searched(connection, table, counts, read_totals(connection, table).n_records)
+        counts = ledger.words._count_terms(at, query_terms(query))
+        terms = words._select_terms(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
-            (fts_tables._any_of(list(terms)),),
+            (fts_tables._match_any(list(terms)),),
         )
         return dict(rows.fetchall())
 
@@ -144,7 +144,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     monkeypatch.setattr(words, "COMMON", 10)
     opened.store.ledger.words._counts.clear()
     apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
-    weight = 2.2 * words._weight(5, 20)
+    weight = 2.2 * words._inverse_frequency(5, 20)
     assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))
 
 

@@ -23,5 +23,5 @@ def pinecone(monkeypatch: pytest.MonkeyPatch) -> Iterator[PineconeServer]:
 def no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service that has failed is asked again at once, and one that counts another number is believed."""
     monkeypatch.setattr("atlas.storage.maintenance.doctor.SETTLING_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 0.0)
-    monkeypatch.setattr(patience, "LONGEST_REST_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "MAX_REST_SECONDS", 0.0)

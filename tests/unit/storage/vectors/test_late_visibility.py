@@ -99,7 +99,7 @@ def let_go(opened: Opened) -> None:
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """How much shows is looked at before each query, so that seals are believed as early as they may be."""
     monkeypatch.setenv("PINECONE_API_KEY", KEY)
-    monkeypatch.setattr(remote_index, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(remote_index, "POLL_POSITION_SECONDS", 0.0)
     monkeypatch.setattr("atlas.storage.vectors.exact_search.MANY_QUERIES", 10**9)  # the index is asked every time
 
 

@@ -27,7 +27,7 @@ def test_a_query_is_refused_once_another_process_has_reembedded_the_store(
     if was_asked_before:
         assert things.query(vector_of("a"), 1, where).ids == ["a"]
     reembed(open_store().store.ledger, HashEmbedder(dimension, "new"))
-    expected = rf"holds vectors of 'new' \({dimension}-d\), but the embedder is 'test' \(8-d\)"
+    expected = rf"has vectors of 'new' \({dimension}-d\), but the embedder is 'test' \(8-d\)"
     for _ in range(2):
         with pytest.raises(EmbeddingModelMismatch, match=expected):
             things.query(vector_of("a"), 1, where)
@@ -46,7 +46,7 @@ def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store
 
     ledger.follow = reembed_and_follow
     assert things.query(vector_of("a"), 1).ids == ["a"]
-    with pytest.raises(EmbeddingModelMismatch, match="holds vectors of 'new'"):
+    with pytest.raises(EmbeddingModelMismatch, match="has vectors of 'new'"):
         things.query(vector_of("a"), 1)
 
 

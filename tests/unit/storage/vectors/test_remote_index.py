@@ -88,7 +88,7 @@ def test_the_index_answers_in_a_store_that_is_for_reading_only(open_store, pinec
 
 
 def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, pinecone, monkeypatch):
-    monkeypatch.setattr("atlas.storage.vectors.remote.index.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("atlas.storage.vectors.remote.index.POLL_POSITION_SECONDS", 0.0)
     opened = filled(open_store, pinecone.address, n=40)
     nearest = nearest_of(opened)
     pinecone.is_late = True
@@ -157,8 +157,8 @@ def test_a_service_that_is_slow_is_not_waited_for(open_store, pinecone):
 
 def test_a_service_that_has_failed_is_left_alone_for_a_while(open_store, pinecone, monkeypatch):
     opened = filled(open_store, pinecone.address)
-    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 60.0)
-    monkeypatch.setattr(patience, "LONGEST_REST_SECONDS", 60.0)
+    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 60.0)
+    monkeypatch.setattr(patience, "MAX_REST_SECONDS", 60.0)
     pinecone.key = "another"
     pinecone.exchanges.clear()
     assert missed(opened, IDS[:5]) == []

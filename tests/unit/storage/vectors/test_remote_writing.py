@@ -20,7 +20,7 @@ from atlas.storage.maintenance.purge import apply_purge, plan_purge
 from atlas.storage.vectors.remote import book
 from atlas.storage.vectors.remote import index as remote_index
 from atlas.storage.vectors.remote.chroma import ChromaService
-from atlas.storage.vectors.remote.pinecone import AGAIN_SECONDS
+from atlas.storage.vectors.remote.pinecone import RETRY_SECONDS
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.forks import fork, went_through
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
@@ -112,7 +112,7 @@ def test_what_had_no_answer_is_not_sent_again(open_store, pinecone, monkeypatch)
 
 
 def test_no_call_is_made_after_its_lease_may_have_run_out():
-    assert AGAIN_SECONDS < remote_index.WRITING_SECONDS < book.LEASE_SECONDS * 2 / 3
+    assert RETRY_SECONDS < remote_index.WRITING_SECONDS < book.LEASE_SECONDS * 2 / 3
 
 
 def test_an_index_is_followed_again_once_what_had_no_answer_cannot_come(open_store, pinecone, monkeypatch):
