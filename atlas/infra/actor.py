@@ -62,7 +62,7 @@ _KINDS = {
 """Kinds of operations that need a higher role than writer."""
 
 _ADDITIONS = frozenset({"store", "import", "compress", "compose", "promote"})
-"""Kinds of operations that add records. Sources and links that they add to records of others are no edits."""
+"""Kinds of operations that add. Sources, links and late spans that they add to records of others are no edits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,6 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
     if late:
         steps = _attempt(replace(trace, spans=late, name=trace.name or "late spans")).steps
         spans = sorted({*span_ids, *(span.id for span in late)})
-        memory.experience.edit(
+        memory.experience.within("store", "later spans of the trace").edit(  # whoever sent the first ones
             experience.id, steps=(*experience.steps, *steps), metadata={**experience.metadata, SPANS: spans}
         )

@@ -15,7 +15,7 @@ from fastapi import Response
 
 import atlas
 from atlas.core.errors import InvalidInput, RecordChanged, StoreUnavailable, UndoRefused
-from atlas.server.api.records import edit
+from atlas.server.api.records import edit_record
 from atlas.server.api.shapes import EditInput
 from atlas.testing import HashEmbedder
 from tests.support.serving import serving
@@ -130,7 +130,7 @@ def test_new_fields_that_cannot_be_taken_back_are_named_with_their_operation(ser
     memory = servers.memories[0]
     changes = EditInput(fields={"title": "Caching"}, add_tags=[""])
     with pytest.raises(UndoRefused, match=r"the fields were written.*the disk is full") as refused:
-        edit("strategies", servers.record_id, changes, WithoutUndo(memory), Response())
+        edit_record("strategies", servers.record_id, changes, WithoutUndo(memory), Response())
     [operation, _] = memory.history(2)
     assert (operation.kind, operation.id in str(refused.value)) == ("edit", True)
     assert memory.strategies.get(servers.record_id).title == "Caching"
@@ -139,7 +139,7 @@ def test_new_fields_that_cannot_be_taken_back_are_named_with_their_operation(ser
 def test_an_edit_of_which_nothing_was_written_says_only_why(servers: Servers):
     for changes in (EditInput(fields={"nothing": 1}, add_tags=["a"]), EditInput(add_tags=[""])):
         with pytest.raises(InvalidInput) as refused:
-            edit("strategies", servers.record_id, changes, WithoutUndo(servers.memories[0]), Response())
+            edit_record("strategies", servers.record_id, changes, WithoutUndo(servers.memories[0]), Response())
         assert "the fields were written" not in str(refused.value)
 
 
