@@ -119,7 +119,7 @@ def test_an_attempt_in_a_known_situation_is_one_more_source(bank, store):
     elsewhere = bank.write(attempt("a grid with a symmetry axis"))
     assert elsewhere.id != written.id
     assert len(bank) == 2
-    assert store.history()[1].kind == "edit"
+    assert store.history()[1].kind == "store"
 
 
 class Telling(ByDescription):
