@@ -14,6 +14,7 @@ from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.filters import checked_scope, scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
+from atlas.infra.actor import Role, may
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of, in_waves
@@ -46,6 +47,9 @@ REASON = "kept_apart_because"
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
 """Function that combines two strategies for similar situations, unless they differ."""
+
+WORDS = ("title", "situation", "suggestion", "rationale", "parameters")
+"""Fields of the advice itself, which a further source leaves as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +235,12 @@ class StrategyWriter:
         return scoped.add_unknown(*added_columns) if plan.added else []
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
-        """Raise `InvalidInput` unless changed strategies keep their sources and `created_at`."""
+        """Check that changed strategies keep their sources and `created_at`.
+
+        Raises:
+            InvalidInput: One of them does not.
+            NotAllowed: A writer would reword a strategy of others, rather than add a source to it.
+        """
         ids = [strategy.id for strategy in changed]
         stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
         for strategy in changed:
@@ -243,6 +252,9 @@ class StrategyWriter:
                     f"strategy {strategy.id!r} should keep its sources and its created_at, but the plan changes them; "
                     "plan again"
                 )
+        reworded = [each.id for each in changed if any(getattr(each, n) != getattr(stored[each.id], n) for n in WORDS)]
+        if reworded and not may(Role.CURATOR):
+            self.store.check_own(reworded)
 
     def _learns_from(self, trajectory: Trajectory) -> bool:
         """Return whether to abstract an attempt: a success, or a failure if the abstractor makes warnings."""

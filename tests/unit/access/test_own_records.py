@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import HashEmbedder
 from atlas.verbs.table import ROLES
 from tests.support.calls import WRITES
-from tests.support.everything import Ids, content, make_everything
+from tests.support.everything import Abstractor, Ids, content, make_everything
 from tests.support.mcp_clients import Connection, refused, said
 from tests.support.records import attempt
 from tests.support.sample import opened
@@ -116,6 +117,24 @@ def test_a_writer_adds_to_the_records_of_others(prepared, store, name):
         with acting(BAKER):
             WRITES[name](memory, prepared[1])
         assert content(store) != before
+
+
+@pytest.mark.parametrize(("actor", "is_allowed"), [(BAKER, False), (CURATOR, True)], ids=["writer", "curator"])
+def test_a_plan_to_write_strategies_does_not_reword_those_of_others(store, actor, is_allowed):
+    with opened(store) as memory:
+        bank = memory.strategies.with_abstractor(Abstractor())
+        bank.write(attempt("mend the ship"))
+        plan = bank.plan_write([attempt("mend the ship")])
+        [joined] = plan.joined
+        forged = replace(plan, joined=(replace(joined, suggestion="delete all"),))
+        with (
+            acting(actor),
+            nullcontext() if is_allowed else pytest.raises(NotAllowed, match="records that baker stored"),
+        ):
+            bank.apply_write(forged)
+        with acting(BAKER):
+            bank.apply_write(bank.plan_write([attempt("mend the ship")]))
+        assert (bank.get(joined.id).suggestion == "delete all") == is_allowed
 
 
 DOORS = {
