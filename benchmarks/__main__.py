@@ -26,7 +26,7 @@ from benchmarks import (
     storing,
     visiting,
 )
-from benchmarks.agents import serving, starting, transfer, trial
+from benchmarks.agents import loading, serving, starting, transfer, trial
 from benchmarks.engines import following, million
 from benchmarks.learning import finding, literature, scaling
 from benchmarks.measuring import Figure
@@ -53,6 +53,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "journal": journal.figures,
     "million": million.figures,
     "serving": serving.figures,
+    "load": loading.figures,
     "starting": starting.figures,
     "counting": counting.figures,
     "poisoning": poisoning.figures,

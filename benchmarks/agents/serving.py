@@ -28,7 +28,11 @@ PATIENCE_SECONDS = 300
 
 def figures() -> Iterator[Figure]:
     """Yield the medians and the 95th percentiles, in milliseconds."""
-    with tempfile.TemporaryDirectory() as scratch, _opened(Path(scratch)) as memory, _serve(Path(scratch)) as address:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        filled_memory(Path(scratch)) as memory,
+        serve(Path(scratch)) as (address, _),
+    ):
         elsewhere = atlas.connect(address)
         tasks = [atlas.Task(f"a{i}", "", text) for i, text in enumerate(task_texts(N_ASKED, seed=1))]
         yield from _figures(
@@ -43,7 +47,8 @@ def figures() -> Iterator[Figure]:
         )
 
 
-def _opened(store: Path) -> atlas.MemorySystem:
+def filled_memory(store: Path) -> atlas.MemorySystem:
+    """Return an open memory of attempts at distinct tasks."""
     memory = atlas.open_memory(store, embedder=SentenceTransformerEmbedder(BUNDLED))
     memory.experience.store_many(map(solved, task_texts(N_STORED)))
     return memory
@@ -64,17 +69,17 @@ def _figures(
 
 
 @contextmanager
-def _serve(store: Path) -> Iterator[str]:
-    """Serve a store in a process of its own, and yield its address once its model is ready."""
+def serve(store: Path) -> Iterator[tuple[str, int]]:
+    """Serve a store in a process of its own, and yield its address and the process once its model is ready."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port)]
-    process = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "atlas", "--store", str(store), "serve", "--port", str(port), "--no-token"]
+    process = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
         _wait(f"{address}/api/v1/health")
-        yield address
+        yield address, process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_SECONDS)

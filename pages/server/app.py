@@ -19,7 +19,9 @@ from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
 from atlas.access.server_token import forget, local_address, publishing
 from atlas.access.stores import Stores
+from atlas.core.settings import Settings
 from atlas.infra.actor import Actor, Finder, acting, look_up_actors
+from atlas.llm.client import is_configured
 from atlas.server.access import (
     ApiKeyMiddleware,
     BodyLimitMiddleware,
@@ -33,7 +35,7 @@ from atlas.server.entrance import TOKEN, Entrance, rights
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
-from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware
+from atlas.server.operations.limits import MAX_THREADS, RequestRate, WaitingLimitMiddleware, limit_threads
 from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
@@ -124,6 +126,8 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
+        if not is_configured(Settings.from_environment()):
+            limit_threads(MAX_THREADS)
         with ExitStack() as stack:
             stack.callback(monitoring.close)
             stack.enter_context(_announcing(stores, host))

@@ -1,4 +1,7 @@
-"""Dependencies that routes share, such as the served memory."""
+"""Dependencies that routes share, such as the served memory.
+
+Those that do not wait for anything are coroutines: a plain function would be run in a thread, for each request.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ Served = Annotated[MemorySystem, Depends(served)]
 Warm = Annotated[bool, Depends(is_warm)]
 
 
-def check_query(request: Request) -> None:
+async def check_query(request: Request) -> None:
     """Raise `InvalidInput` for query parameters that the route does not have."""
     route: APIRoute = request.scope["route"]
     names = [parameter.alias for parameter in route.dependant.query_params]
@@ -46,7 +49,7 @@ def check_query(request: Request) -> None:
         raise InvalidInput(unknown_names(unknown, names, kind="parameter", of="this address"))
 
 
-def name_route(request: Request) -> None:
+async def name_route(request: Request) -> None:
     """Record the route of the request, with parameter names instead of ids."""
     if (record := record_of(request.scope)) is not None:
         record.route = request.scope["root_path"] + request.scope["route"].path

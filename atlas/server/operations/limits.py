@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 
+from anyio import to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from atlas.core.errors import InvalidInput
@@ -14,6 +15,13 @@ from atlas.server.problems import TooManyRequests, problem_of
 
 MAX_SENDERS = 10_000
 """Maximum number of tracked keys and addresses. The least recent ones are dropped."""
+
+MAX_THREADS = 8
+"""Threads that answer requests of a server without a language model.
+
+More do not answer faster on few cores, and each has its own connection to the store: 40 took 280 MB more. With a
+language model, a thread may wait for an answer of the model, so others have to be free.
+"""
 
 MAX_WAITING = 200
 """Maximum number of concurrent requests."""
@@ -59,6 +67,11 @@ def requests_per_minute(text: str) -> int:
             f"expected a whole number such as 600, or 0, for ATLAS_REQUESTS_PER_MINUTE, got {text!r:.100}"
         )
     return int(text or 0)
+
+
+def limit_threads(n_threads: int) -> None:
+    """Limit the threads that answer requests. Called in the server's event loop."""
+    to_thread.current_default_thread_limiter().total_tokens = n_threads
 
 
 class WaitingLimitMiddleware:

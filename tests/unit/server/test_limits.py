@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 import anyio
@@ -17,7 +18,7 @@ from atlas.access.keys import KeyRing
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, requests_per_minute
+from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limit_threads, requests_per_minute
 from tests.support.serving import serving
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -168,3 +169,23 @@ def test_one_request_more_than_wait_is_refused_at_once():
         return statuses
 
     assert anyio.run(ask) == [429, 200, 200, 200]
+
+
+def test_no_more_threads_answer_requests_than_the_limit():
+    working, most, both = 0, 0, threading.Barrier(2)
+
+    def work() -> None:
+        nonlocal working, most
+        working += 1
+        most = max(most, working)
+        both.wait(GIVE_UP_SECONDS)
+        working -= 1
+
+    async def serve() -> None:
+        limit_threads(2)
+        async with anyio.create_task_group() as requests:
+            for _ in range(6):
+                requests.start_soon(anyio.to_thread.run_sync, work)
+
+    anyio.run(serve)
+    assert most == 2
