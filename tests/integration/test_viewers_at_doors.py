@@ -82,6 +82,15 @@ def bodies(memory: atlas.MemorySystem, ids: Ids) -> list[tuple[str, str, dict[st
         ("patch", "/{memory}/{record_id}", one, {"fields": {"feedback": "better"}}),
         ("post", "/{memory}/{record_id}/uses", one, {"success": True}),
         ("post", "/operations/{operation_id}/undo", {"operation_id": memory.history(1)[0].id}, {}),
+        ("post", "/review/accept", {}, {"ids": [ids["held experience"]]}),
+        ("post", "/review/reject", {}, {"all": True}),
+        ("post", "/access/keys", {}, {"name": "mine"}),
+        ("post", "/access/keys/{name_or_id}/revoke", {"name_or_id": ids["key"]}, {}),
+        ("post", "/access/people/{person_id}/role", {"person_id": ids["person"]}, {"role": "curator"}),
+        ("post", "/access/people/{person_id}/remove", {"person_id": ids["person"]}, {}),
+        ("post", "/access/people/{person_id}/readmit", {"person_id": ids["person"]}, {}),
+        ("post", "/access/links", {}, {"name": "mine"}),
+        ("post", "/access/links/{link_id}/end", {"link_id": ids["link"]}, {}),
     ]
 
 

@@ -150,11 +150,21 @@ def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
         "/journal": {"entry_type": "reflection", "content": "caching pages made them fast"},
         "/operations/{operation_id}/undo": {},
         "/{memory}/{record_id}": {"pinned": True},
+        "/review/accept": {"all": True},
+        "/review/reject": {"all": True},
+        "/access/keys": {"name": "mine"},
+        "/access/keys/{name_or_id}/revoke": {},
+        "/access/people/{person_id}/role": {"role": "admin"},
+        "/access/people/{person_id}/remove": {},
+        "/access/people/{person_id}/readmit": {},
+        "/access/links": {"name": "mine"},
+        "/access/links/{link_id}/end": {},
     }
     described = {path: set(held) - {"get"} for path, held in api.get("/openapi.json").json()["paths"].items()}
     written = {path for path, methods in described.items() if methods and not path.startswith("/verbs/")}
     assert written == {*writes, "/context", "/{memory}/search"}
     named = {"memory": "experience", "record_id": one, "operation_id": memory.history(1)[0].id}
+    named |= dict.fromkeys(("name_or_id", "person_id", "link_id"), "x")
     answers = {
         path: api.request(described[path].pop(), path.format(**named), json=body, headers=headers)
         for path, body in writes.items()
