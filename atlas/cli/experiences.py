@@ -86,7 +86,13 @@ def _add_context(commands: Any) -> None:
         metavar="NAME",
         help="name of a tool that the agent has; may be repeated. Code that needs other tools comes last",
     )
-    add_filter_options(command, 'use only records that pass a filter, such as {"created_at": {"$gte": "2026-11-01"}}')
+    add_filter_options(command, 'choose only from what passes a filter, like {"created_at": {"$gte": "2026-11-01"}}')
+    command.add_argument(
+        "--min-trust",
+        default="",
+        metavar="CLASS",
+        help="least origin of a record, which is then named: untrusted, imported, agent, reviewed or person",
+    )
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
@@ -167,7 +173,11 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 def _context(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         block = memory.build_context(
-            task_to_ask(options.text, tools=options.tool), options.budget, options.k, where=filter_of(options)
+            task_to_ask(options.text, tools=options.tool),
+            options.budget,
+            options.k,
+            where=filter_of(options),
+            min_trust=options.min_trust,
         )
     if options.json:
         print(json.dumps(asdict(block), ensure_ascii=False, indent=1))

@@ -104,7 +104,7 @@ class LiveScan:
             state.revision, state.left = now.revision, list(dict.fromkeys([*state.left, *changed]))
 
     def _scan_batch(self) -> bool:
-        """Scan a batch of records of one memory, and return whether any was left."""
+        """Check a batch of records of one memory, and return whether any was left."""
         for name, state in self._states.items():
             if state.left:
                 batch, state.left = state.left[:BATCH], state.left[BATCH:]

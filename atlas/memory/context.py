@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from atlas.core.errors import InvalidInput
@@ -242,6 +243,7 @@ def build_context(
     by_words: bool = False,
     sections: Mapping[str, Section] | None = None,
     tools: frozenset[str] | None = None,
+    origins: Mapping[str, str] = MappingProxyType({}),
 ) -> ContextBlock:
     """Return a block of retrieved records, best first, within a budget. Deterministic.
 
@@ -253,6 +255,7 @@ def build_context(
         by_words: Whether the hits were found by keywords only, which the block states.
         sections: Sections of the block, by memory, or None for the sections of all known kinds.
         tools: Tools of the agent, or None if unknown. Concepts that need further tools rank lower.
+        origins: Labels of the origins of records, by id, which the block shows.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -261,7 +264,7 @@ def build_context(
     from atlas.memory.kinds.sections import known_sections  # imported late, because opening a memory does not need it
 
     sections = known_sections() if sections is None else sections
-    parts, errors = _parts(result, sections, tools)
+    parts, errors = _parts(result, sections, tools, origins)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
     ordered = _best_first(parts)
     draft.take([part for part in ordered if not part.full.is_warning])
@@ -406,7 +409,10 @@ def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section])
 
 
 def _parts(
-    result: MemoryQueryResult, sections: Mapping[str, Section], tools: frozenset[str] | None
+    result: MemoryQueryResult,
+    sections: Mapping[str, Section],
+    tools: frozenset[str] | None,
+    origins: Mapping[str, str],
 ) -> tuple[list[_Part], dict[str, str]]:
     """Return the hits as parts, and the errors of records that cannot be shown, by memory."""
     from atlas.memory.kinds.record_text import defanged, one_line
@@ -417,6 +423,8 @@ def _parts(
         for hit in result.hits.get(name, ()):
             try:
                 text = section.text(hit.item)
+                if origin := origins.get(getattr(hit.item, "id", "")):
+                    text.name_origin(origin)
                 if _is_usable(hit, tools):
                     parts.append(_part(name, hit.item.id, hit.relevance, text))
                 else:

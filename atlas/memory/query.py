@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 from atlas.core.errors import InvalidInput
@@ -44,6 +44,15 @@ class QueryFilters:
     threshold: float | None = None
     distinct: bool = False
     diversity: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustedMemories:
+    """The memories of a system, whose searches skip the records with less trust than requested."""
+
+    memories: Mapping[str, AnyMemory]
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """The label of the class of each record that is left, by id. Empty if no class was requested."""
 
 
 @dataclass(frozen=True, slots=True)

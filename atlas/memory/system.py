@@ -56,6 +56,7 @@ from atlas.memory.query import (
     Ids,
     QueryFilters,
     Texts,
+    TrustedMemories,
     ask,
     ask_all,
     by_words_alone,
@@ -289,6 +290,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         distinct: bool = False,
         diversity: float = 0.0,
         count_retrieval: bool = True,
+        min_trust: str = "",
     ) -> MemoryQueryResult:
         """Return at most k hits of every memory for a task, best first. The memories are queried concurrently.
 
@@ -305,15 +307,16 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             diversity: See `Memory.retrieve`. Only ATLAS's own memories support it.
             count_retrieval: Whether the hits count as retrieved, and may count as used. Use False for a
                 demonstration.
+            min_trust: See `build_context`.
 
         Raises:
             InvalidInput: The threshold is out of range, or a text cannot be encoded as JSON.
         """
         if not limit_of_list(k):
             return MemoryQueryResult()
-        memories = self._memories
-        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        searches = await in_thread(searches_for, memories, task, k, filters)
+        memories = (await in_thread(self._trusted, min_trust)).memories
+        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        searches = await in_thread(searches_for, memories, task, k, among)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._recorded_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
@@ -328,12 +331,13 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         distinct: bool = False,
         diversity: float = 0.0,
         count_retrieval: bool = True,
+        min_trust: str = "",
     ) -> MemoryQueryResult:
         """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
-        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._memories, self._storage, task, k, filters, count_retrieval)
+        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        outcomes = ask_all(self._trusted(min_trust).memories, self._storage, task, k, among, count_retrieval)
         return self._recorded_result(task, outcomes, count_retrieval)
 
     def build_context(
@@ -349,6 +353,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         by_words: bool = False,
         holdout: float | None = None,
         attempt: str = "",
+        min_trust: str = "",
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
@@ -362,6 +367,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
                 stored, and `memory_effect` compares both groups. None for `Settings.holdout`, which is 0.
             attempt: Id with which the attempt will be stored, and which determines its group. By default, the number
                 of stored attempts at the task determines the group.
+            min_trust: Least class of a record by its origin, which the block then names: `untrusted`, `imported`,
+                `agent`, `reviewed` or `person`. Empty for all records, whose origins are not named.
 
         Raises:
             InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, or `query` would raise it.
@@ -374,12 +381,23 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if coin is not None and coin.is_held_out:
             self._attribution.note(task, Delivery({}, coin), attempt=attempt)
             return held_out(coin, counter, budget_tokens)
-        result = result_of(search(self._memories, self._storage, task, k))
-        block = build_context(result, counter, budget_tokens, by_words=by_words, tools=tools_of(task))
+        trusted = self._trusted(min_trust)
+        result = result_of(search(trusted.memories, self._storage, task, k))
+        block = build_context(
+            result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
+        )
         self._attribution.note(task, Delivery(block.credited, coin, block.text, counter), attempt=attempt)
         return replace(block, coin=coin)
 
     abuild_context = twin(build_context)
+
+    def _trusted(self, min_trust: str) -> TrustedMemories:
+        """Return the memories with the records of a class or above, or with all records if it is empty."""
+        if not min_trust:
+            return TrustedMemories(memories=self._memories)
+        from atlas.memory.effects.trust import trusted_memories
+
+        return trusted_memories(self, self._memories, min_trust)
 
     def _coin(self, task: Task, holdout: float | None, attempt: str) -> Coin | None:
         """Return the holdout coin of an attempt, or None if no attempts are held out."""

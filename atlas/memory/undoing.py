@@ -135,6 +135,21 @@ class UndoableMemories(ABC):
 
         return scan(self, ids, minimum=minimum)
 
+    def trust(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the class of records by their origin, by id: the least of their own class and that of their sources.
+
+        `person`, `reviewed`, `agent`, `imported` or `untrusted`, as `atlas.memory.effects.trust` defines them.
+
+        Args:
+            ids: Ids of records in any memory.
+
+        Raises:
+            NotFound: One of them does not exist.
+        """
+        from atlas.memory.effects.trust import trust_of
+
+        return trust_of(self, ids)
+
     def quarantine(self, ids: Sequence[str], *, reason: str) -> str:
         """Put records into quarantine as one operation, and return its id.
 

@@ -81,6 +81,7 @@ class RemoteMemory(Remote, Verbs):
         distinct: bool = False,
         diversity: float = 0.0,
         count_retrieval: bool = True,
+        min_trust: str = "",
     ) -> MemoryQueryResult:
         """Return each memory's hits for a task."""
         return await in_thread(
@@ -92,6 +93,7 @@ class RemoteMemory(Remote, Verbs):
             distinct=distinct,
             diversity=diversity,
             count_retrieval=count_retrieval,
+            min_trust=min_trust,
         )
 
     def close(self) -> None:

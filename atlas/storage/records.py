@@ -134,8 +134,23 @@ class Version:
     operation_id: str
 
 
-REVIEW_KEY = "marks.held_for"
-"""Filter key of records that wait for review. Its value is the name of their writer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Who stored a record, and who has looked at it since."""
+
+    kind: str
+    """Kind of the operation that added it, such as `import`."""
+
+    actor: str
+    is_accepted: bool = False
+    """True if it was accepted in review."""
+
+    editors: frozenset[str] = frozenset()
+    """Names of the actors who have edited it."""
+
+
+HELD_FOR = "marks.held_for"
+"""Filter key of the writer whose records wait for review."""
 
 WAITING: Where = {REVIEW_KEY: {"$gt": ""}}
 """The filter of records that wait for review."""

@@ -217,6 +217,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("plan_withdrawal", of=(SYSTEM,), commands=("withdraw",), is_of_store=True),
     Verb("apply_withdrawal", of=(SYSTEM,), role=CURATOR, kind="delete", commands=("withdraw",), is_of_store=True),
     Verb("scan", of=(SYSTEM,), commands=("scan",)),
+    Verb("trust", of=(SYSTEM,)),
     Verb("quarantine", of=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
     Verb("unquarantine", of=(SYSTEM,), role=CURATOR, kind="quarantine", commands=("quarantine",)),
     Verb("quarantined", of=(SYSTEM,), commands=("quarantine",)),

@@ -218,6 +218,7 @@ READS: dict[str, Call] = {
     "memory.plan_strictness": lambda memory, _: memory.plan_strictness(2.0),
     "memory.quarantined": lambda memory, _: memory.quarantined(),
     "memory.scan": lambda memory, _: memory.scan(),
+    "memory.trust": lambda memory, ids: memory.trust([ids["experience"]]),
     "memory.strictness": lambda memory, _: memory.strictness(),
     "memory.query": lambda memory, _: asyncio.run(memory.query(TASK)),
     "memory.query_sync": lambda memory, _: memory.query_sync(TASK),

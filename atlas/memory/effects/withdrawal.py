@@ -103,6 +103,31 @@ _LEARNED = _Relation("strategies", "sources", "learned from")
 """The relation of a strategy to attempts, whose trajectory ids it lists."""
 
 
+_CALLED = tuple(_Relation("concepts", column, "built on") for column in ("calls", "composed_of"))
+"""The relations of a concept to others, which it names by id, or calls by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A column of a memory that names the sources of its records."""
+
+    memory: str
+    column: str
+    source_memory: str
+    is_by_attempt: bool = False
+    """True if it names sources by the ids of their attempts, or by their own."""
+
+
+def derivations() -> Iterator[Derivation]:
+    """Yield the columns that name the sources of records."""
+    for source_memory, relations in _RELATIONS.items():
+        for relation in relations:
+            yield Derivation(relation.memory, relation.column, source_memory)
+    for relation in _CALLED:
+        yield Derivation(relation.memory, relation.column, relation.memory)
+    yield Derivation(_LEARNED.memory, _LEARNED.column, "experience", is_by_attempt=True)
+
+
 def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
     """Return a plan to delete records with all derived records.
 

@@ -68,6 +68,11 @@ class RecordText:
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
         self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
+    def name_origin(self, origin: str) -> None:
+        """Add the origin of the record to its label: `imported, succeeded: `."""
+        self.label = f"{origin}, {self.label}" if self.label else f"{origin}: "
+        self.lines[0] = self._first_line()
+
     def gist(self) -> RecordText:
         """Return the truncated title and fields, each on one line, with a placeholder for code."""
         short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)

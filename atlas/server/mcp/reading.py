@@ -51,11 +51,15 @@ def recall(
     domain: Annotated[str, Field(description="kind of task, such as billing; its attempts come first")] = "",
     tools: Annotated[Sequence[str], Field(description="names of yours; code that needs others comes last")] = (),
     scope: Annotated[dict[str, str] | None, Field(description='only these, such as {"project": "shop"}')] = None,
+    min_trust: Annotated[str, Field(description="least origin: imported, agent, reviewed, person")] = "",
 ) -> str:
     """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
     return _block_text(
         memory.build_context(
-            task_to_ask(task, domain=domain, tools=tools), budget_tokens, where=scope_metadata(scope or {})
+            task_to_ask(task, domain=domain, tools=tools),
+            budget_tokens,
+            where=scope_metadata(scope or {}),
+            min_trust=min_trust,
         )
     )
 
@@ -67,10 +71,12 @@ def recall_by_words(
     domain: str = "",
     tools: Sequence[str] = (),
     scope: dict[str, str] | None = None,
+    min_trust: str = "",
 ) -> str:
     """Run `recall` with keywords only."""
-    query_task, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
-    return f"{_block_text(memory.build_context(query_task, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
+    asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    block = memory.build_context(asked, budget_tokens, where=where, by_words=True, min_trust=min_trust)
+    return f"{_block_text(block)}\n\n{NOT_READY}"
 
 
 def search(

@@ -15,7 +15,7 @@ from atlas.core.operations import (
 )
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import check_marks
-from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
+from atlas.storage.records import Merge, Moment, OperationDraft, Origin, Record, Version
 from atlas.storage.sql.connection import Database
 from atlas.storage.sql.history import diff, operations, trash
 from atlas.storage.sql.history.undo import undo, undo_many
@@ -71,6 +71,11 @@ class SqlHistory:
         """Raise `NotAllowed` unless an actor stored all of these records."""
         with self._database.read() as connection:
             check_authors(connection, actor, collection, ids)
+
+    def origins(self, collection: str) -> dict[str, Origin]:
+        """Return who stored each record of a collection, including deleted ones, and who edited or accepted it."""
+        with self._database.read() as connection:
+            return operations.read_origins(connection, collection)
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
-from atlas.storage.records import Moment
-from atlas.storage.sql.connection import Connection, Texts, clamp_rows
+from atlas.storage.records import Moment, Origin
+from atlas.storage.sql.connection import Connection, Texts, bounded
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
@@ -116,7 +117,36 @@ def check_records_unchanged(
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
-def _decode(row: tuple[Any, ...]) -> Operation:
+def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the actors who stored records, by id. Restoring a record is not storing it."""
+    rows = connection.execute(
+        "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
+        "AND c.record_id IN (SELECT value FROM json_each(?)) ORDER BY c.seq",
+        (collection, RECORD, Texts(ids)),
+    )
+    return dict(rows.fetchall())
+
+
+def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
+    """Return who stored each record of a collection, including deleted ones, and who edited or accepted it."""
+    rows = connection.execute(
+        "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.collection = ? AND o.kind NOT IN ('restore', 'undo') AND "
+        "(c.aspect = ? AND c.before IS NULL OR o.kind IN ('accept', 'edit') AND o.undone_by IS NULL) ORDER BY c.seq",
+        (collection, RECORD),
+    )
+    found: dict[str, Origin] = {}
+    for record_id, kind, actor in rows.fetchall():
+        origin = found.setdefault(record_id, Origin(kind=kind, actor=actor))
+        if kind == "accept":
+            found[record_id] = replace(origin, is_accepted=True)
+        elif kind == "edit":
+            found[record_id] = replace(origin, editors=origin.editors | {actor})
+    return found
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,

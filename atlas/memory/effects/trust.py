@@ -1,0 +1,136 @@
+"""Trust: where a record comes from, read from the history and from its sources.
+
+A record that was derived from others has the least trust of them. Its writer may lower its trust by metadata, such as
+`{"trust": "untrusted"}` for what a web page or a tool said, but never raise it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from atlas.access.people import People
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.memory.base.records import listed
+from atlas.memory.effects.withdrawal import derivations
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.plugged import PluggedMemory
+from atlas.memory.query import AnyMemory, TrustedMemories
+from atlas.storage.records import Origin
+
+STATED = ("trust", "meta.trust")
+"""Columns with the trust that a record's writer states."""
+
+
+class Trust(IntEnum):
+    """Class of a record by its origin, the least trusted first."""
+
+    UNTRUSTED = 0
+    """Output of a tool, or a text from elsewhere, as its writer states."""
+
+    IMPORTED = 1
+    """Imported from a file."""
+
+    AGENT = 2
+    """Stored by an agent, a script or a key."""
+
+    REVIEWED = 3
+    """Accepted in review, or edited by a person."""
+
+    PERSON = 4
+    """Stored by a person who was signed in."""
+
+    @property
+    def label(self) -> str:
+        """The name in lower case, such as `imported`."""
+        return self.name.lower()
+
+
+def parse_trust(name: str) -> Trust:
+    """Return the class of a name, or raise `InvalidInput`."""
+    try:
+        return Trust[name.upper()]
+    except KeyError as error:
+        known = ", ".join(each.label for each in Trust)
+        raise InvalidInput(f"min_trust should be one of {known}, but is {name!r:.80}") from error
+
+
+def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
+    """Return the class of each record, by the name of its memory and its id."""
+    people = People(system.storage.path, {}).names() if system.storage.ledger.is_file else set[str]()
+    memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
+    trust = {name: _own(system, records, people) for name, records in memories.items()}
+    sources = list(_sources(memories))
+    is_changed = True
+    while is_changed:  # a source may be derived itself
+        is_changed = False
+        for memory, record_id, source_memory, source_id in sources:
+            least = trust[source_memory].get(source_id)
+            if least is not None and least < trust[memory].get(record_id, Trust.UNTRUSTED):
+                trust[memory][record_id], is_changed = least, True
+    return trust
+
+
+def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
+    """Return the labels of the classes of records in any memory, by id.
+
+    Raises:
+        NotFound: One of them does not exist.
+    """
+    known = {record_id: trust for by_id in trust_of_all(system).values() for record_id, trust in by_id.items()}
+    if missing := [record_id for record_id in listed(ids) if record_id not in known]:
+        raise NotFound(f"no memory has a record {missing[0]!r}")
+    return {record_id: known[record_id].label for record_id in ids}
+
+
+def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: str) -> TrustedMemories:
+    """Return the memories without the records below a class. Plugged-in memories are left out: their origin is unknown.
+
+    Raises:
+        InvalidInput: There is no such class.
+    """
+    least = parse_trust(min_trust)
+    trust = trust_of_all(system)
+    return TrustedMemories(
+        memories={
+            name: memory.without([record_id for record_id, each in trust[name].items() if each < least])
+            for name, memory in memories.items()
+            if name in trust and not isinstance(memory, PluggedMemory)
+        },
+        origins={
+            record_id: each.label for by_id in trust.values() for record_id, each in by_id.items() if each >= least
+        },
+    )
+
+
+def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
+    """Return the class of each record of a memory, without regard to its sources."""
+    origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
+    stated = {record_id: name for column in STATED for record_id, name in records.column(column).items()}
+    names = {each.label: each for each in Trust}
+    found = {}
+    for record_id in records.ids():
+        own = _of_origin(origins.get(record_id), people)
+        found[record_id] = min(own, names.get(str(stated.get(record_id, "")), own))
+    return found
+
+
+def _of_origin(origin: Origin | None, people: set[str]) -> Trust:
+    if origin is None:
+        return Trust.IMPORTED
+    if origin.is_accepted or not people.isdisjoint(origin.editors):
+        return Trust.REVIEWED
+    if origin.kind == "import":
+        return Trust.IMPORTED
+    return Trust.PERSON if origin.actor in people else Trust.AGENT
+
+
+def _sources(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the memory and id of each derived record, then those of one of its sources."""
+    attempts = {attempt: record_id for record_id, attempt in memories["experience"].column("trajectory_id").items()}
+    for derivation in derivations():
+        for record_id, value in memories[derivation.memory].column(derivation.column).items():
+            for source in value if isinstance(value, tuple | list) else (value,):
+                named = attempts.get(source, source) if derivation.is_by_attempt else source
+                yield derivation.memory, record_id, derivation.source_memory, str(named)
