@@ -229,6 +229,11 @@ def test_commands_that_a_server_can_meet_run_over_it(here, token, monkeypatch, c
             return capsys.readouterr().out
 
         assert "rotate the logs of the crawler" in said("search", "rotate the logs of the crawler")
+        assert "0 records of" in said("scan", stored["experience"])
+        said("quarantine", stored["experience"], "--reason", "planted")
+        assert stored["experience"] in said("quarantine")
+        assert "rotate the logs of the crawler" not in said("search", "rotate the logs of the crawler")
+        said("quarantine", stored["experience"], "--release")
         assert "rotate the logs of the crawler" in said("search", "--words", "rotate")
         record_id = stored["experience"]
         [first, *_] = here.experience.similar(record_id, 2)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from atlas.cli.common import UNTOUCHED, add_command, add_json_option, how_to_undo, opened, print_json, safe
+from atlas.cli.common import UNTOUCHED, add_command, add_json_option, how_to_undo, opened, print_json, reached, safe
+from atlas.cli.trust.ids import ids_of
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.memory.effects.quarantine import QuarantinedRecord, quarantine_each
 from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
+from atlas.remote.system import RemoteMemory
 from atlas.views.shared.wording import counted
 
 
@@ -32,10 +34,15 @@ def add_commands(commands: Any) -> None:
 def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
     if options.release and options.found is not None:
         raise InvalidInput("--release takes ids, and --found adds records; use one of them")
+    if settings.server and options.found is not None:
+        raise InvalidInput(
+            "a server does not take --found; run it beside the store, or name the ids that `atlas scan` lists"
+        )
     if not options.ids and options.found is None:
         return _list(options, settings)
-    with opened(settings, read_only=options.dry_run) as memory:
-        reasons = _reasons(memory, options)
+    with reached(settings) if settings.server else opened(settings, read_only=options.dry_run) as memory:
+        ids = ids_of(memory, options.ids)
+        reasons = _reasons(memory, ids, options)
         _print_plan(reasons)
         if options.dry_run or not reasons:
             print(UNTOUCHED if options.dry_run else "No record was found.")
@@ -43,7 +50,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
         if options.release:
             operation_id = memory.unquarantine([*reasons], reason=options.reason)
         elif options.found is None:
-            operation_id = memory.quarantine(options.ids, reason=options.reason)
+            operation_id = memory.quarantine(ids, reason=options.reason)
         else:
             operation_id = quarantine_each(memory, reasons, options.reason or "found by a scan")
     done = "Released" if options.release else "Put into quarantine:"
@@ -51,16 +58,16 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _reasons(memory: MemorySystem, options: argparse.Namespace) -> dict[str, str]:
+def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace) -> dict[str, str]:
     """Return the reason for each record that the options name, empty if it is to be released."""
     if options.release:
-        return dict.fromkeys(options.ids, "")
-    if options.ids and not options.reason.strip():
+        return dict.fromkeys(ids, "")
+    if ids and not options.reason.strip():
         raise InvalidInput("expected --reason, which is shown with the records; add why agents must not find them")
     found = memory.scan(minimum=options.found).findings if options.found is not None else ()
     return {
         **{finding.id: reason_of(finding) for finding in found if not finding.is_quarantined},
-        **dict.fromkeys(options.ids, options.reason),
+        **dict.fromkeys(ids, options.reason),
     }
 
 
@@ -70,7 +77,7 @@ def _print_plan(reasons: dict[str, str]) -> None:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with reached(settings) if settings.server else opened(settings, read_only=True) as memory:
         records: Sequence[QuarantinedRecord] = memory.quarantined()
     if options.json:
         print_json(asdict(record) for record in records)

@@ -6,7 +6,8 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from atlas.cli.common import add_command, add_json_option, opened, print_json, safe
+from atlas.cli.common import add_command, add_json_option, opened, print_json, reached, safe
+from atlas.cli.trust.ids import ids_of
 from atlas.core.settings import Settings
 from atlas.memory.effects.scan import Finding
 from atlas.scanning.text import SUSPICIOUS
@@ -28,8 +29,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _scan(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
-        result = memory.scan(options.ids or None, minimum=options.minimum)
+    with reached(settings) if settings.server else opened(settings, read_only=True) as memory:
+        result = memory.scan(ids_of(memory, options.ids) or None, minimum=options.minimum)
     if options.json:
         print_json(asdict(finding) for finding in result.findings)
         return 0

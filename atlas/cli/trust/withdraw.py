@@ -6,12 +6,10 @@ import argparse
 from typing import Any
 
 from atlas.cli.common import UNTOUCHED, add_command, opened, safe
-from atlas.core.errors import NotFound
+from atlas.cli.trust.ids import ids_of
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome
 from atlas.memory.effects.withdrawal import Withdrawal
-from atlas.memory.kinds.table import known_kinds
-from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
 
@@ -28,7 +26,7 @@ def add_commands(commands: Any) -> None:
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.dry_run) as memory:
-        ids, keep = ([_full_id(memory, beginning) for beginning in ids] for ids in (options.ids, options.keep))
+        ids, keep = (ids_of(memory, beginnings) for beginnings in (options.ids, options.keep))
         plan = memory.plan_withdrawal(ids, keep)
         _print(plan)
         if options.dry_run:
@@ -37,21 +35,6 @@ def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
         operation_id = memory.apply_withdrawal(plan, reason=options.reason)
     print(f"Withdrew {counted(len(plan.records), 'record')}. To bring them back: atlas undo {operation_id[:8]}")
     return 0
-
-
-def _full_id(memory: MemorySystem, beginning: str) -> str:
-    """Return the id of a record in any memory from a prefix.
-
-    Raises:
-        NotFound: No record, or more than one, has it.
-    """
-    memories = [kind.records(memory) for kind in known_kinds().values()]
-    ids = [i for each in memories for i in memory.storage.ledger.ids_with_prefix(each.collection_name, beginning)]
-    if beginning in ids:
-        return beginning
-    if len(ids) != 1:
-        raise NotFound(f"{'no' if not ids else 'more than one'} record has an id that begins with {beginning!r}")
-    return ids[0]
 
 
 def _print(plan: Withdrawal) -> None:

@@ -154,5 +154,5 @@ def test_the_command_lists_previews_applies_and_releases(memory, ids, capsys):
     reasons = {record["id"]: record["reason"] for record in json.loads(capsys.readouterr().out)}
     assert reasons[ids["journal"]] == WHY
     assert "orders the reader" in reasons[planted] or "instruction" in reasons[planted]
-    assert main(["--store", store, "quarantine", planted, "--release"]) == 0
+    assert main(["--store", store, "quarantine", planted[:8], "--release"]) == 0
     assert [record.id for record in memory.quarantined()] == [ids["journal"]]

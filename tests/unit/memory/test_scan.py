@@ -75,7 +75,7 @@ def test_the_command_lists_findings_with_reasons_and_as_json(memory, capsys):
     assert strategy in out
     assert "orders, suggestion: " in out
     assert "1 record of 4 with signs of an attack." in out
-    assert main(["--store", store, "scan", strategy, "--json"]) == 0
+    assert main(["--store", store, "scan", strategy[:8], "--json"]) == 0
     (finding,) = json.loads(capsys.readouterr().out)
     assert (finding["id"], finding["memory"]) == (strategy, "strategies")
     assert finding["reasons"][0]["excerpt"]
