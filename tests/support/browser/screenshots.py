@@ -20,7 +20,6 @@ PICTURES = REPOSITORY / "docs" / "pictures"
 QUESTION = "ask?ask_text=The stock feed has far fewer rows than yesterday: import it or hold it back?"
 
 PAGES = {
-    "overview": "",
     "map": "map",
     "experiences": "experiences",
     "concepts": "concepts",
@@ -31,8 +30,9 @@ PAGES = {
     "curate": "curate",
     "history": "history",
     "settings": "settings",
+    "overview": "",
 }
-"""The address of each page, by the name of its picture."""
+"""The address of each page, by the name of its picture. Overview lists domains once the map has been made."""
 
 IN_DARK = ("map",)
 """Pages that are shown in the dark theme as well."""
