@@ -134,16 +134,16 @@ def strictness_of(store: Path) -> float:
 
 def test_strictness_is_moved_with_a_preview_of_queries_and_taken_back(page: Page, serve: Serve, store: Path):
     page.goto(f"{serve(store)}/evaluation?evaluation_tab=Strictness")
-    expect(page.get_by_text("Strictness is 1 (as calibrated).")).to_be_visible()
+    expect(page.get_by_text("Strictness is 1 (as measured).")).to_be_visible()
     expect(page.get_by_role("button", name="Apply")).to_be_disabled()
     page.get_by_role("slider", name="Strictness").press("End")
-    expect(page.get_by_text("Strictness 1 (as calibrated) → 3.")).to_be_visible()
+    expect(page.get_by_text("Strictness 1 (as measured) → 3.")).to_be_visible()
     settle(page)
     shoot(page, "evaluation-strictness")
     assert strictness_of(store) == 1
     page.get_by_role("button", name="Apply").click()
-    expect(page.get_by_text("Changed the strictness of all searches from 1 (as calibrated) to 3")).to_be_visible()
+    expect(page.get_by_text("Changed the strictness of all searches from 1 (as measured) to 3")).to_be_visible()
     assert strictness_of(store) == 3
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Strictness is 1 (as calibrated).")).to_be_visible()
+    expect(page.get_by_text("Strictness is 1 (as measured).")).to_be_visible()
     assert strictness_of(store) == 1

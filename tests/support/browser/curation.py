@@ -22,8 +22,12 @@ MARGIN = 14
 """Pixels between the outermost of those attempts and the lasso."""
 
 
-def record_curation(page: Page, address: str, store: Path) -> Recording:
-    """Curate, and return the moving picture of it."""
+def record_curation(page: Page, address: str, store: Path, preview: Path) -> Recording:
+    """Curate, and return the moving picture of it.
+
+    Args:
+        preview: File of a picture of the preview.
+    """
     recording = Recording(page)
     open_map(page, address)
     recording.hold(1.2)
@@ -36,6 +40,7 @@ def record_curation(page: Page, address: str, store: Path) -> Recording:
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("experiences would be removed")).to_be_visible()
     settle(page)
+    page.screenshot(path=preview)
     recording.hold(2.0)
     recording.click(dialog.get_by_role("button", name="Prune"))
     expect(page.get_by_role("dialog")).to_have_count(0)

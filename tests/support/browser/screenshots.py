@@ -76,10 +76,10 @@ def take_all(browser: Browser, address: str) -> None:
 
 
 def record(browser: Browser, address: str, store: Path) -> None:
-    """Take the moving picture of a curation."""
+    """Take the moving picture of a curation, and that of its preview."""
     page = _tab(browser, "light", RECORDED_SIZE)
     page.add_init_script(POINTER)
-    record_curation(page, address, store).save(PICTURES / "curation.gif")
+    record_curation(page, address, store, PICTURES / "prune.png").save(PICTURES / "curation.gif")
     page.context.close()
 
 
