@@ -1,4 +1,4 @@
-"""The content words of a text."""
+"""The content words of a text, and texts cut at a word."""
 
 from __future__ import annotations
 
@@ -58,5 +58,13 @@ def words(text: str) -> set[str]:
             continue
         for part in _CAMEL.sub("_", token).lower().split("_"):
             if 3 <= len(part) <= 24 and part not in STOP_WORDS:
-                result.add(part)
-    return result
+                found.add(part)
+    return found
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a string truncated to at most `most` characters, with `…` after the last whole word."""
+    if len(text) <= most:
+        return text
+    word_end = text.rfind(" ", most // 2, most)  # a word of more than half the text is cut itself
+    return f"{text[: most - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"

@@ -11,7 +11,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, Task
-from atlas.core.words import FUNCTION_WORDS
+from atlas.core.words import FUNCTION_WORDS, shortened
 from atlas.memory.base.memory import Memory
 from atlas.memory.context import EACH, TokenCounter, build_context, tools_of
 from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay, worth
@@ -226,7 +226,7 @@ def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: R
 
 def _title(record: Any) -> str:
     text = record.task.description if isinstance(record, Experience) else record._caption()
-    return " ".join(text.split())[:TITLE_CHARACTERS]
+    return shortened(" ".join(text.split()), TITLE_CHARACTERS)
 
 
 def _words(texts: Iterable[str]) -> set[str]:

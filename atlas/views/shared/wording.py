@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from atlas.core.types import OUTCOMES as OUTCOMES
+from atlas.core.words import shortened as shortened
 from atlas.infra.secrets import describe_counts
 
 UNKNOWN_VALUE = "(not said)"
@@ -64,14 +65,6 @@ def attempts_text(counts: Mapping[str, int]) -> str:
     """Return `×4: 3 succeeded, 1 failed` for a hit with several grouped attempts. Empty for a single one."""
     n = sum(counts.values())
     return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
-
-
-def shortened(text: str, most: int) -> str:
-    """Return a string truncated to at most `most` characters, with `…` after the last whole word."""
-    if len(text) <= most:
-        return text
-    word_end = text.rfind(" ", most // 2, most)  # a word of more than half the text is cut itself
-    return f"{text[: most - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"
 
 
 def with_replaced(sentence: str, found: Mapping[str, int]) -> str:

@@ -194,3 +194,10 @@ def test_kept_records_stay_and_are_named_as_kept(memory):
 def test_an_unknown_memory_is_refused(memory):
     with pytest.raises(InvalidInput, match=r"expected one of .*experience.* for the memory, got 'dreams'"):
         memory.curation_loss("dreams", {"a": ""})
+
+
+def test_a_long_title_of_a_lost_record_ends_at_a_word(memory):
+    record_id = memory.experience.store(attempt("repair the pump of the harbour " * 9, success=True))
+    [lost] = memory.curation_loss("experience", {record_id: ""}).lost
+    assert lost.title.endswith("repair the pump of the…")
+    assert len(lost.title) <= 120
