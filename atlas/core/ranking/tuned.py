@@ -127,7 +127,7 @@ RANKED_PER_HIT = 4
 """Number of ranked candidates per signal for each requested hit, so that nudges can promote any of them."""
 
 MAX_CANDIDATES = 2_000
-"""Number of candidates per signal among which distinct ones are searched."""
+"""Maximum number of candidates per signal in a search for distinct tasks."""
 
 SAME_DOMAIN = 0.1
 """Added to the rank value of a record of the requested domain: five times the nudge of a success, so that it decides

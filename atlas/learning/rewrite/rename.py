@@ -39,7 +39,7 @@ def _rename(code: str, changed: Mapping[str, str]) -> str:
     unparsed = ast.unparse(new_tree)
     restored = try_parse(unparsed)
     if restored is None or ast.dump(Renamer({new: old for old, new in changed.items()}).visit(restored)) != before:
-        raise InvalidInput(f"renaming by {changed!r} would change what the code does; keep these names")
+        raise InvalidInput(f"renaming {changed!r} would change the behaviour of the code; keep these names")
     edited = _edit_text(code, changed)
     reparsed = try_parse(edited)
     return edited if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree) else unparsed

@@ -85,7 +85,7 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 class _Stripper(ast.NodeTransformer):
-    """A transformer that removes docstrings and annotations. Fields of classes keep theirs, for dataclasses."""
+    """A transformer that removes docstrings and annotations, except annotations of fields, for dataclasses."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)

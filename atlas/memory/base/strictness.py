@@ -186,21 +186,21 @@ def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence
         queries: Result of `asked_queries`.
     """
     before = memory.strictness()
-    memories = {name: each for name, each in memory._memories.items() if isinstance(each, Memory)}
-    costs = {name: each.level_costs(strictness) for name, each in memories.items()}
-    shown_ids = [(each, _shown_ids(memory, each, before), _shown_ids(memory, each, strictness)) for each in queries]
-    compared = [_compare_hits(*each) for each in shown_ids]
+    memories = {name: item for name, item in memory._memories.items() if isinstance(item, Memory)}
+    costs = {name: item.level_costs(strictness) for name, item in memories.items()}
+    shown_ids = [(query, _shown_ids(memory, query, before), _shown_ids(memory, query, strictness)) for query in queries]
+    compared = [_compare_hits(*row) for row in shown_ids]
     changed = [query for query in compared if query.n_before != query.n_after]
     return StrictnessPlan(
         before=before,
         after=strictness,
         costs={name: known for name, known in costs.items() if known is not None},
         n_queries=len(queries),
-        n_tasks=sum(any(i in each.right for i in ids_before) for each, ids_before, _ in shown_ids),
+        n_tasks=sum(any(i in query.right for i in ids_before) for query, ids_before, _ in shown_ids),
         lost=_find_lost(shown_ids),
-        n_in_hits=sum(i in each.right for each, ids_before, _ in shown_ids for i in ids_before),
+        n_in_hits=sum(len(query.right.keys() & ids_before) for query, ids_before, _ in shown_ids),
         n_lost_from_hits=sum(
-            i in each.right and i not in after for each, ids_before, after in shown_ids for i in ids_before
+            len((query.right.keys() & ids_before) - {*ids_after}) for query, ids_before, ids_after in shown_ids
         ),
         changed=tuple(sorted(changed, key=lambda query: bool(query.n_before and query.n_after))),
     )

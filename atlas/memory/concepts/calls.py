@@ -45,8 +45,8 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     return [resolve_calls(concept, needs, titles, defines) for concept, needs in zip(concepts, needed, strict=True)]
 
 
-def naming(store: Collection, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that call one of these or were composed of one, by id or name."""
+def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
+    """Return the ids of the concepts that call some concepts, or were composed of them."""
     if not ids:
         return []
     condition = {"$in": list(ids)}
@@ -54,13 +54,10 @@ def naming(store: Collection, ids: Sequence[str]) -> list[str]:
     names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
     name_condition = {"$in": sorted(names)}
     stored = store.ids({"$or": [{"calls": condition}, {"composed_of": condition}, {"needs": name_condition}]})
-    say_needs = store.column("needs")
-    silent = [found for found in store.ids() if found not in say_needs]
-    return [
-        concept.id
-        for concept in read_concepts(store, store.get(list(dict.fromkeys([*stored, *silent]))))
-        if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
-    ]
+    names_called = store.column("needs")
+    without_names = [concept_id for concept_id in store.ids() if concept_id not in names_called]
+    candidates = read_concepts(store, store.get(list(dict.fromkeys([*stored, *without_names]))))
+    return [concept.id for concept in candidates if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))]
 
 
 def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:

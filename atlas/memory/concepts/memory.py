@@ -27,7 +27,7 @@ from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import check_ids, columns, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.concepts.calls import ConceptUses, collect_callees, naming, read_concepts
+from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
 from atlas.memory.concepts.plugged import asking, check_plugged, select_succeeded
 from atlas.memory.concepts.primitives import load_shipped, updates
@@ -207,7 +207,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
             subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
-            callers = self._subjects(naming(self._store, ids))
+            callers = self._subjects(find_callers(self._store, ids))
         return plan_concept_merge(checked_groups, subjects, callers, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
@@ -361,7 +361,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         with self._store.reading():
             concept = self._whole_concept(concept_id)
             usage = self._store.usage([concept_id])[concept_id]
-            callers = self.get_many(naming(self._store, [concept_id]))
+            callers = self.get_many(find_callers(self._store, [concept_id]))
             return ConceptUses(
                 found_in=concept.found_in,
                 called_by=tuple(caller.id for caller in callers if concept_id in caller.calls),
@@ -390,7 +390,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         given_ids = set(check_ids(concept_ids))
         with self._store.reading():
             return self.get_many(
-                [concept_id for concept_id in naming(self._store, concept_ids) if concept_id not in given_ids]
+                [concept_id for concept_id in find_callers(self._store, concept_ids) if concept_id not in given_ids]
             )
 
     adependents = twin(dependents)

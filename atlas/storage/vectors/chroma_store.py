@@ -195,8 +195,8 @@ def _check_not_in_default(client: Any, name: str) -> None:
     metadatas = client.get_collection(DEFAULT_COLLECTION, embedding_function=None).peek(1)["metadatas"]
     if metadatas and "content" in (metadatas[0] or {}):
         raise InvalidInput(
-            f"expected the collection {name!r}, but an earlier version wrote the records of this client to "
-            f"{DEFAULT_COLLECTION!r}; to use them, wrap the client by ChromaVectorStore(client, {DEFAULT_COLLECTION!r})"
+            f"an earlier version wrote the records of this client to {DEFAULT_COLLECTION!r}, not to {name!r}; to use "
+            f"them, wrap the client by ChromaVectorStore(client, {DEFAULT_COLLECTION!r})"
         )
 
 

@@ -331,7 +331,7 @@ def _identity(value: Any, name: str, digits: int) -> str:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) * 2 != digits:
-        raise InvalidInput(f"expected {digits} hex digits, or the same in base64, for {name}, got {abbreviate(value)}")
+        raise InvalidInput(f"{name} should be {digits} hex digits or the same in base64, but is {abbreviate(value)}")
     return raw.hex()
 
 

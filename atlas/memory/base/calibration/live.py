@@ -178,7 +178,7 @@ class LiveCalibration:
 
     @acting_on_all_records()
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Return whether the number of records differs much from that of the measurement.
+        """Return whether the number of records differs much from the number at the measurement.
 
         Records are counted only after enough changes to make such a difference possible.
         """

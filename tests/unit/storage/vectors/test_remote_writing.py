@@ -134,7 +134,7 @@ def test_a_lease_of_a_clock_that_was_ahead_is_none(open_store, pinecone, monkeyp
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(book, "_machine", lambda: "another")
         elsewhere.setattr(book, "LEASE_SECONDS", 10**8)
-        assert nearest_of(dead).index._book.take()
+        assert nearest_of(dead).index._book.acquire_lease()
     assert opened.store.catch_up() == 1
 
 
@@ -227,7 +227,7 @@ def test_a_writer_that_died_on_another_machine_holds_up_neither_closing_nor_sear
     dead = open_store(index=pinecone.address, **FEW)
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(book, "_machine", lambda: "another")
-        assert nearest_of(dead).index._book.take()
+        assert nearest_of(dead).index._book.acquire_lease()
     opened.add("late")
     assert opened.nearest("late") == ["late"]
     assert is_done_without_waiting(opened.store.close)
@@ -267,7 +267,7 @@ def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monke
         (before,) = server.namespaces
         with monkeypatch.context() as elsewhere:  # whose writer has died on another machine
             elsewhere.setattr(book, "_machine", lambda: "another")
-            assert nearest_of(opened).index._book.take()
+            assert nearest_of(opened).index._book.acquire_lease()
     opened = open_store(index=pinecone.address, **FEW)
     plan = plan_purge(opened.store, ["r3"])
     assert plan.indexes == ()
