@@ -74,13 +74,13 @@ def one_line(reason: str) -> str:
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
-    """Return a row with the result of `make`, or with a reason if it fails or the ledger could not store the result."""
+    """Return a row with the item that `make` returns, or with the reason why it cannot be made or stored."""
     items: list[Item] = []
 
     def make_checked() -> None:
-        item = make()
-        kind_of_item(item).check(item)
-        items.append(item)
+        made_item = make()
+        kind_of_item(made_item).check(made_item)
+        items.append(made_item)
 
     reason = refusal(make_checked)
     return Row(position, None if reason else items[0], reason, offset=offset, n_bytes=n_bytes)

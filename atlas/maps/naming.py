@@ -17,10 +17,10 @@ from atlas.maps.subjects import subject_names
 MAX_TERMS = 6
 WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
-"""Members whose words are counted, spread over the domain."""
+"""Maximum number of members of a domain whose words are counted."""
 
 READ_FOR_NAMES = 500
-"""Members of a domain whose phrases are counted, spread over it."""
+"""Maximum number of members of a domain whose phrases are counted."""
 
 MOSTLY = 0.6
 """Least share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""

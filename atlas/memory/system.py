@@ -319,7 +319,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         searches = await in_thread(searches_for, memories, task, k, among)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
-        return self._recorded_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
+        return self._record_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
     def query_sync(
         self,
@@ -541,7 +541,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     amemory_effect = twin(memory_effect)
 
-    def _recorded_result(
+    def _record_result(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
     ) -> MemoryQueryResult:
         result = result_of(outcomes)

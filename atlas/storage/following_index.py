@@ -148,7 +148,7 @@ class LocalIndex:
         raise NotImplementedError
 
     def written(self) -> Seal:
-        """Return the seal at which a writer continues: all writes are visible."""
+        """Return the seal after which a writer continues. A local index shows writes immediately, so it is `seal`."""
         return self.seal()
 
 

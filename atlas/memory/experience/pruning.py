@@ -297,7 +297,7 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
 
 
 def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]) -> dict[str, str]:
-    """Return the best record of each neighbourhood of which all records would be removed, best first."""
+    """Return records to spare, best first: the best of each neighbourhood that would lose all its records."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True

@@ -36,7 +36,7 @@ class RetentionPolicy:
                 raise InvalidInput(f"expected a whole number of at least 0 for {name}, got {count!r}")
         if self.max_entries is not None and not (_is_whole(self.max_entries) and self.max_entries > 0):
             raise InvalidInput(
-                f"expected a whole number of at least 1, or None for no cap, for max_entries, got {self.max_entries!r}"
+                f"expected None or a whole number of at least 1 for max_entries, got {self.max_entries!r}"
             )
 
 

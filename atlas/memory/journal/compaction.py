@@ -65,7 +65,7 @@ def plan(
     log.store.write_retrievals()
     with log.store.reading():
         moment, subjects = log.store.moment(), read_subjects(log)
-    planned = plan_compact(
+    compact_plan = plan_compact(
         subjects,
         types,
         log.embedder.encode_batch,
@@ -75,10 +75,12 @@ def plan(
         on_progress=on_progress if llm is None else None,
     )
     if llm is None:
-        return planned
+        return compact_plan
     entries = {subject.entry.id: subject.entry for subject in subjects}
-    sources = [[entries[source] for source in draft.source_ids] for draft in planned.summaries]
-    return replace(planned, summaries=run(Summariser(llm).written_all(planned.summaries, sources, on_progress)))
+    sources = [[entries[source] for source in draft.source_ids] for draft in compact_plan.summaries]
+    return replace(
+        compact_plan, summaries=run(Summariser(llm).written_all(compact_plan.summaries, sources, on_progress))
+    )
 
 
 def plan_compact(

@@ -116,6 +116,4 @@ def _check(added: EntryType) -> None:
     if not added.name.strip():
         raise InvalidInput("expected a name of the entry type, got an empty string")
     if added.half_life_days is not None and not added.half_life_days > 0:
-        raise InvalidInput(
-            f"expected a positive number, or None for no decay, for half_life_days, got {added.half_life_days!r}"
-        )
+        raise InvalidInput(f"expected None or a positive number for half_life_days, got {added.half_life_days!r}")

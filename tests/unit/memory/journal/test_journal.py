@@ -158,7 +158,7 @@ def test_a_new_type_is_taken_once_it_is_registered(journal):
     journal.register_type("dream", 0.2, 7.0)
     entry = journal.get(write(journal, "dream", "electric sheep on a hill, again"))
     assert entry.importance == pytest.approx(0.2, abs=0.05)
-    with pytest.raises(InvalidInput, match="expected a positive number, or None for no decay, for half_life_days"):
+    with pytest.raises(InvalidInput, match="expected None or a positive number for half_life_days"):
         journal.register_type("dream", 0.2, 0)
 
 
