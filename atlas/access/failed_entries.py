@@ -32,8 +32,8 @@ class _Failures:
 class FailedEntries:
     """Wrong keys by address, with exponential backoff.
 
-    After the tenth wrong key, the address has to wait 1, 2, 4 … seconds. A correct key is accepted during a wait, so an agent
-    that shares its address with an attacker can continue. Keys have 256 random bits, so the backoff protects the
+    After the tenth wrong key, the address has to wait 1, 2, 4 … seconds. A correct key is accepted during a wait, so an
+    agent that shares its address with an attacker can continue. Keys have 256 random bits, so the backoff protects the
     server's time and its audit log, not the keys.
     """
 

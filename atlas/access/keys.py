@@ -170,12 +170,12 @@ class KeyRing:
         Raises:
             NotAllowed: No key has it, or the key was revoked or has expired.
         """
-        found = self._file.read().get(_hash(secret))
-        if found is None:
+        stored_key = self._file.read().get(_hash(secret))
+        if stored_key is None:
             raise NotAllowed("this key is unknown; ask an administrator for one: atlas keys add NAME")
-        if problem := found.problem(self._clock.now()):
-            raise NotAllowed(f"the key {found.name!r} {problem}; ask an administrator for another one")
-        return found
+        if problem := stored_key.problem(self._clock.now()):
+            raise NotAllowed(f"the key {stored_key.name!r} {problem}; ask an administrator for another one")
+        return stored_key
 
     def find(self, key_id: str) -> Key | None:
         """Return the active key with an id, or None."""

@@ -96,12 +96,12 @@ class Links:
         Raises:
             NotAllowed: No link has it, or it has ended.
         """
-        found = self._file.read().get(_hash(secret))
-        if found is None:
+        stored_link = self._file.read().get(_hash(secret))
+        if stored_link is None:
             raise NotAllowed("this link is unknown; ask its sender for a new one")
-        if problem := found.problem(self._clock.now()):
+        if problem := stored_link.problem(self._clock.now()):
             raise NotAllowed(f"this link {problem}; ask its sender for a new one")
-        return found
+        return stored_link
 
     def find(self, link_id: str) -> Link | None:
         """Return the active link with an id, or None."""

@@ -139,7 +139,7 @@ class People:
             people[existing.id] = person = replace(
                 existing,
                 name=name,
-                former_names=tuple(dict.fromkeys(former for former in existing.names if former != name)),
+                former_names=tuple(dict.fromkeys(former_name for former_name in existing.names if former_name != name)),
                 role=existing.role if existing.is_role_given else role or Role.VIEWER,
                 has_role=has_role,
                 groups=identity.groups,
@@ -151,7 +151,7 @@ class People:
         """Return a person's name for the history, with a number appended if another person has the name."""
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
-        other_names = [*_names(people.values(), but=identity.id), *self._keys.names(), self._owner]
+        other_names = [*_names(people.values(), excluded_id=identity.id), *self._keys.names(), self._owner]
         if not any(look_alike(identity.name, other) for other in own_names):  # their name has changed at the provider
             other_names += [other for other in self._actors() if other not in own_names]
         return unique_name(identity.name, other_names)
@@ -186,18 +186,18 @@ class People:
         """Restore the access of a removed person."""
         return self._change(person_id, READMITTED, removed_at=None)
 
-    def _change(self, person_id: str, what: str, **changes: Any) -> Person:
+    def _change(self, person_id: str, action: str, **changes: Any) -> Person:
         with self._file.changing() as people:
             if person_id not in people:
                 raise NotFound("there is no person with this id; reload the list of people")
             changed = people[person_id] = replace(people[person_id], **changes)
-        self._audit.note(what, about=changed.name)
+        self._audit.note(action, about=changed.name)
         return changed
 
 
-def _names(people: Iterable[Person], but: str = "") -> list[str]:
+def _names(people: Iterable[Person], excluded_id: str = "") -> list[str]:
     """Return all names of people except one."""
-    return [name for person in people if person.id != but for name in person.names]
+    return [name for person in people if person.id != excluded_id for name in person.names]
 
 
 def _encode(person: Person) -> dict[str, Any]:

@@ -111,19 +111,19 @@ def _is_loopback(host: str) -> bool:
 
 
 def _scope(text: str) -> str:
-    wanted = text.split() or SCOPE.split()
-    if "openid" not in wanted:
+    scopes = text.split() or SCOPE.split()
+    if "openid" not in scopes:
         raise InvalidInput(f"ATLAS_OIDC_SCOPE should have openid, as in `{SCOPE} groups`, but is {text!r:.200}")
-    return " ".join(wanted)
+    return " ".join(scopes)
 
 
 def _secret(environment: Mapping[str, str]) -> str:
     if secret := environment.get("ATLAS_OIDC_SECRET", ""):
         return secret
-    named = environment.get("ATLAS_OIDC_SECRET_FILE", "")
-    if not named:
+    secret_file = environment.get("ATLAS_OIDC_SECRET_FILE", "")
+    if not secret_file:
         return ""
-    path = Path(named).expanduser()
+    path = Path(secret_file).expanduser()
     try:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
             raise InvalidInput(f"{path} is readable by other users; restrict it: chmod 600 {path}")

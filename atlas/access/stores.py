@@ -225,8 +225,8 @@ class Stores:
         Raises:
             StoreUnavailable: The person is in no store, but the people of one store cannot be read.
         """
-        found = self._answers(lambda store: store.people.find(person_id))
-        return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
+        people = self._answers(lambda store: store.people.find(person_id))
+        return {store.name: replace(guest.actor, store=store.directory) for store, guest in people if guest}
 
     def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
         """Record a refusal, and return the seconds for which its address has to wait, 0 for none.
@@ -282,16 +282,16 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
     Raises:
         InvalidInput: One of them is malformed, or two have the same name or directory.
     """
-    found = {first.name.lstrip(".") or "store": first}
+    stores_by_name = {first.name.lstrip(".") or "store": first}
     for text in other_texts:
         name, sign, path = text.partition("=")
         directory = Path(path).expanduser().resolve()
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidInput(f"expected a further store such as research=/srv/atlas/research, got {text!r:.200}")
-        if name in found or directory in found.values():
+        if name in stores_by_name or directory in stores_by_name.values():
             raise InvalidInput(f"there is already a store named {name!r} or at {directory}; choose another one")
-        found[name] = directory
-    return found
+        stores_by_name[name] = directory
+    return stores_by_name
 
 
 def _actors(directory: Path) -> list[str]:

@@ -145,18 +145,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     With ATLAS_DEBUG set, an unexpected error prints its traceback.
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    command = _command(given)
+    argument_list = sys.argv[1:] if arguments is None else list(arguments)
+    command = _command(argument_list)
     if command != HOOK:
-        return _main(command, given)
+        return _main(command, argument_list)
     from atlas.cli.clients.hook import without_failing
 
-    return without_failing(lambda: _main(command, given))
+    return without_failing(lambda: _main(command, argument_list))
 
 
-def _main(command: str | None, given: Sequence[str]) -> int:
+def _main(command: str | None, argument_list: Sequence[str]) -> int:
     try:
-        options = _parser(command).parse_args(given)
+        options = _parser(command).parse_args(argument_list)
         settings = _settings(options)
         with extra(EVERY, "this command"):
             status: int = options.run(options, settings)
@@ -182,15 +182,15 @@ def _main(command: str | None, given: Sequence[str]) -> int:
 def _report_bug(error: Exception) -> None:
     if os.environ.get("ATLAS_DEBUG"):
         traceback.print_exception(error)
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    print(f"atlas: {what} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
+    summary = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"atlas: {summary} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
 
 
-def _command(given: Sequence[str]) -> str | None:
+def _command(argument_list: Sequence[str]) -> str | None:
     """Return the command named in the arguments, or None."""
     first = argparse.ArgumentParser(add_help=False, parents=[_options()])
     first.add_argument("command", nargs="?")
-    command: str | None = first.parse_known_args(given)[0].command
+    command: str | None = first.parse_known_args(argument_list)[0].command
     return command
 
 
@@ -242,5 +242,7 @@ def _add_every_command(commands: Any, asked: str | None) -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {"ATLAS_STORE": options.store or None, "ATLAS_INDEX": options.index}  # an empty --index means no index
-    return Settings.from_environment(os.environ | {name: value for name, value in given.items() if value is not None})
+    overrides = {"ATLAS_STORE": options.store or None, "ATLAS_INDEX": options.index}  # an empty --index means no index
+    return Settings.from_environment(
+        os.environ | {name: value for name, value in overrides.items() if value is not None}
+    )

@@ -146,12 +146,12 @@ def reached(settings: Settings) -> MemorySystem | RemoteMemory:
     return connect(settings.server, key=settings.key)
 
 
-def print_scrubbed(found: Mapping[str, int]) -> None:
+def print_scrubbed(counts_by_kind: Mapping[str, int]) -> None:
     """Print the replaced secrets to stderr, if any."""
-    if found:
+    if counts_by_kind:
         from atlas.infra.secrets import describe_counts
 
-        print(describe_counts(found), file=sys.stderr)
+        print(describe_counts(counts_by_kind), file=sys.stderr)
 
 
 def calibrate(memory: MemorySystem) -> None:
@@ -197,13 +197,13 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
     if str(path) == "-":
         yield sys.stdout.write
         return
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             yield file.write
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def full_ids(
@@ -249,12 +249,12 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
         print(text)
     if view.loss is not None and view.loss.n_leaving:
         print_loss(view.loss)
-    for goes in (True, False) if not show_all else (None,):
-        rows = [row for row in view.rows if goes is None or row.goes == goes]
+    for is_removed in (True, False) if not show_all else (None,):
+        rows = [row for row in view.rows if is_removed is None or row.goes == is_removed]
         for row in rows if show_all else rows[:SHOWN]:
             print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_why(row))})")
         if not show_all and len(rows) > SHOWN:
-            print(f"  {'-' if goes else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
+            print(f"  {'-' if is_removed else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
 
 
 def print_loss(loss: CurationLoss) -> None:

@@ -80,9 +80,9 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
         if options.show:
             for row in rows:
                 _show(memory, result, row.id)
-        chosen = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
+        selected_ids = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
         if options.apply:
-            _apply(memory, result, chosen, with_strategies=options.strategies)
+            _apply(memory, result, selected_ids, with_strategies=options.strategies)
         elif hint := _hint(rows):
             print(hint)
     return 0
@@ -116,8 +116,8 @@ def _line(row: FunctionRow) -> str:
     return LINE.format(**{name: safe(str(getattr(row, name))) for name in TITLES})
 
 
-def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> None:
-    function = found_function(memory, found, concept_id)
+def _show(memory: MemorySystem, result: CompressionResult, concept_id: str) -> None:
+    function = found_function(memory, result, concept_id)
     print(f"\n{safe(function.description.whole, keep_lines=True)}\n{safe(function.code.whole, keep_lines=True)}")
     for program in function.programs[:1]:
         print(f"--- {program.experience_id[:8]} before\n{safe(program.before.whole, keep_lines=True)}")
@@ -132,11 +132,11 @@ def _hint(rows: Sequence[FunctionRow]) -> str:
     return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven" if new else ""
 
 
-def _apply(memory: MemorySystem, found: CompressionResult, chosen: list[str], *, with_strategies: bool) -> None:
-    plan = plan_adding(memory, found, chosen, with_strategies=with_strategies)
-    operation_id = plan.apply(memory) if chosen else None
+def _apply(memory: MemorySystem, result: CompressionResult, selected_ids: list[str], *, with_strategies: bool) -> None:
+    plan = plan_adding(memory, result, selected_ids, with_strategies=with_strategies)
+    operation_id = plan.apply(memory) if selected_ids else None
     if operation_id is None:
         print("Nothing was added: nothing new is proven.")
         return
-    along = f", with {len(added_with(found, chosen))} that they call" if added_with(found, chosen) else ""
+    along = f", with {len(added_with(result, selected_ids))} that they call" if added_with(result, selected_ids) else ""
     print(f"{plan.done_sentence}{along}.", how_to_undo(operation_id))

@@ -47,10 +47,10 @@ def _list(memory: MemorySystem, n: int) -> None:
 
 
 def _search(memory: MemorySystem, query: str, n: int) -> None:
-    found = memory.concepts.retrieve(query, n)
-    for hit in found.hits:
+    retrieval = memory.concepts.retrieve(query, n)
+    for hit in retrieval.hits:
         print(f"{_line(hit.item)}\n    {explain(hit)}")
-    if not found.hits:
+    if not retrieval.hits:
         print("nothing relevant found", file=sys.stderr)
 
 
@@ -67,8 +67,8 @@ def _show(memory: MemorySystem, concept_id: str) -> None:
             "when to use it": concept.guidance,
         }
         parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
-        named = {"code": concept.code, "examples": examples_text(concept.examples)}
-        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
+        sections = {"code": concept.code, "examples": examples_text(concept.examples)}
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in sections.items() if text]
         print("\n".join(parts))
 
 
@@ -83,12 +83,12 @@ def _primitives(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     with opened(settings) as memory:
         act = update_primitives if options.update else load_primitives
-        done = act(memory, options.name)
+        result = act(memory, options.name)
         n_newer = n_updates(memory, options.name)
-        if done is None:
+        if result is None:
             print("None of them is newer." if options.update else "The library has all of them already.")
         else:
-            print(f"{done.sentence}.", how_to_undo(done.operation_id))
+            print(f"{result.sentence}.", how_to_undo(result.operation_id))
         if n_newer and not options.update:
             to_do = f"atlas primitives {safe(options.name)} --update"
             print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {to_do}")

@@ -134,9 +134,9 @@ def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: 
                 print(safe(f"{change.id[:8]} {change.title}: {_marks(change.before)} → {_marks(change.after)}"))
             if len(report.changes) > MAX_CHANGES:
                 print(f"and {len(report.changes) - MAX_CHANGES:,} more")
-            done = "would change" if options.dry_run else "changed"
+            verb = "would change" if options.dry_run else "changed"
             missing = f", {counted(report.n_missing, 'record')} not in the store" if report.n_missing else ""
-            print(f"marks of {counted(report.n_listed, 'record')} read, {len(report.changes):,} {done}{missing}")
+            print(f"marks of {counted(report.n_listed, 'record')} read, {len(report.changes):,} {verb}{missing}")
             if report.operation_id:
                 print(how_to_undo(report.operation_id))
 
@@ -176,13 +176,13 @@ def _status(report: ImportReport) -> int:
     return 0 if report.read or not (report.rejected or report.unclaimed) else 1
 
 
-def _print_report(report: ImportReport, done: str) -> None:
+def _print_report(report: ImportReport, verb: str) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
     is_mixed = report.added_attempts != report.added
     of_what = f" ({_describe_counts(report)})" if is_mixed else ""
     print(
-        f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
+        f"{report.read} read, {report.added} {verb}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
     if report.unclaimed:

@@ -143,11 +143,13 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         if options.words:
             _refuse_unheard(options)
-            found = memory.experience.retrieve_words(options.text, options.k, where=filter_of(options), threshold=0.0)
-            print("\n".join(line(hit.item) for hit in found.hits) or "nothing found")
-            print_notes(found.notes)
+            retrieval = memory.experience.retrieve_words(
+                options.text, options.k, where=filter_of(options), threshold=0.0
+            )
+            print("\n".join(line(hit.item) for hit in retrieval.hits) or "nothing found")
+            print_notes(retrieval.notes)
             return 0
-        found = memory.experience.retrieve(
+        retrieval = memory.experience.retrieve(
             options.text,
             options.k,
             where=filter_of(options),
@@ -155,15 +157,15 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             distinct=options.distinct,
             diversity=options.diverse,
         )
-        for hit in found.hits:
+        for hit in retrieval.hits:
             print("\n    ".join(_hit_lines(hit)))
-        hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
-        nothing = "" if found.hits else "nothing relevant found"
+        hidden = hidden_text(retrieval.n_hidden, n_shown=len(retrieval.hits), most=options.k)
+        empty_text = "" if retrieval.hits else "nothing relevant found"
         for line_text in (
             *(profile_problems(memory) if isinstance(memory, MemorySystem) else ()),
-            *found.problems,
-            *found.notes,
-            "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
+            *retrieval.problems,
+            *retrieval.notes,
+            "; ".join(filter(None, (empty_text, hidden and f"{hidden}, --all shows them"))),
         ):
             if line_text:
                 print(line_text, file=sys.stderr)
@@ -186,8 +188,8 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
         print(block.text)
     left_out = [f"left out: {safe(omission_line(omission))}" for omission in block.omitted]
     problems = [f"{name} failed: {safe(message)}" for name, message in block.errors.items()]
-    nothing = [] if block.text else ["nothing relevant found" if not block.n_left_out else "nothing fits"]
-    for sentence in (*nothing, *left_out, *problems):
+    empty_lines = [] if block.text else ["nothing relevant found" if not block.n_left_out else "nothing fits"]
+    for sentence in (*empty_lines, *left_out, *problems):
         print(sentence, file=sys.stderr)
     return 0
 
@@ -264,7 +266,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
         ids = full_ids(memory, memory.experience, options.ids)
         loss = memory.curation_loss("experience", dict.fromkeys(ids, "")) if options.buried else None
         scoped = memory.experience.within("mark", with_loss("", loss))
-        with counting_secrets() as found:
+        with counting_secrets() as secret_counts:
             n_changed = scoped.change_marks(
                 ids,
                 add_tags=options.add,
@@ -276,7 +278,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
         print(f"Changed {n_changed}. {how_to_undo(scoped.operation_id if n_changed else None)}".rstrip())
         if loss is not None:
             print_loss(loss)
-        print_scrubbed(found)
+        print_scrubbed(secret_counts)
     return 0
 
 
@@ -286,8 +288,8 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
     names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse", "tag")
     criteria = {name: getattr(options, name) for name in names}
     with opened(settings, read_only=options.dry_run) as memory:
-        kept = full_ids(memory, memory.experience, options.keep)
-        plan = memory.with_loss(memory.experience.plan_prune(criteria, keep=kept))
+        kept_ids = full_ids(memory, memory.experience, options.keep)
+        plan = memory.with_loss(memory.experience.plan_prune(criteria, keep=kept_ids))
         print_plan(prune_plan_view(plan), show_all=options.all)
         if options.dry_run:
             print(UNTOUCHED)

@@ -38,8 +38,8 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
         for operation in history.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
-            what = f"{operation.kind:7} {counts(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
-            print(f"{operation.id[:8]}  {when}  {what}{undone}")
+            details = f"{operation.kind:7} {counts(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
+            print(f"{operation.id[:8]}  {when}  {details}{undone}")
     return 0
 
 

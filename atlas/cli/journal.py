@@ -186,11 +186,11 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             hits = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
             print("\n".join(map(_line, hits)) or "nothing found")
             return 0
-        found = memory.journal.retrieve(options.text, options.k, where=where, **also_buried)
-        for hit in found.hits:
+        retrieval = memory.journal.retrieve(options.text, options.k, where=where, **also_buried)
+        for hit in retrieval.hits:
             signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
             print(f"{_line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")
-        if not found.hits:
+        if not retrieval.hits:
             print("nothing relevant found", file=sys.stderr)
     return 0
 
@@ -240,7 +240,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         scoped = memory.journal.within("store", "written by hand")
         scoped.keep_noise = options.keep_noise or scoped.keep_noise
         scoped.keep_repetitions = options.keep_repetitions or scoped.keep_repetitions
-        with counting_secrets() as found:
+        with counting_secrets() as secret_counts:
             written = scoped.add(
                 options.type,
                 options.text,
@@ -249,7 +249,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
                 metadata=metadata,
                 links=[(link_type, _id(memory, target)) for link_type, target in options.link],
             )
-        print_scrubbed(found)
+        print_scrubbed(secret_counts)
         if written is not None:
             print(f"Written as {written[:8]}.{_how_to_undo(memory, scoped.operation_id)}")
             return 0
@@ -266,7 +266,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
             "--link, --keep-noise and --keep-repetitions do not work with a server; omit them, or run this on the "
             "server's machine"
         )
-    with atlas.connect(settings.server, key=settings.key) as memory, counting_secrets() as found:
+    with atlas.connect(settings.server, key=settings.key) as memory, counting_secrets() as secret_counts:
         written = memory.journal.add(
             options.type,
             options.text,
@@ -274,7 +274,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
             importance=options.importance,
             metadata=metadata,
         )
-    print_scrubbed(found)
+    print_scrubbed(secret_counts)
     if written is None:
         print("Refused by a gate of the journal. The reason is on the page Journal.", file=sys.stderr)
     else:
@@ -414,8 +414,8 @@ def _print_links(memory: MemorySystem, entry_id: str, depth: int) -> None:
 
 
 def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) -> None:
-    named = [entry_id for suggestion in suggestions for entry_id in (suggestion.source_id, suggestion.target_id)]
-    entries = {entry.id: entry for entry in memory.journal.get_many(named)}
+    entry_ids = [entry_id for suggestion in suggestions for entry_id in (suggestion.source_id, suggestion.target_id)]
+    entries = {entry.id: entry for entry in memory.journal.get_many(entry_ids)}
     for suggestion in suggestions:
         print(f"{suggestion.source_id[:8]} {suggestion.type} {suggestion.target_id[:8]}: {suggestion.reason}")
         for entry_id in (suggestion.source_id, suggestion.target_id):
@@ -437,7 +437,7 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
     for reason, n in plan.kept.items():
         print(f"  {n} stay: {safe(reason)}")
     _print_changes([(move, f"{move.from_tier} → {move.to_tier}") for move in plan.moves], show_all=show_all)
-    _print_changes([(gone, f"{gone.tier} → deleted") for gone in plan.evictions], show_all=show_all)
+    _print_changes([(eviction, f"{eviction.tier} → deleted") for eviction in plan.evictions], show_all=show_all)
     for draft in plan.summaries:
         print(_draft_text(draft))
     for problem in plan.problems:
@@ -445,18 +445,18 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
 
 
 def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
-    listed = changes if show_all else changes[:SHOWN]
-    for change, tiers in listed:
-        what = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
-        print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {what}")
-    if len(listed) < len(changes):
-        print(f"  … and {len(changes) - len(listed)} more (--all prints them)")
+    shown_changes = changes if show_all else changes[:SHOWN]
+    for change, tiers in shown_changes:
+        details = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
+        print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {details}")
+    if len(shown_changes) < len(changes):
+        print(f"  … and {len(changes) - len(shown_changes)} more (--all prints them)")
 
 
 def _draft_text(draft: SummaryDraft) -> str:
-    by = "sentences of its entries" if draft.written_by == "extraction" else safe(draft.written_by)
+    author = "sentences of its entries" if draft.written_by == "extraction" else safe(draft.written_by)
     lines = safe(draft.content, keep_lines=True).splitlines()
-    return "\n".join(["", f"summary, by {by}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
+    return "\n".join(["", f"summary, by {author}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 
 def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
@@ -472,12 +472,12 @@ def _id(memory: MemorySystem, beginning: str) -> str:
 
 def _parse_refused_id(memory: MemorySystem, beginning: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
-    found = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
-    if len(found) != 1:
+    matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
+    if len(matches) != 1:
         raise NotFound(
-            f"{'no' if not found else 'more than one'} rejected entry has an id that begins with {beginning!r}"
+            f"{'no' if not matches else 'more than one'} rejected entry has an id that begins with {beginning!r}"
         )
-    return found[0]
+    return matches[0]
 
 
 def _line(entry: JournalEntry) -> str:
@@ -497,7 +497,7 @@ def _type_and_number(text: str) -> tuple[str, int]:
 def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
     """Return how to undo an operation, or that nothing was changed."""
     try:
-        done = memory.operation(operation_id) if operation_id else None
+        last_operation = memory.operation(operation_id) if operation_id else None
     except NotFound:
         return " Nothing had to change."
-    return f" {counts(done)}. {how_to_undo(done.id)}" if done else ""
+    return f" {counts(last_operation)}. {how_to_undo(last_operation.id)}" if last_operation else ""

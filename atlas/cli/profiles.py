@@ -122,17 +122,17 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
         plan_sentence,
     )  # the other command does without
 
-    most = None if show_all else SHOWN
+    max_rows = None if show_all else SHOWN
     print(plan_sentence(plan))
     if plan.after != plan.before:
         sentence, detail = loss_sentences(plan)
         print(sentence)
-        for record in plan.lost[:most]:
+        for record in plan.lost[:max_rows]:
             print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
         print(detail)
     for line in cost_lines(plan.costs):
         print(f"  {line}")
-    for query in plan.changed[:most]:
+    for query in plan.changed[:max_rows]:
         print(f"  {safe(change_line(query))}")
     if len(plan.changed) > SHOWN and not show_all:
         print(f"  … and {len(plan.changed) - SHOWN} more (--all prints them)")

@@ -40,11 +40,11 @@ def _purge(options: argparse.Namespace, settings: Settings) -> int:
         if not options.yes and not _is_confirmed(proposal.view):
             print("atlas: the text does not match; nothing was changed", file=sys.stderr)
             return 1
-        done = proposal.apply(memory, options.reason)
-    print(done_sentence(done))
-    if done.problem:
-        print(f"atlas: not all is done: {done.problem}", file=sys.stderr)
-    return 1 if done.problem else 0
+        result = proposal.apply(memory, options.reason)
+    print(done_sentence(result))
+    if result.problem:
+        print(f"atlas: not all is done: {result.problem}", file=sys.stderr)
+    return 1 if result.problem else 0
 
 
 def _print(view: PurgeView, *, show_all: bool) -> None:

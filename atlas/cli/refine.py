@@ -56,14 +56,14 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
     filters = {"outcome": options.outcome, "source": options.source}
     where = {name: value for name, value in filters.items() if value is not None}
     with progress_bar(desc="refining", leave=False) as on_progress:
-        made = plan_now(
+        new_plan = plan_now(
             memory,
             where,
             max_experiences=options.limit,
             llm=llm,
             on_progress=lambda done, total, message: on_progress(done, total),
         )
-    plan = memory.with_loss(made)
+    plan = memory.with_loss(new_plan)
     for text in (headline(plan), made_caption(plan), *notes(plan), *plan.failures):
         print(safe(text))
     print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)
@@ -84,8 +84,8 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
     if not scoped.apply_refine(plan):
         print("The plan changes nothing.")
         return 0
-    done = f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}."
-    print(done, how_to_undo(scoped.operation_id))
+    sentence = f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}."
+    print(sentence, how_to_undo(scoped.operation_id))
     return 0
 
 

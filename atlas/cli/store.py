@@ -171,8 +171,10 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
         report = restore(storage, options.file)
     print(f"Restored {report.n_records} records from {safe(str(options.file))}.")
     if report.revived:
-        again = " ".join(report.revived)
-        print(f"{counted(len(report.revived), 'record')} had been purged since; to purge again: atlas purge {again}")
+        purged_ids = " ".join(report.revived)
+        print(
+            f"{counted(len(report.revived), 'record')} had been purged since; to purge again: atlas purge {purged_ids}"
+        )
     return 0
 
 
@@ -232,8 +234,10 @@ def _state(place: str, settings: Settings) -> Iterator[MemorySystem]:
 def _doctor(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         if options.leave_index:
-            left = storage.indexes.leave(options.leave_index)
-            print(f"Left at {safe(options.leave_index)}, to be deleted there: {safe(', '.join(left)) or 'nothing'}.")
+            namespaces = storage.indexes.leave(options.leave_index)
+            print(
+                f"Left at {safe(options.leave_index)}, to be deleted there: {safe(', '.join(namespaces)) or 'nothing'}."
+            )
         findings = examine(storage, fix=options.fix)
     if options.json:
         print_json(map(asdict, findings))

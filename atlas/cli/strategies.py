@@ -73,18 +73,18 @@ def _list(memory: MemorySystem, n: int) -> None:
 
 
 def _search(memory: MemorySystem, query: str, n: int) -> None:
-    found = memory.strategies.retrieve(query, n)
-    rates = memory.strategies.rates([hit.item.id for hit in found.hits])
-    for hit in found.hits:
+    retrieval = memory.strategies.retrieve(query, n)
+    rates = memory.strategies.rates([hit.item.id for hit in retrieval.hits])
+    for hit in retrieval.hits:
         print(f"{_line(hit.item, rates[hit.item.id])}\n    {explain(hit)}")
-    if not found.hits:
+    if not retrieval.hits:
         print("nothing relevant found", file=sys.stderr)
 
 
 def _show(memory: MemorySystem, strategy_id: str) -> None:
     for strategy in memory.strategies.get_many([strategy_id]):
         head = _head(memory, strategy)
-        named = {
+        sections = {
             "when": strategy.situation,
             "what to do": strategy.suggestion,
             "parameters": parameters_text(strategy.parameters),
@@ -92,7 +92,7 @@ def _show(memory: MemorySystem, strategy_id: str) -> None:
             "attempts": "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id)),
         }
         parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
-        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in sections.items() if text]
         print("\n".join(parts))
 
 

@@ -223,8 +223,8 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
         return windows
     sums = np.add.reduceat(windows, starts, axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    lost = norms[:, 0] < 1e-6
-    sums[lost], norms[lost] = windows[starts[lost]], 1.0
+    is_zero = norms[:, 0] < 1e-6
+    sums[is_zero], norms[is_zero] = windows[starts[is_zero]], 1.0
     return np.ascontiguousarray(sums / norms, np.float32)
 
 

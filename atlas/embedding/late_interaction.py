@@ -184,9 +184,9 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
         texts: Their word pieces.
         vectors: Their pooled vectors, of unit length, shape (n, dim).
     """
-    every = np.concatenate([text.vectors for text in texts])
-    directions = np.zeros((every.shape[1], BITS), np.float32)
-    main = np.linalg.svd(every, full_matrices=False)[2][:BITS].T
+    all_vectors = np.concatenate([text.vectors for text in texts])
+    directions = np.zeros((all_vectors.shape[1], BITS), np.float32)
+    main = np.linalg.svd(all_vectors, full_matrices=False)[2][:BITS].T
     directions[:, : main.shape[1]] = main
     # Round to float16 as in storage, so that the calibration fits the stored directions.
     draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
@@ -239,11 +239,11 @@ def match_scores(query: Vectors, texts: Sequence[bytes]) -> Vector:
     This is the mean, over the query's word pieces, of the highest similarity to a piece of the text.
     """
     bits = np.unpackbits(np.frombuffer(b"".join(texts), np.uint8).reshape(-1, _BYTES), axis=1)
-    near = product(bits.astype(np.float32), query.T)
+    approximate = product(bits.astype(np.float32), query.T)
     lengths = [len(text) // _BYTES for text in texts]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
     # A sign is 2·bit − 1, and a sign vector has norm √BITS. Neither affects which piece is nearest.
-    nearest = (2 * np.maximum.reduceat(near, starts, axis=0) - query.sum(axis=1)) / np.sqrt(BITS)
+    nearest = (2 * np.maximum.reduceat(approximate, starts, axis=0) - query.sum(axis=1)) / np.sqrt(BITS)
     return np.asarray(nearest.mean(axis=1), np.float32)
 
 

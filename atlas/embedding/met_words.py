@@ -52,16 +52,19 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     query_words, text_words = word_vectors(query), word_vectors(text)
     if not query_words.words or not text_words.words:
         return []
-    near, usual = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
+    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
     rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
     pairs: dict[str, MetWords] = {}
     for row in rows if columns else ():
-        column = columns[int(np.argmax(near[row, columns]))]
-        met = MetWords(query_words.words[row], text_words.words[column], float(near[row, column]))
-        if met.similarity - usual >= NEAR and met.similarity > pairs.get(met.query_word.casefold(), _NONE).similarity:
-            pairs[met.query_word.casefold()] = met
-    return sorted(pairs.values(), key=lambda met: -met.similarity)[:MAX_SHOWN]
+        column = columns[int(np.argmax(cosines[row, columns]))]
+        pair = MetWords(query_words.words[row], text_words.words[column], float(cosines[row, column]))
+        if (
+            pair.similarity - usual_cosine >= NEAR
+            and pair.similarity > pairs.get(pair.query_word.casefold(), _NONE).similarity
+        ):
+            pairs[pair.query_word.casefold()] = pair
+    return sorted(pairs.values(), key=lambda pair: -pair.similarity)[:MAX_SHOWN]
 
 
 _NONE = MetWords("", "", -1.0)

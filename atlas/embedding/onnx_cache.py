@@ -166,22 +166,22 @@ class OnnxCache:
 
     def _export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         directory = self.path / "encoders" / key
-        beside = directory.with_name(f".{key}.{uuid4().hex}")
-        beside.mkdir()
+        temporary = directory.with_name(f".{key}.{uuid4().hex}")
+        temporary.mkdir()
         try:
-            _run_exporter(model, beside, announce)
+            _run_exporter(model, temporary, announce)
             if self.key(files) != key:
                 raise MissingExport("its files changed during the export; try again")
-            seal = {name: _seal(beside / name) for name in _SEALED}
-            (beside / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
+            seal = {name: _seal(temporary / name) for name in _SEALED}
+            (temporary / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged export
-            beside.rename(directory)
+            temporary.rename(directory)
         except MissingExport as error:
             failure = {"problem": str(error), "versions": _versions()}
             self._problem_file(key).write_text(json.dumps(failure), encoding="utf-8")
             raise
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
         self._problem_file(key).unlink(missing_ok=True)
         return directory
 
@@ -272,9 +272,9 @@ def _keep(file: Path, text: str) -> None:
     """Write a file atomically. Does nothing if the cache is read-only."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside = file.with_suffix(f".{os.getpid()}")
-        beside.write_text(text, encoding="ascii")
-        beside.replace(file)
+        temporary = file.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text, encoding="ascii")
+        temporary.replace(file)
 
 
 def _model_files(directory: Path) -> Iterable[Path]:

@@ -90,8 +90,10 @@ class OnnxEncoder:
         tokens: dict[int, TokenVectors] = {}
 
         def fill(batch: list[int]) -> None:
-            vectors[batch], near = self._run([VECTORS, TOKEN_VECTORS], [pieces[place] for place in batch])
-            tokens.update({place: _tokens(pieces[place], rows) for place, rows in zip(batch, near, strict=True)})
+            vectors[batch], token_vectors = self._run([VECTORS, TOKEN_VECTORS], [pieces[place] for place in batch])
+            tokens.update(
+                {place: _tokens(pieces[place], rows) for place, rows in zip(batch, token_vectors, strict=True)}
+            )
 
         self._in_batches(pieces, fill)
         return vectors, [tokens[place] for place in range(len(pieces))]
@@ -133,8 +135,8 @@ class OnnxEncoder:
         """Yield batches of indices of texts of similar length, longest first."""
         batch: list[int] = []
         for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
-            most = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
-            if len(batch) >= max(1, most):
+            max_texts = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
+            if len(batch) >= max(1, max_texts):
                 yield batch
                 batch = []
             batch.append(place)

@@ -130,9 +130,11 @@ def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
     if not isinstance(raw, Mapping):
         return None
     texts = {name: text for name, text in raw.items() if isinstance(text, str)}
-    usual = texts.get(str(config.get("default_prompt_name")), "")
-    query = next((texts[name] for name in _QUERY_NAMES if texts.get(name)), usual)
-    document = next((texts[name] for name in _DOCUMENT_NAMES if texts.get(name)), "" if usual == query else usual)
+    default_prompt = texts.get(str(config.get("default_prompt_name")), "")
+    query = next((texts[name] for name in _QUERY_NAMES if texts.get(name)), default_prompt)
+    document = next(
+        (texts[name] for name in _DOCUMENT_NAMES if texts.get(name)), "" if default_prompt == query else default_prompt
+    )
     return Prompts(query=query, document=document) if query or document else None
 
 

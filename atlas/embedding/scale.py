@@ -37,10 +37,10 @@ def scale_of(encode: Callable[[list[str]], Vectors]) -> Scale:
     """
     texts = list(foreign_queries()[::EVERY])
     vectors = encode([*texts, *map(_part, texts)])
-    whole, parts = vectors[: len(texts)], vectors[len(texts) :]
-    similarities = whole @ whole.T
+    whole_vectors, part_vectors = vectors[: len(texts)], vectors[len(texts) :]
+    similarities = whole_vectors @ whole_vectors.T
     unrelated = float(np.median(similarities[np.triu_indices(len(texts), 1)]))
-    itself = float(np.median((whole * parts).sum(axis=1)))
+    itself = float(np.median((whole_vectors * part_vectors).sum(axis=1)))
     return Scale(unrelated=unrelated, near=unrelated + NEAR_SHARE * max(0.0, itself - unrelated))
 
 

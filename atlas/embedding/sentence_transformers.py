@@ -227,10 +227,10 @@ class SentenceTransformerEmbedder:
 
         texts = texts[-REMEMBERED_QUERIES:]
         known = known_queries(texts)
-        others = [text for text in texts if text not in known and _is_short(text)]
-        vectors, tokens = self._with_tokens(others)
+        new_texts = [text for text in texts if text not in known and _is_short(text)]
+        vectors, tokens = self._with_tokens(new_texts)
         together = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
-        self._ahead = {**known, **dict(zip(others, together, strict=True))}
+        self._ahead = {**known, **dict(zip(new_texts, together, strict=True))}
         for text in texts:
             self._remembered(text)
         self._ahead = {}

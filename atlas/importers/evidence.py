@@ -43,11 +43,11 @@ def by_changes(attempt: Trajectory) -> bool | None:
     changes = [
         json.dumps([action["name"], action["kwargs"]], sort_keys=True) for action in expected if _changes(action)
     ]
-    spoken = " ".join(step.action for step in attempt.steps).replace(",", "").casefold()
+    actions_text = " ".join(step.action for step in attempt.steps).replace(",", "").casefold()
     answers = attempt.task.verification.parameters.get("outputs") or []
     texts = [re.escape(str(answer).replace(",", "").casefold()) for answer in answers]
     return sorted(changes) == sorted(_accepted_changes(attempt)) and all(
-        re.search(rf"(?<!\w){text}(?!\w)", spoken) for text in texts
+        re.search(rf"(?<!\w){text}(?!\w)", actions_text) for text in texts
     )
 
 

@@ -194,8 +194,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _too_large(what: str, size: int, limit: int) -> str:
-    return f"the {what} has {_megabytes(size)}, but at most {_megabytes(limit)} are read at once; split it"
+def _too_large(noun: str, size: int, limit: int) -> str:
+    return f"the {noun} has {_megabytes(size)}, but at most {_megabytes(limit)} are read at once; split it"
 
 
 def _megabytes(n_bytes: int) -> str:

@@ -82,10 +82,10 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
         ImportFailed: It cannot be read, or is not a marks file.
     """
     planned = plan_marks(memory, path)
-    wanted = {change.id: change.after for change in planned.changes}
+    marks_after = {change.id: change.after for change in planned.changes}
     operation_id: str | None = None
     for records in _memories(memory):
-        present = {record_id: wanted[record_id] for record_id in records.titles(list(wanted))}
+        present = {record_id: marks_after[record_id] for record_id in records.titles(list(marks_after))}
         if present:
             scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
             scoped.mark(present)

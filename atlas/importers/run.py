@@ -385,8 +385,8 @@ def _walk(directory: Path) -> list[SourceFile]:
     def refuse(error: OSError) -> None:
         raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}") from error
 
-    walked = os.walk(directory, onerror=refuse)
-    paths = sorted(Path(parent, name) for parent, _, names in walked for name in names)
+    entries = os.walk(directory, onerror=refuse)
+    paths = sorted(Path(parent, name) for parent, _, names in entries for name in names)
     return [
         SourceFile(path, _size(path), is_listed=False)
         for path in paths

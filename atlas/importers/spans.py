@@ -72,13 +72,13 @@ class _Splitter:
         self._expanded = False
 
     def split(self, tokens: Iterator[_Token]) -> Iterator[Span]:
-        opened = self._open(tokens)
+        opening = self._open(tokens)
         for token in tokens:
             if token.depth == 0:
                 yield from self._end(token.at)
-                self._check_close(opened, token)
+                self._check_close(opening, token)
                 return
-            yield from self._inside(token, is_object=opened.mark == "{")
+            yield from self._inside(token, is_object=opening.mark == "{")
         raise ImportFailed("the file ends in the middle of the document; it may be truncated")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
@@ -119,10 +119,10 @@ class _Splitter:
         raw = self._keys.read(min(at - self._start, MAX_KEY_BYTES))
         return raw.strip().strip(b'"').decode("utf-8", "replace")
 
-    def _check_close(self, opened: _Token, closed: _Token) -> None:
-        if opened.mark + closed.mark not in ("[]", "{}"):
-            raise ImportFailed(f"the document opens with {opened.mark} and ends with {closed.mark}")
-        self._keys.seek(closed.at + 1)
+    def _check_close(self, opening: _Token, closing: _Token) -> None:
+        if opening.mark + closing.mark not in ("[]", "{}"):
+            raise ImportFailed(f"the document opens with {opening.mark} and ends with {closing.mark}")
+        self._keys.seek(closing.at + 1)
         if self._keys.read(CHUNK_BYTES).strip():
             raise ImportFailed("other text follows the end of the JSON document")
 

@@ -241,9 +241,10 @@ def check_actor_scope(metadatas: Iterable[Mapping[str, Any]]) -> None:
     """Raise `InvalidInput` if any of these metadata is outside of the current actor's scope."""
     scope = actor_scope()
     if scope and not all(in_scope(scope, metadata) for metadata in metadatas):
-        own = ", ".join(f"{name} = {value!r}" for name, value in scope.items())
+        scope_text = ", ".join(f"{name} = {value!r}" for name, value in scope.items())
         raise InvalidInput(
-            f"{actor_name('')} may only write records with {own}; omit the scope, as it is added to each new record"
+            f"{actor_name('')} may only write records with {scope_text}; omit the scope, as it is added to each new "
+            "record"
         )
 
 

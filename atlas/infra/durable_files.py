@@ -25,17 +25,17 @@ def replace_whole(path: Path, text: str) -> None:
 
 def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> None:
     mode = file_mode(path.parent) if mode is None else mode
-    beside = temporary_path(path)
+    temporary = temporary_path(path)
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # O_EXCL does not follow links
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # O_EXCL does not follow links
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             if is_durable:
                 file.flush()
                 os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

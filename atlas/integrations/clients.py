@@ -130,10 +130,10 @@ class _Recorder:
         return Trajectory(Task("", "", task), tuple(steps), outcome, self.agent_id, metadata=metadata)
 
 
-def _add_text(given: Any, text: str, name: str) -> Any:
+def _add_text(argument: Any, text: str, name: str) -> Any:
     """Return an argument with a text: a string, blocks of text, or messages, which begin with it."""
     if name == "messages":
-        return [{"role": "system", "content": text}, *given]
-    if isinstance(given, str):
-        return f"{given}\n\n{text}"
-    return [*given, {"type": "text", "text": text}] if isinstance(given, Sequence) else text
+        return [{"role": "system", "content": text}, *argument]
+    if isinstance(argument, str):
+        return f"{argument}\n\n{text}"
+    return [*argument, {"type": "text", "text": text}] if isinstance(argument, Sequence) else text

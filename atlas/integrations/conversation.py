@@ -17,8 +17,8 @@ RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output")
 
 def messages_of(arguments: Mapping[str, Any]) -> list[Any]:
     """Return the messages in the arguments of a call."""
-    given = arguments.get("messages", arguments.get("input", ()))
-    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    value = arguments.get("messages", arguments.get("input", ()))
+    return [{"role": "user", "content": value}] if isinstance(value, str) else list(value)
 
 
 def last_task(messages: Sequence[Any]) -> str:

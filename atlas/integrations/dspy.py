@@ -47,5 +47,5 @@ class AtlasRM:
 
     def __call__(self, query: str, k: int | None = None, **_: Any) -> list[DSPyPassage]:
         """Return the best passages for a query, without unrelated ones."""
-        found = find_passages(self._memory, query, k or self.k, where=self._scope, memories=self._memories)
-        return [DSPyPassage(passage.text) for passage in found]
+        passages = find_passages(self._memory, query, k or self.k, where=self._scope, memories=self._memories)
+        return [DSPyPassage(passage.text) for passage in passages]

@@ -41,4 +41,6 @@ def has_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
     """Return whether a namespace begins (`prefix`) or ends (`suffix`) with a path, whose `*` is any label."""
     n = len(path)
     part = namespace[:n] if end == "prefix" else namespace[max(len(namespace) - n, 0) :]
-    return len(part) == n and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+    return len(part) == n and all(
+        pattern_label in ("*", label) for pattern_label, label in zip(path, part, strict=True)
+    )

@@ -64,10 +64,10 @@ class AtlasStore(base.BaseStore):
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations: first all that read, then the writes. The last write of an item wins."""
-        listed = list(ops)
-        results = [self._read(op) for op in listed]
-        for put in {(op.namespace, op.key): op for op in listed if isinstance(op, base.PutOp)}.values():
-            self._put(put)
+        operations = list(ops)
+        results = [self._read(op) for op in operations]
+        for put_op in {(op.namespace, op.key): op for op in operations if isinstance(op, base.PutOp)}.values():
+            self._put(put_op)
         return results
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -90,17 +90,21 @@ class AtlasStore(base.BaseStore):
 
     def _score(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
         """Return the entries nearest to a query, best first, each with its relevance."""
-        among: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
+        filters: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
         if op.filter:
-            among = {"id": {"$in": [entry.id for entry in self._entries(among, op.filter)]}}
-        found = self._journal.retrieve(op.query or "", op.offset + op.limit, where=among, threshold=self._threshold)
-        return [(hit.item, hit.relevance) for hit in found.hits]
+            filters = {"id": {"$in": [entry.id for entry in self._entries(filters, op.filter)]}}
+        retrieval = self._journal.retrieve(
+            op.query or "", op.offset + op.limit, where=filters, threshold=self._threshold
+        )
+        return [(hit.item, hit.relevance) for hit in retrieval.hits]
 
     def _put(self, op: base.PutOp) -> None:
         with self._writing:
             stored = self._ids(op.namespace, op.key)
-            if gone := stored if op.value is None else stored[:-1]:  # two programs may have added the same key
-                self._journal.delete(gone)
+            if (
+                entries_to_delete := stored if op.value is None else stored[:-1]
+            ):  # two programs may have added the same key
+                self._journal.delete(entries_to_delete)
             if op.value is not None:
                 self._write(stored[-1:], self._content(op), self._metadata(op))
 
@@ -135,15 +139,17 @@ class AtlasStore(base.BaseStore):
         exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), f"{SCOPE}{KEY}": _key_metadata(key)[f"{SCOPE}{KEY}"]}
         return self._journal.ids({"entry_type": ENTRY_TYPE, **exact})
 
-    def _entries(self, where: Where, wanted: Mapping[str, Any] | None = None) -> list[JournalEntry]:
+    def _entries(self, where: Where, item_filter: Mapping[str, Any] | None = None) -> list[JournalEntry]:
         entries = self._journal.get_many(self._journal.ids(where))
-        return [entry for entry in entries if passes(entry.metadata[VALUE], wanted or {})]
+        return [entry for entry in entries if passes(entry.metadata[VALUE], item_filter or {})]
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         texts = self._journal.values(f"{METADATA}{NAMESPACE}", {"entry_type": ENTRY_TYPE})
         namespaces = [tuple(json.loads(text)) for text in texts]
         for condition in op.match_conditions or ():
-            namespaces = [found for found in namespaces if has_path(found, condition.path, condition.match_type)]
+            namespaces = [
+                namespace for namespace in namespaces if has_path(namespace, condition.path, condition.match_type)
+            ]
         return sorted({labels[: op.max_depth] for labels in namespaces})[op.offset : op.offset + op.limit]
 
 

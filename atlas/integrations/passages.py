@@ -42,11 +42,11 @@ def find_passages(
         threshold: Least relevance of a record, in [0, 1], or None for the level of its memory.
         memories: Names of the memories to search.
     """
-    found: MemoryQueryResult = memory.query_sync(Task("", "", query), k, where=where, threshold=threshold)
+    result: MemoryQueryResult = memory.query_sync(Task("", "", query), k, where=where, threshold=threshold)
     passages = [
         Passage(text="\n".join(section.text(hit.item).lines), memory=name, id=hit.item.id, relevance=hit.relevance)
         for name, section in known_sections().items()
         if name in memories
-        for hit in found.hits[name]
+        for hit in result.hits[name]
     ]
     return sorted(passages, key=lambda passage: -passage.relevance)[:k]

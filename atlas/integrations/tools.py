@@ -56,8 +56,8 @@ class MemoryTools:
         Args:
             task: The task in full.
         """
-        asked = task_to_ask(task)
-        block = await in_thread(lambda: self._memory.build_context(asked, BUDGET_TOKENS, where=self._scope))
+        query_task = task_to_ask(task)
+        block = await in_thread(lambda: self._memory.build_context(query_task, BUDGET_TOKENS, where=self._scope))
         return block.text or NOTHING
 
     async def search(self, query: str) -> str:
@@ -66,8 +66,8 @@ class MemoryTools:
         Args:
             query: A few words or a sentence.
         """
-        found = await in_thread(lambda: find_passages(self._memory, query, MAX_HITS, where=self._scope))
-        return "\n".join(passage.text for passage in found) or NOTHING
+        passages = await in_thread(lambda: find_passages(self._memory, query, MAX_HITS, where=self._scope))
+        return "\n".join(passage.text for passage in passages) or NOTHING
 
     async def store_attempt(
         self, task: str, steps: list[AttemptStep], success: bool | None, solution: str, error: str

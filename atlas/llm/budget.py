@@ -97,20 +97,20 @@ class TokenUsage:
         return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
 
 
-def priced(model: str, spent: TokenUsage) -> TokenUsage:
+def priced(model: str, usage: TokenUsage) -> TokenUsage:
     """Return the usage of one call with its cost, which is None for a model without a list price."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
-        return replace(spent, cost_usd=None)
-    prompt = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
+        return replace(usage, cost_usd=None)
+    prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
     factor = price.long_factor if price.long_prompt is not None and prompt > price.long_prompt else 1.0
     dollars = (
-        spent.input_tokens * price.read
-        + spent.output_tokens * price.written
-        + spent.cache_read_tokens * price.cache_read
-        + spent.cache_written_tokens * price.cache_written
+        usage.input_tokens * price.read
+        + usage.output_tokens * price.written
+        + usage.cache_read_tokens * price.cache_read
+        + usage.cache_written_tokens * price.cache_written
     )
-    return replace(spent, cost_usd=factor * dollars / 1_000_000)
+    return replace(usage, cost_usd=factor * dollars / 1_000_000)
 
 
 def estimated_tokens(*texts: str) -> int:
@@ -148,11 +148,11 @@ class Meter:
                 )
             self._reserved += tokens
 
-    def settle(self, reserved: int, spent: TokenUsage) -> None:
+    def settle(self, reserved: int, usage: TokenUsage) -> None:
         """Release the reservation of a call, and count its actual usage."""
         with self._lock:
             self._reserved -= reserved
-            self._spent += spent
+            self._spent += usage
 
 
 class Account:

@@ -151,21 +151,21 @@ class ModelClient:
         fault: str = "",
     ) -> Any:
         room = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
-        beside = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
-        prompt = self._fitting(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*beside))
+        parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
+        prompt = self._fitting(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*parts))
         exchange = Exchange(system=system, prompt=prompt, schema=schema, max_tokens=room, answer=answer, fault=fault)
-        reserved = estimated_tokens(prompt, *beside) + room
+        reserved = estimated_tokens(prompt, *parts) + room
         with operation() as account:
             meter = account.meter(self, self._settings.llm_budget_tokens)
             seconds = account.seconds_left
         meter.reserve(reserved)
-        spent = TokenUsage()
+        usage = TokenUsage()
         try:
             reply = await self._service.ask(exchange, seconds)
-            spent = self._service.priced(reply.usage)
+            usage = self._service.priced(reply.usage)
         finally:
-            meter.settle(reserved, spent)
-            self._total.settle(0, spent)
+            meter.settle(reserved, usage)
+            self._total.settle(0, usage)
         return _answer(reply, is_structured=schema is not None)
 
     def _fitting(self, prompt: str, tokens: int) -> str:
@@ -321,10 +321,10 @@ class _Service:
         if error.is_about_model:
             return LLMUnavailable(f"{self._host} has no model {model!r}: {_describe(error)}. Correct ATLAS_LLM_MODEL")
         if error.is_about_path:
-            tried = self.api.title if self._settings.llm_api else "any of the protocols that ATLAS knows"
+            protocols = self.api.title if self._settings.llm_api else "any of the protocols that ATLAS knows"
             return LLMUnavailable(
-                f"the server at {self.api.address} does not speak {tried} ({_describe(error)}). Set ATLAS_LLM_API to "
-                f"the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
+                f"the server at {self.api.address} does not speak {protocols} ({_describe(error)}). Set ATLAS_LLM_API "
+                f"to the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
             )
         key = self.api.key_variable
         hints = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}

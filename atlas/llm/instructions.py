@@ -173,9 +173,11 @@ def fold(text: str) -> str:
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
     lines = "\n".join(plain.splitlines())
     if not lines.isascii():
-        apart = unicodedata.normalize("NFKD", lines)
+        decomposed = unicodedata.normalize("NFKD", lines)
         visible = "".join(
-            character for character in apart if character == "\n" or unicodedata.category(character) not in _LEFT_OUT
+            character
+            for character in decomposed
+            if character == "\n" or unicodedata.category(character) not in _LEFT_OUT
         )
         lines = unicodedata.normalize("NFC", visible)
     return lines.translate(_CONTROLS).casefold()

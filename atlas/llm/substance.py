@@ -117,8 +117,8 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     """
     written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
     data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
-    named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
-    unknown = [name for name in named if _normalise(name) not in data]
+    mentions = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
+    unknown = [name for name in mentions if _normalise(name) not in data]
     if unknown:
         raise InvalidInput(
             f"the answer mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the "

@@ -72,15 +72,15 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
     return Reply(text=text, problem=problem, cost=_cost(account.spent, system, prompt, text))
 
 
-def _cost(spent: TokenUsage, system: str, prompt: str, text: str) -> str:
+def _cost(usage: TokenUsage, system: str, prompt: str, text: str) -> str:
     """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated if the model reports no usage."""
-    if not spent.n_calls:
+    if not usage.n_calls:
         n_read, n_written = estimated_tokens(system, prompt), estimated_tokens(text)
         return f"about {n_read:,} tokens read, {n_written:,} written · estimated, as the model reports no usage"
-    n_read = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
-    tokens = f"{n_read:,} tokens read, {spent.output_tokens:,} written"
-    if spent.cost_usd is None:
+    n_read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
+    tokens = f"{n_read:,} tokens read, {usage.output_tokens:,} written"
+    if usage.cost_usd is None:
         return f"{tokens} · no price is known for this model"
-    if not spent.cost_usd:
+    if not usage.cost_usd:
         return f"{tokens} · free, as this machine runs the model"
-    return f"{tokens} · ${spent.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"
+    return f"{tokens} · ${usage.cost_usd:.4f} at the list prices of {PRICES_AS_OF}"

@@ -57,7 +57,11 @@ def _encode_container(value: Any) -> Any:
 
 
 def encode_arguments(
-    method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], owner: type, of_record: Any
+    method: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    keyword_arguments: Mapping[str, Any],
+    owner: type,
+    of_record: Any,
 ) -> dict[str, Any]:
     """Encode the arguments of a call by name, without defaults.
 
@@ -70,7 +74,7 @@ def encode_arguments(
         InvalidInput: One of them cannot be encoded.
     """
     signature, hints = inspect.signature(method), types_of_arguments(method, owner)
-    bound = list(signature.bind(*arguments, **named).arguments.items())[1:]
+    bound = list(signature.bind(*arguments, **keyword_arguments).arguments.items())[1:]
     encoded = {}
     for name, value in bound:
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:

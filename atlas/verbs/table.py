@@ -68,16 +68,18 @@ class Verb:
 
     def method(self, owner: str) -> Callable[..., Any]:
         """Return the method of one of the memories."""
-        found: Callable[..., Any] = getattr(OWNERS[owner], self.name)
-        return found
+        method: Callable[..., Any] = getattr(OWNERS[owner], self.name)
+        return method
 
     def arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
         """Decode the arguments of a call, or raise `InvalidInput`."""
         return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
 
-    def encoded_arguments(self, owner: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    def encode_arguments(
+        self, owner: str, arguments: tuple[Any, ...], keyword_arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Encode the arguments of a call, or raise `InvalidInput`."""
-        return encode_arguments(self.method(owner), arguments, named, OWNERS[owner], record_kind(owner))
+        return encode_arguments(self.method(owner), arguments, keyword_arguments, OWNERS[owner], record_kind(owner))
 
     def result(self, owner: str, encoded: Any) -> Any:
         """Decode the result of a call."""

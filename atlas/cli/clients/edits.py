@@ -235,8 +235,8 @@ class TomlEdit:
                 "by hand, then run this command again"
             )
         below = f"[{'.'.join(self.table)}."
-        others = (i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i]) and below not in lines[i])
-        end = next(others, len(lines))
+        later_headers = (i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i]) and below not in lines[i])
+        end = next(later_headers, len(lines))
         while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
             end -= 1  # comments before the next table belong to it
         return range(start, end)

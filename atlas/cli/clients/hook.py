@@ -194,12 +194,12 @@ def _record_later(options: argparse.Namespace, event: Mapping[str, Any], setting
     scope = [part for name, value in options.scope.items() for part in ("--scope", f"{name}={value}")]
     command = module_command("atlas", "hook", options.client, *scope, "--now")
     store = settings.server or settings.address or str(settings.directory.expanduser().resolve())
-    with tempfile.TemporaryFile() as handed:
-        handed.write(json.dumps(event).encode())
-        handed.seek(0)
+    with tempfile.TemporaryFile() as spool_file:
+        spool_file.write(json.dumps(event).encode())
+        spool_file.seek(0)
         subprocess.Popen(
             command,
-            stdin=handed,
+            stdin=spool_file,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**import_environment(), "ATLAS_STORE": store},  # other users could see an argument

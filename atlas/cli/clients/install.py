@@ -126,13 +126,13 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 def _store(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
     """Return the store of the settings, or else the store of the project or of the user."""
-    if named := options.store or os.environ.get("ATLAS_STORE"):
-        if urlsplit(named).password:
+    if store_name := options.store or os.environ.get("ATLAS_STORE"):
+        if urlsplit(store_name).password:
             raise InvalidInput(
                 "the URL of the store contains a password, which would be written to the client's files; omit it, "
                 "and start the client with PGPASSWORD set"
             )
-        return named if settings.server or settings.address else str(Path(named).expanduser().resolve())
+        return store_name if settings.server or settings.address else str(Path(store_name).expanduser().resolve())
     return str((project or Path.home()) / settings.store)
 
 

@@ -101,8 +101,8 @@ class Client:
 def atlas_command() -> list[str]:
     """Return a command line for ATLAS that works in any directory."""
     script = Path(sys.executable).with_name("atlas")
-    found = str(script) if script.exists() else shutil.which("atlas")
-    return [found] if found else [sys.executable, "-P", "-m", "atlas"]
+    executable = str(script) if script.exists() else shutil.which("atlas")
+    return [executable] if executable else [sys.executable, "-P", "-m", "atlas"]
 
 
 def _home(variable: str, default: str) -> Path:

@@ -58,8 +58,8 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
     scope = scope_metadata(options.scope)
     if not options.directory.is_dir():
         raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
-    own = for_bulk(settings) if options.once else settings
-    with reached(settings) if settings.server else opened(own, create=True) as memory:
+    log_settings = for_bulk(settings) if options.once else settings
+    with reached(settings) if settings.server else opened(log_settings, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
         watched = WatchedLogs(options.directory, sink, settings, format=options.format)
         if options.once:

@@ -54,7 +54,7 @@ def _ablate(options: argparse.Namespace, settings: Settings) -> int:
         raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     trajectories = read_attempts(options.paths, format=options.format, settings=settings)
     with progress_bar(desc="replaying", leave=False) as on_progress:
-        found = ablate(
+        ablation = ablate(
             trajectories,
             chosen_embedder(options.model, settings),
             configurations=options.config or tuple(CONFIGURATIONS),
@@ -64,5 +64,5 @@ def _ablate(options: argparse.Namespace, settings: Settings) -> int:
             limit=options.limit,
             on_progress=on_progress,
         )
-    write_report(options, text=as_text(found), json=as_json(found), markdown=as_markdown(found))
+    write_report(options, text=as_text(ablation), json=as_json(ablation), markdown=as_markdown(ablation))
     return 0

@@ -46,14 +46,14 @@ def add_commands(commands: Any) -> None:
 def _curation(options: argparse.Namespace, settings: Settings) -> int:
     attempts = _attempts(options, settings)
     with progress_bar(desc="shrinking", leave=False) as on_progress:
-        found = bench_curation(
+        result = bench_curation(
             attempts,
             chosen_embedder(options.model, settings),
             settings=settings,
             seed=options.seed,
             on_progress=on_progress,
         )
-    write_report(options, text=as_text(found), json=as_json(found), markdown=as_markdown(found))
+    write_report(options, text=as_text(result), json=as_json(result), markdown=as_markdown(result))
     return 0
 
 

@@ -104,8 +104,8 @@ def _bars() -> Iterator[Watch]:
     """Yield a function that replaces the current progress bar."""
     with ExitStack() as bars:
 
-        def begin(what: str) -> Progress:
+        def begin(label: str) -> Progress:
             bars.close()
-            return bars.enter_context(progress_bar(desc=what, leave=False))
+            return bars.enter_context(progress_bar(desc=label, leave=False))
 
         yield begin

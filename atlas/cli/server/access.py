@@ -71,18 +71,18 @@ def _people(options: argparse.Namespace, settings: Settings) -> int:
 
 def _role(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        found = _person(memory, options.name).id
+        person_id = _person(memory, options.name).id
         is_by_groups = options.role == GROUPS
-        person = follow_groups(memory, found) if is_by_groups else set_role(memory, found, options.role)
+        person = follow_groups(memory, person_id) if is_by_groups else set_role(memory, person_id, options.role)
     print(f"{safe(person.name)} is a {person.role} from now on{', by their groups' if is_by_groups else ''}.")
     return 0
 
 
 def _remove(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        found = _person(memory, options.name).id
-        doors = doors_of(memory, found)
-        person = remove_person(memory, found, and_doors=options.and_doors)
+        person_id = _person(memory, options.name).id
+        doors = doors_of(memory, person_id)
+        person = remove_person(memory, person_id, and_doors=options.and_doors)
     print(f"{safe(person.name)} no longer has access.")
     if doors.sentence:
         print(safe(doors.sentence), "They no longer work." if options.and_doors else "They still work.")
@@ -153,11 +153,11 @@ def _only(rows: list[Row], name: str, noun: str, command: str) -> Row:
     Raises:
         NotFound: There is none, or several have the name.
     """
-    found = [row for row in rows if name in (row.name, row.id)]
-    if len(found) != 1:
-        n_found = "several" if found else "no"
+    matches = [row for row in rows if name in (row.name, row.id)]
+    if len(matches) != 1:
+        n_found = "several" if matches else "no"
         raise NotFound(f"{n_found} {noun} has the name {name!r:.80}; atlas {command} --json lists names and ids")
-    return found[0]
+    return matches[0]
 
 
 def _days(text: str) -> int:

@@ -107,7 +107,7 @@ def _role(text: str) -> Role:
 
 
 def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,5})([dhw])", text)
-    if not found or not int(found[1]):
+    match = re.fullmatch(r"(\d{1,5})([dhw])", text)
+    if not match or not int(match[1]):
         raise argparse.ArgumentTypeError(f"expected a time such as 90d, 12h or 4w, got {text!r}")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]

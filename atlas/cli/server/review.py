@@ -70,7 +70,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 def _accept(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        rows = _chosen(memory, options)
+        rows = _select(memory, options)
         if options.dry_run:
             print(f"Would accept {words_of(rows) or 'nothing'}. {UNTOUCHED}")
         elif rows:
@@ -83,7 +83,7 @@ def _accept(options: argparse.Namespace, settings: Settings) -> int:
 
 def _reject(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        proposal = RejectRequest(rows=_chosen(memory, options)).propose(memory)
+        proposal = RejectRequest(rows=_select(memory, options)).propose(memory)
         if options.dry_run:
             print_plan(proposal.view, show_all=True)
             print(UNTOUCHED)

@@ -124,7 +124,7 @@ def _refer(weight: Any, tensor: Tensor, location: str) -> None:
         weight.external_data.add(key=key, value=str(value))
 
 
-def _transpose(node: Any, turned: set[str]) -> None:
+def _transpose(node: Any, transposed: set[str]) -> None:
     """Make a multiplication use the transpose of its weight.
 
     Raises:
@@ -132,7 +132,7 @@ def _transpose(node: Any, turned: set[str]) -> None:
     """
     import onnx
 
-    if node.op_type != "MatMul" or node.input[1] not in turned:
+    if node.op_type != "MatMul" or node.input[1] not in transposed:
         raise ExportError(
             f"expected a MatMul over a matrix that is transposed in the file of weights, got {node.op_type} "
             f"{node.name!r}; "

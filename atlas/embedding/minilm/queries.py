@@ -51,11 +51,11 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
 
 def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
     """Return the vectors and word pieces of the texts that are calibration queries."""
-    wanted = set(texts)
+    requested_texts = set(texts)
     known: dict[str, tuple[Vector, TokenVectors]] = {}
     with np.load(DIRECTORY / QUERIES) as columns:
         for language, queries in calibration_queries_in(LANGUAGES).items():
-            if not wanted.isdisjoint(queries):
+            if not requested_texts.isdisjoint(queries):
                 known.update(zip(queries, _read(columns, language), strict=True))
     return known
 

@@ -24,8 +24,8 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
         ImportFailed: A run does not begin with a message of its customer.
     """
     first = corpus(runs)
-    later = [part for part in dialogues.corpora(first.name, runs) if part.tasks[0].queries]
-    return [first, *later]
+    parts_with_queries = [part for part in dialogues.corpora(first.name, runs) if part.tasks[0].queries]
+    return [first, *parts_with_queries]
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:

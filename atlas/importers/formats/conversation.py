@@ -153,9 +153,9 @@ def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
         metadata["failed"] = True
     if turn is None:
         return Step(observation=_observation(replies), metadata=metadata)
-    spoken = turn.text if turn.calls else ""
+    speech = turn.text if turn.calls else ""
     return Step(
-        thought=_join([turn.thought, spoken]),
+        thought=_join([turn.thought, speech]),
         action=turn.action,
         observation=_observation(replies),
         metadata=metadata,

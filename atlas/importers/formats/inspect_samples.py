@@ -88,12 +88,12 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
     """
     attachments = Attachments(sample, limits.max_document_bytes)
     messages = [_message(value, f"messages[{n}]", attachments) for n, value in _number(sample, "messages")]
-    system, spoken = conversation.split_system(messages)
+    system, turns = conversation.split_system(messages)
     task = _task(sample, header, attachments)
-    answer = _answer(sample, attachments) or conversation.final_action(spoken)
+    answer = _answer(sample, attachments) or conversation.final_action(turns)
     return Trajectory(
         task=task,
-        steps=_steps(spoken, task.description, answer),
+        steps=_steps(turns, task.description, answer),
         outcome=_outcome(sample),
         agent_id=header.model,
         timestamp=_ended_at(sample) or header.created_at,

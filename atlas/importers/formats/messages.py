@@ -54,20 +54,20 @@ def _from_line(record: Record) -> Trajectory:
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
         raise InvalidInput("messages should be a list of messages, but is missing")
-    listed = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
-    messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(listed)]
-    _, spoken = conversation.split_system(messages)
-    if not any(message.role == AGENT for message in spoken):
+    message_list = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
+    messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(message_list)]
+    _, turns = conversation.split_system(messages)
+    if not any(message.role == AGENT for message in turns):
         raise InvalidInput("messages should contain an answer of the assistant, but have none")
-    first = next(n for n, message in enumerate(spoken) if message.role == AGENT)
-    description = "\n\n".join(message.text for message in spoken[:first] if message.role == "user").strip()
+    first = next(n for n, message in enumerate(turns) if message.role == AGENT)
+    description = "\n\n".join(message.text for message in turns[:first] if message.role == "user").strip()
     if not description:
         raise InvalidInput("messages should contain a user message before the first answer, but have none")
     return Trajectory(
-        id=stable_id(SOURCE, listed),
+        id=stable_id(SOURCE, message_list),
         task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),
-        steps=conversation.steps(spoken[first:]),
+        steps=conversation.steps(turns[first:]),
         outcome=Outcome(None),
         agent_id=model,
-        metadata=present(source=SOURCE, solution=conversation.final_action(spoken)),
+        metadata=present(source=SOURCE, solution=conversation.final_action(turns)),
     )

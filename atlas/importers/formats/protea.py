@@ -181,8 +181,8 @@ class _Reader:
 
     def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
         """Yield links to the rows that Protea's compaction summarised in this row."""
-        listed = metadata.get(ARCHIVED)
-        numbers = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
+        archived = metadata.get(ARCHIVED)
+        numbers = [item for item in archived if isinstance(item, int)] if isinstance(archived, list) else []
         for number in dict.fromkeys(numbers):
             if number != row and number in self.ids:
                 yield Link("summarises", self.ids[number])
@@ -275,8 +275,8 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _select(names: Sequence[str]) -> str:
-    quoted = ('"' + name.replace('"', '""') + '"' for name in names)
-    return f"SELECT {', '.join(quoted)} FROM memory ORDER BY id"
+    quoted_names = ('"' + name.replace('"', '""') + '"' for name in names)
+    return f"SELECT {', '.join(quoted_names)} FROM memory ORDER BY id"
 
 
 def _plain(value: Any, name: str) -> Any:

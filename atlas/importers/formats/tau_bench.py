@@ -64,8 +64,8 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
         conversation.openai_message(as_object(message, f"traj[{n}]"), f"traj[{n}]")
         for n, message in enumerate(as_list(row["traj"], "traj"))
     ]
-    _, spoken = conversation.split_system(messages)
-    steps = conversation.steps(spoken)
+    _, turns = conversation.split_system(messages)
+    steps = conversation.steps(turns)
     return Trajectory(
         task=_task(row, info, domain),
         steps=steps,
@@ -76,7 +76,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
             reward=as_number(row.get("reward"), "reward"),
             user_id=as_text(_task_info(info).get("user_id"), "info.task.user_id"),
             user_cost=as_number(info.get("user_cost"), "info.user_cost"),
-            solution=conversation.final_action(spoken),
+            solution=conversation.final_action(turns),
         ),
     )
 

@@ -89,10 +89,10 @@ def _present(value: Any) -> Any:
 def _result(path: Path, limits: Limits) -> Json:
     """Return Harbor's result of the run, or an empty object."""
     for directory in (path.parent, path.parent.parent):
-        beside = directory / RESULT
-        if beside != path and beside.is_file():
+        result_file = directory / RESULT
+        if result_file != path and result_file.is_file():
             try:
-                result = as_object(parse_json(read_document(beside, limits)), RESULT)
+                result = as_object(parse_json(read_document(result_file, limits)), RESULT)
             except ImportFailed as error:
                 raise InvalidInput(str(error)) from error
             if "verifier_result" in result:
@@ -103,13 +103,15 @@ def _result(path: Path, limits: Limits) -> Json:
 def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
     document = as_object(value, "the trajectory")
     agent = as_object(document.get("agent"), "agent")
-    listed = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
-    if not listed:
+    step_objects = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
+    if not step_objects:
         raise InvalidInput("steps should be a list with at least one step, but is empty or missing")
-    first = next((n for n, item in enumerate(listed) if item.get("source") == "agent"), len(listed))
-    description = _description(listed, first)
+    first = next((n for n, item in enumerate(step_objects) if item.get("source") == "agent"), len(step_objects))
+    description = _description(step_objects, first)
     name = as_text(result.get("task_name"), f"{RESULT}: task_name")
-    steps = tuple(_step(item, f"steps[{n}]") for n, item in enumerate(listed) if n >= first or not _is_prompt(item))
+    steps = tuple(
+        _step(item, f"steps[{n}]") for n, item in enumerate(step_objects) if n >= first or not _is_prompt(item)
+    )
     rewards = _rewards(result)
     return Trajectory(
         id=_id(document),
@@ -123,7 +125,11 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
         outcome=_outcome(rewards, result),
         agent_id=as_text(agent.get("model_name"), "agent.model_name") or required_text(agent, "name", "agent.name"),
         timestamp=max(
-            (at for n, item in enumerate(listed) if (at := as_instant(item.get("timestamp"), f"steps[{n}].timestamp"))),
+            (
+                at
+                for n, item in enumerate(step_objects)
+                if (at := as_instant(item.get("timestamp"), f"steps[{n}].timestamp"))
+            ),
             default=as_instant(result.get("finished_at"), f"{RESULT}: finished_at"),
         ),
         metadata={
@@ -145,11 +151,11 @@ def _is_prompt(step: Json) -> bool:
     return step.get("source") in ("user", "system")
 
 
-def _description(listed: list[Json], first: int) -> str:
+def _description(steps: list[Json], first: int) -> str:
     """Return the user messages before the first step of the agent, or else the system messages."""
     for source in ("user", "system"):
         texts = [
-            _message_text(step, f"steps[{n}]") for n, step in enumerate(listed[:first]) if step.get("source") == source
+            _message_text(step, f"steps[{n}]") for n, step in enumerate(steps[:first]) if step.get("source") == source
         ]
         if text := "\n\n".join(text for text in texts if text).strip():
             return text
@@ -187,8 +193,8 @@ def _call(value: Any, name: str) -> str:
 
 def _results(step: Json, name: str) -> list[Json]:
     observation = as_object(step.get("observation") or {}, f"{name}.observation")
-    listed = as_list(observation.get("results"), f"{name}.observation.results")
-    return [as_object(result, f"{name}.observation.results[{n}]") for n, result in enumerate(listed)]
+    result_list = as_list(observation.get("results"), f"{name}.observation.results")
+    return [as_object(result, f"{name}.observation.results[{n}]") for n, result in enumerate(result_list)]
 
 
 def _observation(step: Json, name: str) -> str:

@@ -57,29 +57,33 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _attempt(document: Any) -> Trajectory:
     run = {"messages": document} if isinstance(document, list) else as_object(document, "the file")
     info = as_object(run.get("info") or {}, "info")
-    listed = [
+    message_list = [
         as_object(message, f"messages[{n}]") for n, message in enumerate(as_list(run.get("messages"), "messages"))
     ]
-    spoken = [_message(message, f"messages[{n}]") for n, message in enumerate(listed) if message.get("role") != EXIT]
-    first = next((n for n, message in enumerate(spoken) if message.role == AGENT), len(spoken))
-    description = _description(spoken[:first])
-    steps = conversation.steps(spoken[first:])
+    conversation_messages = [
+        _message(message, f"messages[{n}]") for n, message in enumerate(message_list) if message.get("role") != EXIT
+    ]
+    first = next(
+        (n for n, message in enumerate(conversation_messages) if message.role == AGENT), len(conversation_messages)
+    )
+    description = _description(conversation_messages[:first])
+    steps = conversation.steps(conversation_messages[first:])
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission").strip()
     return Trajectory(
-        id=stable_id(SOURCE, [(message.role, message.text, message.calls) for message in spoken]),
+        id=stable_id(SOURCE, [(message.role, message.text, message.calls) for message in conversation_messages]),
         task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),
         steps=steps,
         outcome=Outcome(None, error_info=exit_status if exit_status not in ("", "Submitted") else None),
         agent_id=_model(info),
-        timestamp=_ended_at(listed),
+        timestamp=_ended_at(message_list),
         metadata=present(
             source=SOURCE,
             exit_status=exit_status,
             submission=submission,
-            solution=submission or conversation.final_action(spoken),
+            solution=submission or conversation.final_action(conversation_messages),
         )
-        | _spending(listed, info).metadata(),
+        | _spending(message_list, info).metadata(),
     )
 
 
@@ -120,7 +124,7 @@ def _acting(message: Message, extra: Json, name: str) -> Message:
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]
     commands = [command for command in commands if command] or [
-        found.strip() for found in _COMMAND.findall(message.text)
+        command_text.strip() for command_text in _COMMAND.findall(message.text)
     ]
     if not commands:
         return message

@@ -181,7 +181,7 @@ def attempts_of(
     if n_others := sum(not trace.is_of_agent for trace in found):
         have = "trace has" if n_others == 1 else "traces have"
         yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and are skipped")
-    for position, trace in enumerate((trace for trace in found if trace.is_of_agent), start=1):
+    for position, trace in enumerate((trace for trace in trace_list if trace.is_of_agent), start=1):
         yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
 
@@ -218,8 +218,8 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 whose = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
-                alone = {_RESOURCES[0]: [whose]}
-                yield from (SpanRequest(received.trace, alone) for received in decode_spans(alone, refuse))
+                payload = {_RESOURCES[0]: [whose]}
+                yield from (SpanRequest(received.trace, payload) for received in decode_spans(payload, refuse))
 
 
 def _service(resource: Json, n: int) -> str:
@@ -366,10 +366,10 @@ def _answer_of_ai_sdk(attributes: Json) -> Json:
     """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
     for prefix in ("ai.response.", "ai.result."):
         text = next((attributes[f"{prefix}{key}"] for key in ("text", "object") if f"{prefix}{key}" in attributes), "")
-        listed = unpacked(attributes.get(f"{prefix}toolCalls"))
+        tool_calls = unpacked(attributes.get(f"{prefix}toolCalls"))
         calls = [
             {"function": {"name": call.get("toolName"), "arguments": unpacked(call.get("input", call.get("args")))}}
-            for call in (listed if isinstance(listed, list) else [])
+            for call in (tool_calls if isinstance(tool_calls, list) else [])
             if isinstance(call, dict)
         ]
         if text or calls:

@@ -46,8 +46,8 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     except InvalidInput as error:
         yield Row(1, None, str(error), offset=len(raw))
         return
-    named = chat.get("sessionId")
-    session = named if isinstance(named, str) else path.stem
+    session_id = chat.get("sessionId")
+    session = session_id if isinstance(session_id, str) else path.stem
     previous = ""
     for position, value in enumerate(requests, start=1):
         row = convert(position, partial(_attempt, value, position, session, previous), offset=len(raw))
@@ -135,10 +135,14 @@ def _specific(part: Json) -> Json:
 
 def _details(details: Any) -> str:
     """Return the result of a tool: a list of values, or an object with the output of an MCP tool."""
-    listed = details.get("output") if isinstance(details, dict) else details
-    if isinstance(listed, str):
-        return listed
-    return "\n\n".join(text for item in listed or () if (text := _string(item))) if isinstance(listed, list) else ""
+    output_list = details.get("output") if isinstance(details, dict) else details
+    if isinstance(output_list, str):
+        return output_list
+    return (
+        "\n\n".join(text for item in output_list or () if (text := _string(item)))
+        if isinstance(output_list, list)
+        else ""
+    )
 
 
 def _edit(part: Json) -> str:
