@@ -197,7 +197,7 @@ def test_levels_that_cannot_be_told_apart_are_refused(memory, levels):
 def test_what_the_store_cannot_do_is_refused(ours):
     with pytest.raises(NotImplementedError, match="TTL"):
         ours.put(ANN, "tea", {"text": "likes tea"}, ttl=5)
-    with pytest.raises(atlas.InvalidInput, match=r"one of \$eq, .* but is '\$regex'"):
+    with pytest.raises(atlas.InvalidInput, match=r"one of \$eq, .* for a comparison, got '\$regex'"):
         ours.search(ANN, filter={"text": {"$regex": "tea"}})
     with pytest.raises(atlas.InvalidInput, match="level_2"):
         ours.put(("users", "x" * 300), "tea", {"text": "likes tea"})
