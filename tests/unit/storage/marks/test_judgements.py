@@ -88,7 +88,7 @@ def test_only_records_that_are_there_are_judged_and_only_by_memories_that_are(me
         memory.judge(ASKED, "nope", True)
     with pytest.raises(atlas.NotFound, match="no record"):
         memory.judge(ASKED, ids[0], True, memory="journal")
-    with pytest.raises(atlas.InvalidInput, match="one of .* journal for the memory, got 'nope'"):
+    with pytest.raises(atlas.InvalidInput, match=r"one of .* journal for the memory, got 'nope'"):
         memory.judge(ASKED, ids[0], True, memory="nope")
 
 
