@@ -52,14 +52,14 @@ FUNCTION_WORDS = frozenset(
 
 def words(text: str) -> set[str]:
     """Return the content words of a text, without stop words, and without words with a digit, such as ids."""
-    result = set()
+    result = set[str]()
     for token in _WORD.findall(text):
         if any(character.isdigit() for character in token):
             continue
         for part in _CAMEL.sub("_", token).lower().split("_"):
             if 3 <= len(part) <= 24 and part not in STOP_WORDS:
-                found.add(part)
-    return found
+                result.add(part)
+    return result
 
 
 def shortened(text: str, most: int) -> str:

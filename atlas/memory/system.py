@@ -315,8 +315,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if not limit_of_list(k):
             return MemoryQueryResult()
         memories = (await in_thread(self._trusted, min_trust)).memories
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        searches = await in_thread(searches_for, memories, task, k, among)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        searches = await in_thread(searches_for, memories, task, k, filters)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._record_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
@@ -336,9 +336,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._trusted(min_trust).memories, self._storage, task, k, among, count_retrieval)
-        return self._recorded_result(task, outcomes, count_retrieval)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        outcomes = ask_all(self._trusted(min_trust).memories, self._storage, task, k, filters, count_retrieval)
+        return self._record_result(task, outcomes, count_retrieval)
 
     def build_context(
         self,

@@ -149,7 +149,7 @@ class Origin:
     """Names of the actors who have edited it."""
 
 
-HELD_FOR = "marks.held_for"
+REVIEW_KEY = "marks.held_for"
 """Filter key of the writer whose records wait for review."""
 
 WAITING: Where = {REVIEW_KEY: {"$gt": ""}}

@@ -94,7 +94,7 @@ def _reject(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _chosen(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
+def _select(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
     return chosen(memory, ids=options.ids, writer=options.writer or "", since=options.since, is_all=options.all)
 
 

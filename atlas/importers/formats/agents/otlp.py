@@ -177,8 +177,8 @@ def attempts_of(
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
-    found = list(traces(received, source=source))
-    if n_others := sum(not trace.is_of_agent for trace in found):
+    trace_list = list(traces(received, source=source))
+    if n_others := sum(not trace.is_of_agent for trace in trace_list):
         have = "trace has" if n_others == 1 else "traces have"
         yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and are skipped")
     for position, trace in enumerate((trace for trace in trace_list if trace.is_of_agent), start=1):

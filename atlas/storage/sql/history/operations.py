@@ -11,7 +11,7 @@ from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment, Origin
-from atlas.storage.sql.connection import Connection, Texts, bounded
+from atlas.storage.sql.connection import Connection, Texts, clamp_rows
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
@@ -146,7 +146,7 @@ def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
     return found
 
 
-def _operation(row: tuple[Any, ...]) -> Operation:
+def _decode(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,
