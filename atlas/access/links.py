@@ -23,7 +23,7 @@ _NAME_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class SharedLink:
     """A link without its secret."""
 
     id: str
@@ -61,7 +61,7 @@ class Links:
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
 
-    def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[Link, str]:
+    def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[SharedLink, str]:
         """Store a link, and return it with its secret, which cannot be shown again.
 
         Args:
@@ -75,14 +75,14 @@ class Links:
             raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
         if ends_at <= now:
             raise InvalidInput(f"a link should expire in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
-        link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
+        link = SharedLink(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:
             links[_hash(secret)] = link
         self._audit.note(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
-    def all(self) -> list[Link]:
+    def all(self) -> list[SharedLink]:
         """Return every link that was ever made, newest first."""
         return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
@@ -90,7 +90,7 @@ class Links:
         """Return whether there ever was a link with this secret."""
         return _hash(secret) in self._file.read()
 
-    def recognise(self, secret: str) -> Link:
+    def recognise(self, secret: str) -> SharedLink:
         """Return the link with this secret.
 
         Raises:
@@ -103,12 +103,12 @@ class Links:
             raise NotAllowed(f"this link {problem}; ask its sender for a new one")
         return stored_link
 
-    def find(self, link_id: str) -> Link | None:
+    def find(self, link_id: str) -> SharedLink | None:
         """Return the active link with an id, or None."""
         now = self._clock.now()
         return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
 
-    def end(self, link_id: str) -> Link:
+    def end(self, link_id: str) -> SharedLink:
         """End a link.
 
         Raises:
@@ -123,7 +123,7 @@ class Links:
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended
 
-    def ended(self) -> list[Link]:
+    def ended(self) -> list[SharedLink]:
         """Return the ended links."""
         now = self._clock.now()
         return [link for link in self.all() if link.problem(now)]
@@ -138,7 +138,7 @@ def sweep_copies(store: Path, clock: Clock | None = None) -> None:
     sweep(store, {link.id for link in links.all()} - ended)
 
 
-def _encode(link: Link) -> dict[str, Any]:
+def _encode(link: SharedLink) -> dict[str, Any]:
     return {
         "id": link.id,
         "name": link.name,
@@ -149,9 +149,9 @@ def _encode(link: Link) -> dict[str, Any]:
     }
 
 
-def _decode(encoded: dict[str, Any]) -> Link:
+def _decode(encoded: dict[str, Any]) -> SharedLink:
     revoked_at = encoded["revoked_at"]
-    return Link(
+    return SharedLink(
         id=encoded["id"],
         name=encoded["name"],
         made_at=datetime.fromisoformat(encoded["made_at"]),

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from atlas.access.failed_entries import FailedEntries
 from atlas.access.keys import Key, KeyRing
-from atlas.access.links import Link, Links
+from atlas.access.links import Links, SharedLink
 from atlas.access.people import Identity, People
 from atlas.access.roles import roles_in
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnavailable
@@ -177,7 +177,7 @@ class Stores:
         except NotAllowed as error:
             raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
 
-    def follow(self, secret: str) -> tuple[ServedStore, Link]:
+    def follow(self, secret: str) -> tuple[ServedStore, SharedLink]:
         """Return the link with a secret, and the store whose copy it opens.
 
         Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
@@ -138,23 +139,30 @@ class CountingSink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
-        new = [item for item in self._unknown(items) if self._is_first(item)]
+        candidates = [(item, self._hashes(item)) for item in self._not_imported(items)]
+        known = self._known_hashes([content_hash for _, hashes in candidates for content_hash in hashes])
+        new = [
+            item
+            for item, hashes in candidates
+            if not (known & {*hashes} or self._has_id(item)) and self._is_first(item, hashes)
+        ]
         self.samples += new[: MAX_SAMPLES - len(self.samples)]
         return AddCount(added=Counter(kind_of_item(item).noun for item in new), skipped=len(items) - len(new))
 
-    def _unknown(self, items: list[Item]) -> list[Item]:
-        """Return the items that are not in the memory."""
+    def _not_imported(self, items: list[Item]) -> list[Item]:
+        """Return the items without attempts whose ids the memory has, each in the actor's scope."""
         if self._memory is None:
             return items
         known = _known_attempts(self._memory, items)
-        scoped = [_in_scope(item) for item in items if _attempt_id(item) not in known]
-        hashes = [content_hash for item in scoped for content_hash in self._hashes(item)]
-        known_hashes = self._memory.experience.collection.known_hashes(hashes).keys()
-        return [item for item in scoped if not (known_hashes & {*self._hashes(item)} or self._has_id(item))]
+        return [_in_scope(item) for item in items if _attempt_id(item) not in known]
 
-    def _is_first(self, item: Item) -> bool:
+    def _known_hashes(self, hashes: list[str]) -> Set[str]:
+        """Return the content hashes that the memory has."""
+        return self._memory.experience.collection.known_hashes(hashes).keys() if self._memory else set()
+
+    def _is_first(self, item: Item, hashes: list[str]) -> bool:
         """Return whether no earlier item is the same, and remember this one."""
-        names = {kind_of_item(item).id_of(item), *self._hashes(item)}
+        names = {kind_of_item(item).id_of(item), *hashes}
         is_first = not names & self._seen
         self._seen |= names if is_first else set()
         return is_first
@@ -171,9 +179,8 @@ class CountingSink:
 
     def _has_id(self, item: Item) -> bool:
         """Return whether the memory has, or has purged, a record of the item's id."""
-        assert self._memory is not None
-        if isinstance(item, Trajectory):
-            return False  # it gets a new id
+        if self._memory is None or isinstance(item, Trajectory):
+            return False  # an attempt gets a new id
         kind = kind_of_item(item)
         records, ids = kind.records(self._memory), [kind.id_of(item)]
         return bool(records.titles(ids) or records.purged(ids))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from atlas.access.links import Link
+from atlas.access.links import SharedLink
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput, NotAllowed
@@ -162,7 +162,7 @@ class Sessions:
         visit = self._visits.get(token)
         return visit is not None and visit.vouched_id == vouched_id and bool(self.actors_of(token))
 
-    def _is_guest(self, link: Link, token: str, vouched_id: str) -> bool:
+    def _is_guest(self, link: SharedLink, token: str, vouched_id: str) -> bool:
         """Return whether a session is for a link that has not ended."""
         visit = self._visits.get(token)
         return visit is not None and visit.guest == _guest_of(link) and self.is_let_in(token, vouched_id)
@@ -183,5 +183,5 @@ class Sessions:
             del self._visits[token]
 
 
-def _guest_of(link: Link) -> str:
+def _guest_of(link: SharedLink) -> str:
     return f"link {link.id}"

@@ -205,9 +205,9 @@ def test_adding_nothing_is_no_error(store):
 @pytest.mark.parametrize("embedding", [np.ones(DIMENSION + 1), np.ones((2, 3)), np.ones((1, 1, DIMENSION))])
 def test_a_vector_of_another_dimension_is_refused(store, embedding):
     store.put(a={})
-    with pytest.raises(InvalidInput, match=rf"vectors have {DIMENSION} dimensions, but an embedding has shape"):
+    with pytest.raises(InvalidInput, match=rf"expected an embedding of {DIMENSION} dimensions, got shape"):
         store.add(["b"], [embedding], [{}], [""])
-    with pytest.raises(InvalidInput, match=rf"vectors have {DIMENSION} dimensions, but an embedding has shape"):
+    with pytest.raises(InvalidInput, match=rf"expected an embedding of {DIMENSION} dimensions, got shape"):
         store.query(embedding, 1)
     assert store.ids() == ["a"]
 

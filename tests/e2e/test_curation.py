@@ -236,7 +236,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
 def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     address, _ = opened
     page.goto(address)
-    expect(page.get_by_text("a few bad attempts put no domain on top")).to_be_visible()
+    expect(page.get_by_text("Lowest success first.")).to_be_visible()
     settle(page)
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})

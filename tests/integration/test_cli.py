@@ -595,7 +595,7 @@ def test_profiles_are_listed_saved_used_and_deleted(store, capsys):
 
 
 def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
-    assert "expected a strictness from 0 to 1000" in run(
+    assert "expected a number from 0 to 1000 for strictness" in run(
         capsys, "profiles", "save", "x", "--strictness", "2e9", status=1
     )
     assert "is the built-in profile" in run(capsys, "profiles", "save", "default", status=1)

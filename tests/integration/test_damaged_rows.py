@@ -147,7 +147,7 @@ def test_the_doctor_names_what_cannot_be_read_and_mends_nothing(store, capsys):
     assert main(["doctor", "--fix"]) == 1
     said = capsys.readouterr().out
     assert "ledger file      ok" in said
-    assert "1 texts cannot be read, such as that of " in said
+    assert "1 texts cannot be read, such as the text of " in said
     assert "or repaired" in said
     assert "filters" not in said
     assert (store / "atlas.sqlite").read_bytes() == before

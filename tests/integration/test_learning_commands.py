@@ -55,12 +55,6 @@ def test_compress_says_what_proposed_the_functions(store, capsys):
     assert "Found by Stitch " in run(capsys, "compress")
 
 
-def test_compress_says_how_far_a_search_came_that_had_too_little_time(store, capsys, monkeypatch):
-    monkeypatch.setenv("ATLAS_COMPRESS_SECONDS", "0.001")
-    said = run(capsys, "compress")
-    assert "0 of at most 100 functions; more time (ATLAS_COMPRESS_SECONDS)" in said
-
-
 def test_compress_without_programs_says_why(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
     make_store(tmp_path, [attempt("Talk to a customer", steps=())])

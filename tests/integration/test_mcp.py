@@ -282,7 +282,7 @@ def test_an_edit_names_the_fields_that_can_be_changed(memory):
         lesson = id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
         wrong = await refused(client, "edit", id=lesson, changes={"content": "x"})
         assert "content cannot be edited; editable fields: title, situation" in wrong
-        assert "for suggestion, got" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
+        assert "suggestion should be a string" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
 
     talk(memory, work)
 
@@ -309,7 +309,7 @@ def test_a_scope_in_the_metadata_is_refused(memory):
         ):
             assert "`metadata` contains 'scope.project'" in await refused(client, tool, **arguments, **misplaced)
             wrong = await refused(client, tool, **arguments, scope={"Project": "shop"})
-            assert "a scope's name should be up to 40 of a-z" in wrong
+            assert "expected up to 40 of a-z" in wrong
 
     talk(memory, work)
     assert (memory.experience.count(), memory.journal.count()) == (0, 0)

@@ -307,7 +307,9 @@ def test_a_plan_is_outdated_once_the_record_has_changed(store):
         assert memory.experience.get(leaked) is not None
 
 
-@pytest.mark.parametrize(("given", "problem"), [(["zz"], "no record"), ([""], "not be empty"), ([], "at least one id")])
+@pytest.mark.parametrize(
+    ("given", "problem"), [(["zz"], "no record"), ([""], "got an empty string"), ([], "at least one id")]
+)
 def test_ids_that_say_nothing_are_refused(store, given, problem):
     with opened(store) as memory:
         fill(memory, 2)

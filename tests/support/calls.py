@@ -66,7 +66,7 @@ WRITES: dict[str, Call] = {
     "memory.apply_promotion": lambda memory, ids: memory.apply_promotion(memory.plan_promotion(ids["crash"])),
     "memory.freeze": lambda memory, _: memory.freeze("mine"),
     "memory.quarantine": lambda memory, ids: memory.quarantine([ids["experience"]], reason="planted"),
-    "memory.unquarantine": lambda memory, ids: memory.unquarantine([ids["experience"]]),
+    "memory.unquarantine": lambda memory, ids: memory.unquarantine([ids["quarantined"]]),
     "memory.apply_withdrawal": lambda memory, ids: memory.apply_withdrawal(memory.plan_withdrawal([ids["experience"]])),
     "memory.apply_purge": lambda memory, ids: memory.apply_purge(memory.plan_purge([ids["experience"]])),
     "experience.store": lambda memory, _: memory.experience.store(attempt("new")),

@@ -77,6 +77,8 @@ def _records(memory: atlas.MemorySystem) -> Ids:
     memory.concepts.load_primitives(Loader(1))
     ids["retired"] = memory.strategies.add(strategy("an old page"))
     memory.strategies.retire([ids["retired"]])
+    ids["quarantined"] = memory.experience.store(attempt("planted"))
+    memory.quarantine([ids["quarantined"]], reason="planted")
     ids["two concepts"] = memory.concepts.add_many([concept(5), concept(6)])
     crash = memory.journal.add("crash_log", CRASH, generation=4)
     lesson = memory.journal.add("reflection", LESSON, generation=5)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from atlas.access.issuing import issue_key
-from atlas.access.links import Link
+from atlas.access.links import SharedLink
 from atlas.access.people import Person
 from atlas.infra.actor import Role
 from atlas.server.api.parts import Served
@@ -114,7 +114,7 @@ class LinkInput(RequestBody):
 class NewLink(BaseModel):
     """A new link with its path."""
 
-    link: Link
+    link: SharedLink
     path: str
     """Path of the link below the server's address. No other request returns it."""
 
@@ -182,7 +182,7 @@ def readmit(person_id: Id, memory: Served) -> PersonResponse:
 
 
 @router.get("/links")
-def links(memory: Served) -> list[Link]:
+def links(memory: Served) -> list[SharedLink]:
     """Return every link that was ever made, newest first, without paths."""
     return links_of(memory).all()
 
@@ -195,7 +195,7 @@ def add_link(link: LinkInput, memory: Served) -> NewLink:
 
 
 @router.post("/links/{link_id}/end")
-def end(link_id: Id, memory: Served) -> Link:
+def end(link_id: Id, memory: Served) -> SharedLink:
     """End a link, and remove its copy."""
     return end_link(memory, link_id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from atlas.access.links import Link, Links, sweep_copies
+from atlas.access.links import Links, SharedLink, sweep_copies
 from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
@@ -38,7 +38,7 @@ def link_rows(memory: MemorySystem) -> list[LinkRow]:
     return sorted(rows, key=lambda row: not row.is_live)
 
 
-def make_link(memory: MemorySystem, name: str, days: int) -> tuple[Link, str]:
+def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, str]:
     """Make a frozen copy of the store, and return a link to it with its path, which cannot be shown again.
 
     Raises:
@@ -59,7 +59,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[Link, str]:
     return link, f"/link/{secret}"
 
 
-def end_link(memory: MemorySystem, link_id: str) -> Link:
+def end_link(memory: MemorySystem, link_id: str) -> SharedLink:
     """End a link, and remove its copy. `NotAllowed` if the actor is not an admin."""
     ended = links_of(memory).end(link_id)
     thaw(memory.storage.path, link_id)
@@ -72,7 +72,7 @@ def links_of(memory: MemorySystem) -> Links:
     return Links(memory.storage.path, owner=memory.storage.settings.actor)
 
 
-def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
+def _row(memory: MemorySystem, link: SharedLink, now: datetime) -> LinkRow:
     problem = link.problem(now)
     if not problem and present_copy(memory.storage.path, link.id) is None:
         problem = "its copy was removed by a purge, or is on another server"

@@ -42,6 +42,7 @@ def test_the_history_tells_where_a_record_comes_from(memory, monkeypatch):
     monkeypatch.setattr(module.People, "names", lambda people: {"ada"})
     with acting(Actor("ada", Role.WRITER)):
         written = stored(memory, what="mend a shoe")
+    with acting(Actor("ada", Role.CURATOR)):
         memory.experience.edit(imported, feedback="seen")
     assert classes(memory, own, imported, waiting, written) == ["agent", "reviewed", "reviewed", "person"]
 
