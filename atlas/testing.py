@@ -256,7 +256,7 @@ class MemoryVectorStore:
         expected = next((row["embedding"].shape[-1] for row in self._rows.values()), windows.shape[-1])
         if windows.ndim != 2 or windows.shape[1] != expected:
             raise InvalidInput(
-                f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
+                f"expected an embedding of {expected} dimensions, got shape {windows.shape}; use the store's embedder"
             )
         if not np.isfinite(lengths).all() or not lengths.all():
             raise InvalidInput("expected a finite embedding that is not all zeros, as others have no direction")
