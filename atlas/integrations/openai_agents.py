@@ -86,9 +86,10 @@ class AtlasSession:
             await in_thread(self._journal.delete, ids)
 
     def _pop(self) -> Any:
-        while latest := self._latest(1):
-            if self._journal.delete([latest[0].id]):  # 0 if another caller has removed it since
-                return latest[0].metadata[ITEM]
+        while ids := self._journal.ids(self._where):
+            entry = self._journal.get(ids[-1])  # None if another caller has removed it since
+            if entry is not None and self._journal.delete([entry.id]):  # 0 if another caller has
+                return entry.metadata[ITEM]
         return None
 
     @property
