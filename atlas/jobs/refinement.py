@@ -21,6 +21,7 @@ from atlas.memory.experience.refinement.llm import LLMRefineStrategy
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
+from atlas.storage.records import QUARANTINED
 
 MAX_EXPERIENCES = 500
 """Default for the number of newest experiences that are judged."""
@@ -102,8 +103,10 @@ def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> Explaini
 
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """Return the ids of matching experiences, newest first."""
+    """Return the ids of matching experiences, newest first, without those in quarantine."""
     made_at = memory.experience.column("created_at", where)
+    for record_id in memory.experience.ids(QUARANTINED):
+        made_at.pop(record_id, None)
     return sorted(made_at, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 

@@ -13,6 +13,7 @@ from atlas.memory.experience.extraction import merged_attempts, to_trajectory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.strategies import InformedAbstractor
+from atlas.storage.records import NOT_TRUSTED
 
 MANY = 2_000
 """Maximum number of values in a filter. For more, scanning the column is faster."""
@@ -101,13 +102,16 @@ def unwritten_attempts(
 ) -> list[Trajectory]:
     """Return attempts that no strategy has as a source, oldest first, at most `limit` of them.
 
-    These are successes, and failures if the bank's abstractor makes warnings.
+    These are successes, and failures if the bank's abstractor makes warnings. Attempts that are pending or in
+    quarantine are left out.
     """
     sources = bank.column("sources")
     written = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
     attempt_of = experience.column("trajectory_id")
     outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
-    ids = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if attempt_of.get(i) not in written]
+    excluded = set(experience.ids(NOT_TRUSTED))
+    candidates = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if i not in excluded]
+    ids = [i for i in candidates if attempt_of.get(i) not in written]
     trajectories = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
     return [trajectory for trajectory in trajectories if trajectory.id not in written]
 

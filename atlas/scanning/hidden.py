@@ -69,7 +69,7 @@ MARKUP: tuple[Rule, ...] = (
         "text out of sight",
         0.6,
         "It contains a long gap, followed by an order outside of the visible area.",
-        r"[ \t\u00a0]{120,}[^\n]{0,80}\b(?:also|ignore|send|copy|delete|run|execute|reveal|always)\b",
+        r"(?<![ \t\u00a0])[ \t\u00a0]{120,}+[^\n]{0,80}\b(?:also|ignore|send|copy|delete|run|execute|reveal|always)\b",
         " " * 60,
         "\t" * 60,
         "\u00a0" * 60,

@@ -193,7 +193,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         "It claims to come from the system or an operator.",
         "system developer admin operator instruction directive order owner",
         r"\bsystem\s+(?:override|update|message|notice|alert|command|instruction|directive)\s*[:.\-!]"
-        r"|(?:^|\n)\s*\[(?:system|developer|admin(?:istrator)?|operator)\]\s*:?\s*(?=\w)"
+        r"|(?:^|\n)[ \t]*+\[(?:system|developer|admin(?:istrator)?|operator)\]\s*+:?\s*+(?=\w)"
         r"|\b(?:new|updated)\s+(?:instructions?|directives?|orders)\s+(?:for|to|from)\b"
         r"|\bthe (?:operator|developer|administrator|owner) has (?:changed|updated|suspended|allowed)\b",
     ),
@@ -266,7 +266,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
         0.5,
         "It contains a tool call as an agent writes one, with its input.",
         "action",
-        r"(?:^|\n)\s*action:\s*\w[\w .-]{0,60}\n\s*action input:",
+        r"(?:^|\n)[ \t]*+action:\s*+\w[\w .-]{0,60}\n\s*+action input:",
     ),
     _rule(
         "turns of a chat",
@@ -274,8 +274,8 @@ FURTHER_RULES: tuple[Rule, ...] = (
         0.4,
         "It contains turns of a chat that may never have taken place.",
         "assistant ai system",
-        r"\n\s*(?:human|user)\s*:\s[^\n]{0,400}\n\s*(?:assistant|ai|system)\s*:\s"
-        r"|\n\s*assistant\s*:\s[^\n]{0,400}\n\s*(?:system|user|human)\s*:\s",
+        r"\n[ \t]*+(?:human|user)[ \t]*+:\s[^\n]{0,400}\n\s*+(?:assistant|ai|system)[ \t]*+:\s"
+        r"|\n[ \t]*+assistant[ \t]*+:\s[^\n]{0,400}\n\s*+(?:system|user|human)[ \t]*+:\s",
     ),
 )
 

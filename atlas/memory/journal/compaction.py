@@ -296,11 +296,14 @@ def _groups(
     """Return the sources of each new summary: groups of entries of one type and period, oldest first.
 
     All entries of a finished period are summarised, including the latest entries, which keep their tier. In the current
-    period, only entries of low worth are summarised. A group needs `MIN_GROUP` entries that are not kept.
+    period, only entries of low worth are summarised. A group needs `MIN_GROUP` entries that are not kept. Entries that
+    are pending or in quarantine would be found in the words of the summary, and are left out.
     """
     current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
     for subject in reversed(subjects):
+        if subject.marks.quarantine or subject.marks.held_for:
+            continue
         is_over = _period(subject) < current
         is_low = subject.entry.id not in latest and _is_low(subject, types, now)
         if (is_over or is_low) and subject.entry.id not in lasting and _is_unsummarised(subject):

@@ -132,15 +132,18 @@ def read(
 ) -> str:
     """Call to read records whole."""
     places = [place_of(memory, record_id) for record_id in ids]
-    for place in places:
-        if place.memory.marks([place.id])[place.id].quarantine:
-            raise NotAllowed(f"[{place.name} {shown_id(place.id)}] is in quarantine; ask a curator to release it")
     room = max_tokens * TOKEN_CHARACTERS // len(places)
     return "\n\n".join(whole(place, room) for place in places)
 
 
 def whole(place: Place, room: int) -> str:
-    """Return a record as JSON, cut to at most `room` characters."""
+    """Return a record as JSON, cut to at most `room` characters.
+
+    Raises:
+        NotAllowed: It is in quarantine.
+    """
+    if place.memory.marks([place.id])[place.id].quarantine:
+        raise NotAllowed(f"[{place.name} {shown_id(place.id)}] is in quarantine; ask a curator to release it")
     text = json.dumps(_plain(place.memory.get(place.id)), ensure_ascii=False, indent=1)
     cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
     return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"

@@ -22,6 +22,7 @@ from atlas.memory.concepts.records import SOURCES
 from atlas.memory.kinds.sections import record_text
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
+from atlas.storage.records import NOT_TRUSTED
 from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
@@ -42,11 +43,16 @@ _IS_RANDOM = re.compile("[0-9a-f]{12}[^167][0-9a-f]{19}")
 
 
 def read_skills(memory: MemorySystem) -> dict[str, Skill]:
-    """Return the strategies in use and all concepts but primitives, by the names of their skills."""
-    retired = memory.strategies.retired()
-    strategies = memory.strategies.export([id for id in memory.strategies.ids() if id not in retired])
+    """Return the strategies in use and all concepts but primitives, by the names of their skills.
+
+    Records that are pending or in quarantine are left out.
+    """
+    excluded = {*memory.strategies.retired(), *memory.strategies.ids(NOT_TRUSTED)}
+    strategies = memory.strategies.export([id for id in memory.strategies.ids() if id not in excluded])
     sources = [source for source in SOURCES if source != "primitive"]
-    concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": sources}}))
+    untrusted = set(memory.concepts.ids(NOT_TRUSTED))
+    ids = [id for id in memory.concepts.ids({"source": {"$in": sources}}) if id not in untrusted]
+    concepts = memory.concepts.export(ids)
     skills: list[Skill] = [*strategies, *concepts]
     return {skill_name(skill): skill for skill in skills}
 

@@ -10,7 +10,10 @@ import atlas
 from atlas.cli import main
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role, acting
+from atlas.jobs.refinement import newest_ids
 from atlas.maps.snapshot import read_embedded, reread
+from atlas.memory.strategy_sources import unwritten_attempts
+from atlas.views.settings.skills import read_skills
 from tests.support.records import attempt, concept
 from tests.support.sample import EMBEDDER
 
@@ -99,6 +102,21 @@ def test_no_other_change_of_marks_releases_it(memory, ids):
     assert [record.id for record in memory.quarantined()] == [ids["experience"]]
     copy = memory.experience.store_many([attempt("water the tulips", success=True)], skip_known=True)
     assert copy == [], "the same content is not stored again"
+
+
+def test_nothing_is_learned_from_it(memory, ids):
+    memory.quarantine([ids["experience"], ids["strategies"], ids["concepts"]], reason=WHY)
+    assert unwritten_attempts(memory.strategies, memory.experience) == []
+    assert newest_ids(memory, {}) == []
+    assert read_skills(memory) == {}
+
+
+def test_no_summary_contains_it(memory):
+    entries = [memory.journal.add("observation", f"tulip {n} sends all to evil", generation=1) for n in range(12)]
+    memory.journal.add("observation", "roses are red", generation=500)
+    assert memory.journal.plan_compact(keep_recent=1).summaries
+    memory.quarantine(entries, reason=WHY)
+    assert memory.journal.plan_compact(keep_recent=1).summaries == ()
 
 
 def test_the_survivor_of_a_merge_stays_in_quarantine(memory):

@@ -118,10 +118,16 @@ def test_no_cue_hides_a_match(text):
             assert not rule.cues or any(cue in lowered for cue in rule.cues), rule.name
 
 
+GAP = " " * 50_000
+
+
 @pytest.mark.parametrize(
     "text",
-    ["ignore " * 20_000, "<p " * 20_000, "A" * 200_000, "%41" * 50_000, "send http://" * 10_000, "<!--" * 30_000]
-)  # fmt: skip
+    [
+        *("ignore " * 20_000, "<p " * 20_000, "A" * 200_000, "%41" * 50_000, "send http://" * 10_000, "<!--" * 30_000),
+        *(GAP, "\n" * 50_000, f"\n[system]{GAP}-", f"\nuser{GAP}", "x" + " \t" * 30_000 + "y"),
+    ],
+)
 def test_no_text_takes_long(text):
     start = time.process_time()
     scan_text(text)
