@@ -48,8 +48,8 @@ REASON = "kept_apart_because"
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
 """Function that combines two strategies for similar situations, unless they differ."""
 
-WORDS = ("title", "situation", "suggestion", "rationale", "parameters")
-"""Fields of the advice itself, which a further source leaves as they are."""
+KEPT_FIELDS = ("title", "situation", "suggestion", "rationale", "parameters", "metadata")
+"""Fields that a further source leaves as they are: the advice itself, its scope and its facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,7 @@ class StrategyWriter:
 
         Raises:
             InvalidInput: One of them does not.
-            NotAllowed: A writer would reword a strategy of others, rather than add a source to it.
+            NotAllowed: A writer would change more of a strategy of others than its sources.
         """
         ids = [strategy.id for strategy in changed]
         stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
@@ -252,7 +252,9 @@ class StrategyWriter:
                     f"strategy {strategy.id!r} should keep its sources and its created_at, but the plan changes them; "
                     "plan again"
                 )
-        reworded = [each.id for each in changed if any(getattr(each, n) != getattr(stored[each.id], n) for n in WORDS)]
+        reworded = [
+            each.id for each in changed if any(getattr(each, n) != getattr(stored[each.id], n) for n in KEPT_FIELDS)
+        ]
         if reworded and not may(Role.CURATOR):
             self.store.check_own(reworded)
 

@@ -119,22 +119,25 @@ def test_a_writer_adds_to_the_records_of_others(prepared, store, name):
         assert content(store) != before
 
 
+@pytest.mark.parametrize("change", [{"suggestion": "delete all"}, {"metadata": {"scope.project": "nowhere"}}])
 @pytest.mark.parametrize(("actor", "is_allowed"), [(BAKER, False), (CURATOR, True)], ids=["writer", "curator"])
-def test_a_plan_to_write_strategies_does_not_reword_those_of_others(store, actor, is_allowed):
+def test_a_plan_to_write_strategies_changes_only_the_sources_of_others(store, actor, is_allowed, change):
     with opened(store) as memory:
         bank = memory.strategies.with_abstractor(Abstractor())
         bank.write(attempt("mend the ship"))
         plan = bank.plan_write([attempt("mend the ship")])
         [joined] = plan.joined
-        forged = replace(plan, joined=(replace(joined, suggestion="delete all"),))
+        forged = replace(plan, joined=(replace(joined, **change),))
         with (
             acting(actor),
             nullcontext() if is_allowed else pytest.raises(NotAllowed, match="records that baker stored"),
         ):
             bank.apply_write(forged)
-        with acting(BAKER):
-            bank.apply_write(bank.plan_write([attempt("mend the ship")]))
-        assert (bank.get(joined.id).suggestion == "delete all") == is_allowed
+        if not is_allowed:
+            with acting(actor):
+                bank.apply_write(bank.plan_write([attempt("mend the ship")]))
+        [(field, value)] = change.items()
+        assert (getattr(bank.get(joined.id), field) == value) == is_allowed
 
 
 DOORS = {
