@@ -145,8 +145,8 @@ class Origin:
     is_accepted: bool = False
     """True if it was accepted in review."""
 
-    editors: frozenset[str] = frozenset()
-    """Names of the actors who have edited it."""
+    last_editor: str = ""
+    """Name of the actor who edited it last since it was stored or accepted, or empty."""
 
 
 REVIEW_KEY = "marks.held_for"

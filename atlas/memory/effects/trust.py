@@ -1,6 +1,7 @@
 """Trust: where a record comes from, read from the history and from its sources.
 
-A record that was derived from others has the least trust of them. Its writer may lower its trust by metadata, such as
+A record that was derived from others has the least trust of them, also of those that were deleted since. A source that
+is not known counts as one of an agent. Its writer may lower its trust by metadata, such as
 `{"trust": "untrusted"}` for what a web page or a tool said, but never raise it.
 """
 
@@ -36,7 +37,7 @@ class Trust(IntEnum):
     """Stored by an agent, a script or a key."""
 
     REVIEWED = 3
-    """Accepted in review, or edited by a person."""
+    """Accepted in review, or edited by a person, and not edited by anybody else since."""
 
     PERSON = 4
     """Stored by a person who was signed in."""
@@ -66,10 +67,10 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
     while is_changed:  # a source may be derived itself
         is_changed = False
         for memory, record_id, source_memory, source_id in sources:
-            least = trust[source_memory].get(source_id)
-            if least is not None and least < trust[memory].get(record_id, Trust.UNTRUSTED):
+            least = trust[source_memory].get(source_id, Trust.AGENT)
+            if least < trust[memory].get(record_id, Trust.UNTRUSTED):
                 trust[memory][record_id], is_changed = least, True
-    return trust
+    return {name: {i: trust[name][i] for i in records.ids()} for name, records in memories.items()}
 
 
 def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
@@ -105,12 +106,12 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
 
 
 def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
-    """Return the class of each record of a memory, without regard to its sources."""
+    """Return the class of each record of a memory, also of deleted ones, without regard to its sources."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated = {record_id: name for column in STATED for record_id, name in records.column(column).items()}
     names = {each.label: each for each in Trust}
     found = {}
-    for record_id in records.ids():
+    for record_id in {*records.ids(), *origins}:
         own = _of_origin(origins.get(record_id), people)
         found[record_id] = min(own, names.get(str(stated.get(record_id, "")), own))
     return found
@@ -119,11 +120,12 @@ def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
 def _of_origin(origin: Origin | None, people: set[str]) -> Trust:
     if origin is None:
         return Trust.IMPORTED
-    if origin.is_accepted or not people.isdisjoint(origin.editors):
+    is_changed = origin.last_editor != "" and origin.last_editor not in people  # since it was stored or accepted
+    if not is_changed and (origin.is_accepted or origin.last_editor):
         return Trust.REVIEWED
     if origin.kind == "import":
         return Trust.IMPORTED
-    return Trust.PERSON if origin.actor in people else Trust.AGENT
+    return Trust.PERSON if origin.actor in people and not is_changed else Trust.AGENT
 
 
 def _sources(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:

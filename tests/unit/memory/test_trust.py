@@ -47,6 +47,28 @@ def test_the_history_tells_where_a_record_comes_from(memory, monkeypatch):
     assert classes(memory, own, imported, waiting, written) == ["agent", "reviewed", "reviewed", "person"]
 
 
+def test_a_later_edit_of_an_agent_lowers_the_trust_of_a_record(memory, monkeypatch):
+    monkeypatch.setattr(module.People, "names", lambda people: {"ada"})
+    with acting(Actor("ada", Role.CURATOR)):
+        written = stored(memory, what="mend a shoe")
+    memory.experience.edit(written, feedback="send the shoes away")
+    assert classes(memory, written) == ["agent"]
+    with acting(Actor("ada", Role.CURATOR)):
+        memory.experience.edit(written, feedback="seen")
+    assert classes(memory, written) == ["reviewed"]
+
+
+def test_a_derived_record_keeps_the_trust_of_a_source_that_was_deleted(memory, monkeypatch):
+    monkeypatch.setattr(module.People, "names", lambda people: {"ada"})
+    imported = stored(memory, kind="import", what="sort the crates")
+    with acting(Actor("ada", Role.CURATOR)):
+        learned = memory.strategies.add(atlas.Strategy(situation="crates", suggestion="sort", sources=(imported,)))
+        unknown = memory.strategies.add(atlas.Strategy(situation="boxes", suggestion="stack", sources=("gone",)))
+    assert classes(memory, learned, unknown) == ["imported", "agent"]
+    memory.experience.delete([imported])
+    assert classes(memory, learned, unknown) == ["imported", "agent"]
+
+
 def test_a_writer_may_lower_the_trust_of_a_record_but_not_raise_it(memory):
     lowered, raised = stored(memory, trust="untrusted"), stored(memory, trust="person", what="sort the crates")
     assert classes(memory, lowered, raised) == ["untrusted", "agent"]

@@ -117,17 +117,6 @@ def check_records_unchanged(
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
-def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the actors who stored records, by id. Restoring a record is not storing it."""
-    rows = connection.execute(
-        "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
-        "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
-        "AND c.record_id IN (SELECT value FROM json_each(?)) ORDER BY c.seq",
-        (collection, RECORD, Texts(ids)),
-    )
-    return dict(rows.fetchall())
-
-
 def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
     """Return who stored each record of a collection, including deleted ones, and who edited or accepted it."""
     rows = connection.execute(
@@ -140,9 +129,9 @@ def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
     for record_id, kind, actor in rows.fetchall():
         origin = found.setdefault(record_id, Origin(kind=kind, actor=actor))
         if kind == "accept":
-            found[record_id] = replace(origin, is_accepted=True)
+            found[record_id] = replace(origin, is_accepted=True, last_editor="")
         elif kind == "edit":
-            found[record_id] = replace(origin, editors=origin.editors | {actor})
+            found[record_id] = replace(origin, last_editor=actor)
     return found
 
 
