@@ -281,12 +281,9 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
 
 def limit(text: str) -> int:
     """Parse the maximum number of results, at least 1."""
-    from atlas.core.hits import check_limit
-
-    try:
-        check_limit(number := int(text), "it")
-    except InvalidInput as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, got {number}")
     return number
 
 

@@ -107,11 +107,12 @@ class LiveScan:
         """Check a batch of records of one memory, and return whether any was left."""
         for name, state in self._states.items():
             if state.left:
-                batch, state.left = state.left[:BATCH], state.left[BATCH:]
+                batch = state.left[:BATCH]
                 for record in searchable_kinds()[name].records(self._memory).get_many(batch):
                     finding = scan_record(name, record)
                     if finding.score >= SUSPICIOUS:
                         state.found[record.id] = finding
+                state.left = state.left[BATCH:]  # after the batch, which is scanned again if it failed
                 return True
         return False
 

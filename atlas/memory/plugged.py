@@ -168,7 +168,7 @@ def lacking(memory: object, noun: str) -> NotFound:
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(
-        f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, not ATLAS's own; "
+        f"the {noun} of this memory system is of the type {type(memory.memory).__name__}, not ATLAS's own; "
         f"to call the methods of its protocol, use `{memory.own_name}`"
     )
 

@@ -7,10 +7,14 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
+MAX_DECODED = 2_000
+"""Maximum number of parts of a text that are decoded. Most are ids and hashes."""
+
 MAX_PAYLOADS = 50
-"""Maximum number of encoded parts of a text that are decoded."""
+"""Maximum number of readable texts that are returned."""
 
 MAX_DEPTH = 3
 """Maximum number of nested encodings."""
@@ -28,11 +32,8 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 def payloads(text: str) -> Iterator[str]:
     """Yield the readable texts that are encoded in a text, as base64, hexadecimal digits or escaped characters."""
-    for n, payload in enumerate(_decoded(text)):
-        if n >= MAX_PAYLOADS:
-            return
-        if (readable := _readable(payload, MAX_DEPTH)) is not None:
-            yield readable
+    readable_texts = (_readable(payload, MAX_DEPTH) for payload in islice(_decoded(text), MAX_DECODED))
+    yield from islice((readable for readable in readable_texts if readable is not None), MAX_PAYLOADS)
 
 
 def rotated(text: str) -> str:

@@ -101,17 +101,17 @@ class Spool:
 
     def n_refused(self) -> int:
         """Return the number of traces that could not become attempts. They are kept for a week."""
-        return len(self._is_refused())
+        return len(self._refused_files())
 
     def close_quiet(self, memory: MemorySystem) -> int:
         """Convert complete traces to attempts, and return their number.
 
         A failed one is retried at the next call. An unreadable one is logged and set aside.
         """
-        if not (self._files() or self._is_refused()):
+        if not (self._files() or self._refused_files()):
             return 0
         with self._lock():
-            for path in self._is_refused():
+            for path in self._refused_files():
                 if time.time() - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink(missing_ok=True)
             return sum(self._close(memory, path) for path in self._files())
@@ -150,7 +150,7 @@ class Spool:
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*/*.jsonl"))
 
-    def _is_refused(self) -> list[Path]:
+    def _refused_files(self) -> list[Path]:
         return sorted(self._folder.glob(f"*/*.jsonl{_REFUSED}"))
 
     @contextmanager

@@ -278,7 +278,7 @@ def test_a_rate_that_is_none_costs_its_own_record_at_most(parts, rate):
 
 def test_they_are_given_back_as_they_are_and_have_nothing_that_only_ours_offer(system, parts):
     assert [system.experience_memory, system.concept_library, system.strategy_bank] == parts
-    with pytest.raises(NotFound, match=r"the experience memory of this memory system is a '\w+', not ATLAS's own"):
+    with pytest.raises(NotFound, match=r"memory system is of the type \w+, not ATLAS's own"):
         _ = system.experience
     with pytest.raises(NotFound, match="the concept library of this memory system is"):
         _ = system.concepts

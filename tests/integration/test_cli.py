@@ -281,7 +281,7 @@ def test_a_scope_narrows_a_search_together_with_a_filter(store, capsys, command)
 def test_less_than_one_result_is_refused(store, capsys, command, n):
     with pytest.raises(SystemExit):
         main((*command, n))
-    assert f"expected 1 or more for it, got {n}" in capsys.readouterr().err
+    assert f"expected 1 or more, got {n}" in capsys.readouterr().err
 
 
 def test_search_by_words_needs_no_model(store, capsys):

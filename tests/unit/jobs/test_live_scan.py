@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 import atlas
+from atlas.core.errors import StoreUnavailable
+from atlas.jobs import scan as module
 from atlas.jobs.scan import LiveScan
+from atlas.memory.effects.scan import Finding
 from tests.support.records import attempt, attempts
 from tests.support.sample import EMBEDDER
 
@@ -39,3 +42,19 @@ def test_many_records_are_scanned_in_a_thread(memory):
     state = live.known()
     assert (len(state.findings), state.n_left) == (1, 0)
     live.close()
+
+
+def test_a_batch_that_failed_is_scanned_at_the_next_look(memory, monkeypatch):
+    (planted,) = memory.experience.store_many([attempt("water the plants", solution=ORDER)])
+    live = LiveScan(memory)
+    with monkeypatch.context() as patched, pytest.raises(StoreUnavailable):
+        patched.setattr(module, "scan_record", Failing())
+        live.known()
+    assert [finding.id for finding in live.known().findings] == [planted]
+
+
+class Failing:
+    """A scan in a store that cannot be read at the moment."""
+
+    def __call__(self, memory: str, record: object) -> Finding:
+        raise StoreUnavailable("the store cannot be read; try again")

@@ -27,8 +27,8 @@ SOURCE = "aider"
 START, USER, TOOL = "start", "user", "tool"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
-_TOKENS = re.compile(r"Tokens: ([\d.]+)(k?) sent.*?([\d.]+)(k?) received")
-_COST = re.compile(r"Cost: \$([\d.]+) message")
+_TOKENS = re.compile(r"Tokens: (\d+(?:\.\d+)?)(k?) sent.{0,100}?\b(\d+(?:\.\d+)?+)(k?) received")
+_COST = re.compile(r"Cost: \$(\d+(?:\.\d+)?) message")
 _ASKING = ("/ask", "/architect", "/code")
 """Commands whose argument is a request."""
 
