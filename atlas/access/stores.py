@@ -74,7 +74,7 @@ class ServedStore:
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a link, by store name. Empty if the link has expired or its copy was removed."""
+        """Return the actor of a link, by store name, or nothing if the link or its frozen copy is gone."""
         link = self.links.find(link_id)
         copy = present_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}

@@ -64,7 +64,7 @@ def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
 
 class _Splitter:
     def __init__(self, keys: BinaryIO, expand: str) -> None:
-        self._keys = keys
+        self._key_file = keys
         self._expand = expand
         self._key = ""
         self._start = -1
@@ -85,8 +85,8 @@ class _Splitter:
         token = next(tokens, None)
         if token is None or token.mark not in "[{":
             raise ImportFailed("the file should contain a JSON list or object, but contains neither")
-        self._keys.seek(0)
-        if self._keys.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
+        self._key_file.seek(0)
+        if self._key_file.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
             raise ImportFailed("the file should begin with a JSON list or object, but other text comes first")
         self._start = token.at + 1
         return token
@@ -111,19 +111,19 @@ class _Splitter:
     def _is_blank(self, at: int) -> bool:
         if at - self._start > MAX_KEY_BYTES:
             return False
-        self._keys.seek(self._start)
-        return not self._keys.read(at - self._start).strip()
+        self._key_file.seek(self._start)
+        return not self._key_file.read(at - self._start).strip()
 
     def _read_key(self, at: int) -> str:
-        self._keys.seek(self._start)
-        raw = self._keys.read(min(at - self._start, MAX_KEY_BYTES))
+        self._key_file.seek(self._start)
+        raw = self._key_file.read(min(at - self._start, MAX_KEY_BYTES))
         return raw.strip().strip(b'"').decode("utf-8", "replace")
 
     def _check_close(self, opening: _Token, closing: _Token) -> None:
         if opening.mark + closing.mark not in ("[]", "{}"):
             raise ImportFailed(f"the document opens with {opening.mark} and ends with {closing.mark}")
-        self._keys.seek(closing.at + 1)
-        if self._keys.read(CHUNK_BYTES).strip():
+        self._key_file.seek(closing.at + 1)
+        if self._key_file.read(CHUNK_BYTES).strip():
             raise ImportFailed("other text follows the end of the JSON document")
 
 

@@ -91,10 +91,10 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     """Return the result of a coroutine.
 
     Args:
-        to_its_end: Whether it continues if its twin is cancelled, as a write to a store does.
+        to_its_end: Whether the coroutine continues if the async method that called is cancelled. For writes.
 
     Raises:
-        asyncio.CancelledError: Its twin was cancelled.
+        asyncio.CancelledError: The async method that called was cancelled.
         BlockingCall: Called from inside the background loop, which would wait for itself.
         RuntimeError: The caller's loop was closed before the coroutine finished.
     """

@@ -52,7 +52,7 @@ def nearest_neighbours(
 
 
 def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
-    """Return the k nearest of a block of rows, excluding each row itself. The rows start at `own_start` in the pool."""
+    """Return for each row its k nearest rows of the pool. From `own_start` on, the pool has the rows themselves."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)
     for start in range(0, len(pool), COLUMNS):

@@ -74,9 +74,9 @@ class DomainNames:
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with these names."""
         named_domains = self.load()
-        name_of = {number: named_domains[place] for number, place in _matches(memory_map, named_domains).items()}
+        named = {number: named_domains[place] for number, place in _matches(memory_map, named_domains).items()}
         domains = (
-            _decode_entry(domain, name_of[domain.number]) if domain.number in name_of else domain
+            _with_name(domain, named[domain.number]) if domain.number in named else domain
             for domain in memory_map.domains
         )
         return replace(memory_map, domains=tuple(domains))
@@ -165,7 +165,7 @@ def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> Named
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 
-def _decode_entry(domain: Domain, name: NamedDomain) -> Domain:
+def _with_name(domain: Domain, name: NamedDomain) -> Domain:
     return replace(domain, name=name.name, is_named_by_person=not name.by, suggested_by=name.by)
 
 

@@ -14,7 +14,7 @@ from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 @runtime_checkable
 class ExperienceExtractor(Protocol):
-    """A step that chooses the text of an attempt to embed."""
+    """A step that chooses which text of an attempt is embedded."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed for similarity search."""
@@ -23,7 +23,7 @@ class ExperienceExtractor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedText:
-    """The text of an attempt to embed, with its provenance."""
+    """The embedded text of an attempt, with its provenance."""
 
     text: str
     made_by: str = ""

@@ -106,7 +106,8 @@ class Spool:
     def close_quiet(self, memory: MemorySystem) -> int:
         """Convert complete traces to attempts, and return their number.
 
-        A failed one is retried at the next call. An unreadable one is logged and set aside.
+        A trace that cannot be stored is retried at the next call. An unreadable trace is logged and set aside, and
+        removed after `KEPT_SECONDS`.
         """
         if not (self._files() or self._refused_files()):
             return 0

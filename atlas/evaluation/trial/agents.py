@@ -117,7 +117,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Return the environment of a command. A memory that it opens is an empty one in its directory."""
+    """Return the environment of a command, in which ATLAS opens an empty store in the given directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
     return environment | {
         TASK: str(directory / "task.json"),

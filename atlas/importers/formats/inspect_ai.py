@@ -82,9 +82,7 @@ def _json_header(path: Path, limits: Limits) -> Header:
                     fields[span.key] = parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes))
                 if len(fields) == len(_HEADER_KEYS):
                     break
-        except InvalidInput as error:
-            raise ImportFailed(f"the log's header cannot be read: {error}") from error
-        except ImportFailed as error:
+        except (InvalidInput, ImportFailed) as error:
             raise ImportFailed(f"the log's header cannot be read: {error}") from error
     return _header(fields)
 

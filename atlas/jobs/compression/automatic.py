@@ -106,7 +106,7 @@ def _digest(concept: CodeConcept) -> str:
 
 
 def _lock_all_machines(memory: MemorySystem) -> AbstractContextManager[object]:
-    """Return a context manager that excludes searches of this store on other machines."""
+    """Return a context manager in which no other machine compresses this store automatically."""
     shared = memory.storage.ledger.shared
     return nullcontext() if shared is None else shared.locked("automatic compression")
 

@@ -117,9 +117,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Write the strategy of an attempt, or add the attempt as a source of an existing strategy, and return it.
 
-        Return None if the abstractor finds no reusable part, or for a failure, unless the abstractor writes warnings,
-        as a language model does. An attempt that is a source already is not abstracted again. A retired strategy gets
-        sources too, but stays retired, and this is logged.
+        Return None if the abstractor finds no reusable part. Also return None for a failed attempt, except with an
+        abstractor that writes warnings, such as a language model. An attempt that is a source already is not abstracted
+        again. A retired strategy gets sources too, but stays retired, and this is logged.
 
         Raises:
             LLMError: The abstractor's language model gave no usable answer; the store was not changed.

@@ -253,7 +253,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
 
 
 def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
-    """Yield the unpacked chunks of an entry."""
+    """Return the unpacked content of an entry."""
     text = io.BytesIO()
     with file.open(name) as packed:
         shutil.copyfileobj(packed, text, _PIECE)
@@ -297,10 +297,12 @@ def _megabytes(n_bytes: int) -> str:
 
 def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
-        raise InvalidInput(f"{MARKS} should be an object of collections, of records, of tags, pinned and note")
+        raise InvalidInput(
+            f"{MARKS} should map each collection to its records, and each record to its tags, pinned and note"
+        )
     check_json(marks, MARKS)
     for collection in marks:
-        marks_file(collection)
+        marks_file(collection)  # refuses names that lead out of the store
     return {
         name: {record_id: decode_marks(encoded) for record_id, encoded in marks_of_collection.items()}
         for name, marks_of_collection in marks.items()
@@ -318,7 +320,7 @@ def _replace_names(store: Store, names: bytes | None) -> None:
 
 
 def _relabel(store: Store) -> None:
-    """Write the restored ledger's model into the label. Its checksum is computed when an embedder opens it."""
+    """Write the restored ledger's model into the label. The next embedder that opens the store adds its checksum."""
     model = store.model
     if model is None:
         (store.path / LABEL).unlink(missing_ok=True)

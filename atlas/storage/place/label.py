@@ -16,7 +16,7 @@ _opened: dict[Path, Address] = {}
 
 
 def remember(directory: Path, address: Address) -> None:
-    """Remember the address of a directory of files on this machine."""
+    """Remember the address of the PostgreSQL store whose local files are in a directory."""
     _opened[directory] = address
 
 

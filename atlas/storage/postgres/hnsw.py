@@ -197,7 +197,8 @@ class HnswIndex(LocalIndex):
         )
 
     def _lock(self, raw: psycopg.Connection[Any], timeout_seconds: float) -> bool:
-        raw.execute(f"SET lock_timeout = {max(1, int(timeout_seconds * 1000)) if timeout_seconds >= 0 else 0}")
+        milliseconds = 0 if timeout_seconds < 0 else max(1, int(timeout_seconds * 1000))  # 0 waits forever
+        raw.execute(f"SET lock_timeout = {milliseconds}")
         try:
             name = f"atlas {self._database.address.schema} {self._name}"
             raw.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))

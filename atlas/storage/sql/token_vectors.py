@@ -24,7 +24,7 @@ class SqlTokenVectors:
         self._database = database
 
     def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed token vectors of the records that have any, by number."""
+        """Return the packed token vectors of the records that have any, by record number."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT r.seq, t.packed FROM records r JOIN token_vectors t ON t.text_hash = r.text_hash "

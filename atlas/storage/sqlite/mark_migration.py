@@ -88,11 +88,12 @@ def import_files(connection: Connection, read_file: OldFiles) -> None:
 def _import_file(connection: Connection, collection: str, file_marks: Mapping[str, Marks]) -> None:
     rows = connection.execute("SELECT record_id FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
     ledger_marks = read_marks(connection, collection)
-    unchanged_ids = {record_id for (record_id,) in rows} | read_purged_ids(connection, collection, list(file_marks))
+    pending_ids = {record_id for (record_id,) in rows}  # the ledger's marks are newer than those of the file
+    skipped_ids = pending_ids | read_purged_ids(connection, collection, list(file_marks))
     reason = f"{marks_file(collection)} was changed"
     operation = OperationDraft(id=new_id(), kind="mark", actor=BY_HAND, reason=reason)
     writer = LedgerWriter(connection, operation, datetime.now(UTC))
-    for record_id in sorted({*file_marks, *ledger_marks} - unchanged_ids):
+    for record_id in sorted({*file_marks, *ledger_marks} - skipped_ids):
         before, after = ledger_marks.get(record_id, NO_MARKS), file_marks.get(record_id, NO_MARKS)
         if before != after:
             mark(writer, collection, record_id, before, after)

@@ -295,14 +295,14 @@ def found_function(memory: MemorySystem, found: CompressionResult, concept_id: s
     )
 
 
-def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
+def _before_after(rewriting: Rewriting, is_stored: bool) -> BeforeAfter:
     return BeforeAfter(
-        experience_id=one.program.id,
-        is_there=is_there,
-        task=Text(one.program.description),
-        before=Text(one.before, "python"),
-        after=Text(one.after, "python"),
-        verdict=VERDICTS[one.does_the_same],
+        experience_id=rewriting.program.id,
+        is_there=is_stored,
+        task=Text(rewriting.program.description),
+        before=Text(rewriting.before, "python"),
+        after=Text(rewriting.after, "python"),
+        verdict=VERDICTS[rewriting.does_the_same],
     )
 
 

@@ -320,7 +320,7 @@ def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
 def _measured_rows(
     found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
-    """Return the methods in order: the one for agents, current and possible searches, then their parts."""
+    """Return the rows in order: what agents get, the same without a threshold, the profiles, then words and meaning."""
     order = sorted(
         values,
         key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),

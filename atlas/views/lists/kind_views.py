@@ -116,7 +116,7 @@ class KindViews(Generic[R]):
         return chosen_used(memory, ids, origin, self.kind)
 
     def chosen_state(self, memory: MemorySystem) -> int:
-        """Return another number whenever a selection can have changed though the store's revision has not."""
+        """Return a number that changes when a selection may have changed without a new revision of the store."""
         return uses_seen(memory, self.kind) if self.selection is None else 0
 
     def hit_card(

@@ -1,4 +1,4 @@
-"""The parts of Settings, by whether a server has the store."""
+"""The sections of the page Settings. A served store has more of them than a local one."""
 
 from __future__ import annotations
 

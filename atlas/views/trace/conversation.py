@@ -68,7 +68,7 @@ def matching(steps: Sequence[Step], words: str) -> tuple[int, ...]:
 
 
 def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dict[str, Any]:
-    """Return the page of a trajectory with the step that was jumped to, for the browser."""
+    """Return one page of a trajectory for the browser: the page of the step that the user jumped to."""
     at = min(max(reading.at, 0), len(steps))
     first = (max(at, 1) - 1) // MAX_STEPS * MAX_STEPS
     shown = steps[first : first + MAX_STEPS]
