@@ -80,6 +80,7 @@ def test_whoever_is_removed_while_signed_in_is_out_without_a_click(page: Page, n
     other.goto(f"{address}/settings?settings_tab=People")
     expect(other.get_by_text("a role given here overrules that")).to_be_visible()
     shoot(other, "signin-people", themes=True)
+    settle(other)
     other.get_by_label("Person").click()
     other.get_by_role("option", name="Ada").click()
     other.get_by_role("button", name="Remove").click()
