@@ -19,14 +19,13 @@ from benchmarks import (
     language_model,
     languages,
     lessons,
-    mapping,
     remembering,
     retrieving,
     searching,
     storing,
-    visiting,
 )
 from benchmarks.agents import loading, serving, starting, transfer, trial
+from benchmarks.dashboard import mapping, previewing, visiting
 from benchmarks.engines import following, million
 from benchmarks.learning import finding, literature, scaling
 from benchmarks.measuring import Figure
@@ -45,6 +44,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "transfer": transfer.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
+    "previewing": previewing.figures,
     "visiting": visiting.figures,
     "compressing": compressing.figures,
     "literature": literature.figures,

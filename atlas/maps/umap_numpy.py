@@ -3,7 +3,7 @@
 Source:
     McInnes, Healy, Melville: UMAP, arXiv 1802.03426. umap-learn applies the edges one by one. Here a quarter of an
     epoch's edges are applied together, with half the step, which preserves as many neighbours (see
-    `benchmarks/mapping.py`).
+    `benchmarks/dashboard/mapping.py`).
 """
 
 from __future__ import annotations

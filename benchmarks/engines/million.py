@@ -18,6 +18,7 @@ from atlas.core.settings import for_bulk
 from atlas.core.types import Vectors
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
+from benchmarks.dashboard.visiting import FLAGS, REPOSITORY, fastest, served, visit
 from benchmarks.measuring import Figure, clustered_vectors
 from benchmarks.retrieving import (
     FILTER,
@@ -33,7 +34,6 @@ from benchmarks.retrieving import (
     retrieve,
     seconds,
 )
-from benchmarks.visiting import FLAGS, REPOSITORY, fastest, served, visit
 from tests.support.storage.postgres import running
 
 SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_SIZES", "100000,1000000").split(","))

@@ -25,7 +25,7 @@ import atlas
 from benchmarks.measuring import Figure
 from benchmarks.memories import open_made, remembered
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 GIVE_UP_SECONDS = 600
 N_VISITS = 3
 """Warm visits, of which the fastest counts: what else runs on the machine only ever adds."""

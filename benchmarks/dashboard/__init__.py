@@ -1,0 +1,1 @@
+"""Benchmarks of what a person waits for on the dashboard."""
