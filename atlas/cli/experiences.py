@@ -93,6 +93,12 @@ def _add_context(commands: Any) -> None:
         metavar="CLASS",
         help="least origin of a record, which is then named: untrusted, imported, agent, reviewed or person",
     )
+    command.add_argument(
+        "--examples",
+        default="",
+        metavar="FORM",
+        help="print successful attempts alone, each in a form with {task} and {answer}, the best one last",
+    )
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
@@ -180,6 +186,7 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
             options.k,
             where=filter_of(options),
             min_trust=options.min_trust,
+            examples=options.examples,
         )
     if options.json:
         print(json.dumps(asdict(block), ensure_ascii=False, indent=1))

@@ -67,7 +67,7 @@ class TokenCounter:
     name: str
 
 
-Reason = Literal["too long", "repeats", "failing", "below the level"]
+Reason = Literal["too long", "repeats", "failing", "below the level", "no example"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,7 @@ class Omission:
             "repeats": f"says what [{shown_id(self.repeats)}] says",
             "failing": f"mostly failed, and the warning is {excess}",
             "below the level": f"{self.n_records:,} below the level of {self.relevance:.2f}",
+            "no example": "has no answer, or reads like instructions",
         }[self.reason]
 
 

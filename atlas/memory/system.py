@@ -354,6 +354,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         holdout: float | None = None,
         attempt: str = "",
         min_trust: str = "",
+        examples: str = "",
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
@@ -369,11 +370,20 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
                 of stored attempts at the task determines the group.
             min_trust: Least class of a record by its origin, which the block then names: `untrusted`, `imported`,
                 `agent`, `reviewed` or `person`. Empty for all records, whose origins are not named.
+            examples: Form of the examples that the block consists of, such as `Q: {task} A: {answer}`, for
+                models that continue a pattern. They are successful attempts, the best one last. Empty for a block of
+                all memories.
 
         Raises:
-            InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, or `query` would raise it.
+            InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, `examples` lacks a field, or
+                `query` would raise it.
         """
+        from atlas.memory.kinds.examples import SUCCEEDED, build_examples, check_form  # late: opening builds no block
+
         check_limit(k, "k")
+        if examples:
+            check_form(examples)
+            where = {"$and": [where, SUCCEEDED]} if where else SUCCEEDED
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         search = partial(by_words_alone, where=where) if by_words else partial(ask_all, filters=filters)
         counter = counter_of(None) if by_words else self.token_counter
@@ -382,11 +392,17 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             self._attribution.note(task, Delivery({}, coin), attempt=attempt)
             return held_out(coin, counter, budget_tokens)
         trusted = self._trusted(min_trust)
-        result = result_of(search(trusted.memories, self._storage, task, k))
-        block = build_context(
-            result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
-        )
-        self._attribution.note(task, Delivery(block.credited, coin, block.text, counter), attempt=attempt)
+        if examples:
+            result = result_of(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
+            block = build_examples(result, counter, budget_tokens, examples, by_words=by_words)
+            delivery = Delivery(block.credited, coin)
+        else:
+            result = result_of(search(trusted.memories, self._storage, task, k))
+            block = build_context(
+                result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
+            )
+            delivery = Delivery(block.credited, coin, block.text, counter)
+        self._attribution.note(task, delivery, attempt=attempt)
         return replace(block, coin=coin)
 
     abuild_context = twin(build_context)

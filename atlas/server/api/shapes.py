@@ -91,6 +91,12 @@ class ContextRequest(RequestBody):
     attempt: Text = ""
     """Name of the attempt, which seeds the random choice. By default the number of stored attempts at the task."""
 
+    min_trust: Text = ""
+    """Least class of a record by its origin: `untrusted`, `imported`, `agent`, `reviewed` or `person`."""
+
+    examples: Text = ""
+    """Form of the examples that the block consists of, such as `Task: {task}\\nAnswer: {answer}`."""
+
 
 class SearchRequest(RequestBody):
     """A search of one memory."""

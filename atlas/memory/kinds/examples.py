@@ -1,0 +1,80 @@
+"""Successful attempts as the examples of a prompt, in the prompt's own form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from atlas.core.errors import InvalidInput
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.types import Experience
+from atlas.llm.instructions import reads_like
+from atlas.memory.context import ContextBlock, Omission, TokenCounter
+
+TASK, ANSWER = "{task}", "{answer}"
+"""Fields of a form."""
+
+SUCCEEDED = {"outcome": "succeeded"}
+"""Filter of the attempts that examples are made of."""
+
+
+def check_form(form: str) -> None:
+    """Raise `InvalidInput` unless a form has both fields."""
+    if TASK not in form or ANSWER not in form:
+        raise InvalidInput(
+            f"expected a form with {TASK} and {ANSWER} for examples, got {form!r}; "
+            f"write it as your prompt asks, for example 'Task: {TASK}\\nAnswer: {ANSWER}'"
+        )
+
+
+def build_examples(
+    result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int, form: str, *, by_words: bool = False
+) -> ContextBlock:
+    """Return successful attempts as examples within a budget, the best one last, next to the prompt's own question.
+
+    The text does not mark attempts as memories, so attempts that read like instructions are left out.
+
+    Args:
+        result: Hits for a task, all of them successes.
+        form: One example, with `{task}` and `{answer}`.
+    """
+    examples, omitted = list[str](), list[Omission]()
+    shown = list[str]()
+    for hit in result.experience_hits:
+        omit = partial(Omission, memory="experience", id=hit.item.id, relevance=hit.relevance)
+        example = _example(hit.item, form)
+        if not example:
+            omitted.append(omit(reason="no example"))
+        elif example in examples:
+            omitted.append(omit(reason="repeats", repeats=shown[examples.index(example)]))
+        elif (n_over := counter.count(_joined([*examples, example])) - budget_tokens) > 0:
+            omitted.append(omit(reason="too long", n_tokens_over=n_over))
+        else:
+            examples.append(example)
+            shown.append(hit.item.id)
+    text = _joined(examples)
+    return ContextBlock(
+        text=text,
+        n_tokens=counter.count(text) if text else 0,
+        budget_tokens=budget_tokens,
+        counted_with=counter.name,
+        shown={"experience": tuple(shown)},
+        n_left_out=len(omitted),
+        omitted=tuple(omitted),
+        errors=dict(result.errors),
+        by_words=by_words,
+    )
+
+
+def _example(attempt: Experience, form: str) -> str:
+    """Return an attempt in a form, or an empty string if it has no answer or reads like instructions."""
+    fields = {TASK: " ".join(attempt.task.description.split()), ANSWER: attempt.solution_output.strip()}
+    if not fields[ANSWER] or any(map(reads_like, fields.values())):
+        return ""
+    return re.sub(f"{TASK}|{ANSWER}", lambda field: fields[field[0]], form.strip("\n"))
+
+
+def _joined(examples: Sequence[str]) -> str:
+    """Return examples, best first, as the beginning of a prompt."""
+    return "".join(f"{example}\n\n" for example in reversed(examples))
