@@ -50,7 +50,8 @@ class Hit(Tabular, Generic[T]):
     signals: Mapping[str, float]
     """Contribution of each signal to `rank_value`, by name. They add up to it.
 
-    `diversity`, if asked for, is negative. `reranker`, if there is one, is missing for hits that were not reranked.
+    `meaning` is missing where only words count, as in languages that the model does not know. `diversity`, if asked
+    for, is negative. `reranker`, if there is one, is missing for hits that were not reranked.
     """
 
     outcomes: Mapping[str, int]

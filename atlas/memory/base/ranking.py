@@ -126,11 +126,9 @@ def explain(hit: Hit[Any]) -> str:
     """Return sentences that explain a hit's rank."""
     if not hit.signals:
         return "The memory that found it does not explain its ranking."
-    wording = next(words for bound, words in NEARNESS if hit.meaning >= bound)
-    about_words = f", and {_describe_share(hit.words)}" if "words" in hit.signals else ""
-    if "context" in hit.signals:
-        about_words = f", {_describe_share(hit.words)}, and the entries just after it add {hit.context:.0%}"
-    sentences = [f"Relevance {hit.relevance:.2f}: {wording} (similarity {hit.similarity:.2f}){about_words}."]
+    sentences = [f"Relevance {hit.relevance:.2f}: {', '.join(_describe_relevance(hit))}."]
+    if "meaning" not in hit.signals:
+        sentences.append("Only words count for this query.")
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_MENTIONED}
     if nudges:
         sentences.append(f"{_join_names(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
@@ -141,6 +139,19 @@ def explain(hit: Hit[Any]) -> str:
     if hit.signals.get("diversity", 0.0) <= -MIN_MENTIONED:
         sentences.append(f"It is similar to a hit above it, which moved it down by {-hit.signals['diversity']:.3f}.")
     return " ".join(sentences)
+
+
+def _describe_relevance(hit: Hit[Any]) -> list[str]:
+    """Return words for each signal that the relevance of a hit is made of."""
+    parts = []
+    if "meaning" in hit.signals:
+        wording = next(wording for bound, wording in NEARNESS if hit.meaning >= bound)
+        parts.append(f"{wording} (similarity {hit.similarity:.2f})")
+    if "words" in hit.signals:
+        parts.append(_describe_share(hit.words))
+    if "context" in hit.signals:
+        parts.append(f"the entries just after it add {hit.context:.0%}")
+    return [*parts[:-1], f"and {parts[-1]}"] if len(parts) > 1 else parts
 
 
 def _describe_share(words: float) -> str:

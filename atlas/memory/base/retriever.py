@@ -361,4 +361,5 @@ class Retriever:
 
 def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
     """Return the highest relevance of a hit, without context."""
-    return max((relevance(hit.signals["meaning"], hit.signals.get("words", 0.0), weights) for hit in hits), default=0.0)
+    signals = [(hit.signals.get("meaning", 0.0), hit.signals.get("words", 0.0)) for hit in hits]
+    return max((relevance(meaning, words, weights) for meaning, words in signals), default=0.0)

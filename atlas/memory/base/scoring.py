@@ -148,7 +148,8 @@ def score(
     closeness = calibration.meaning(candidate.similarity)
     meaning, words = weigh(closeness, candidate.words, weights)
     context = weigh(closeness, candidate.words + candidate.context, weights)[1] - words
-    signals = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
+    signals = {"meaning": meaning} if weights.meaning else {}
+    signals |= {"words": words} if weights.words else {}
     signals |= {"context": context} if context else {}
     signals |= {"domain": SAME_DOMAIN} if domain and candidate.domain == domain else {}
     return Hit(

@@ -152,7 +152,7 @@ def record_card(
         sources=[*nearest, *(Source(name, source) for name, source in card_text.sources.items())],
         query=text,
         weights=weights,
-        met=records.met_words(record_id, text) if hit else (),
+        met=records.met_words(record_id, text) if hit and "meaning" in hit.signals else (),
     )
 
 

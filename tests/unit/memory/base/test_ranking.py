@@ -178,6 +178,17 @@ def test_a_hit_is_explained_in_a_sentence():
     assert explain(far).startswith("Relevance 0.05: another meaning (similarity 0.10), and none of the query's words.")
 
 
+def test_a_hit_is_explained_by_what_it_was_ranked_by():
+    near = candidate("a", 0.92, words=0.36, age_days=9000)
+    by_words, by_meaning = replace(WEIGHTS, meaning=0.0), replace(WEIGHTS, words=0.0)
+    [hit] = rank([near], by_words, SCALE, NOW)
+    assert explain(hit).startswith(
+        "Relevance 0.49: some of the query's words (36%, where rare words count more). Only words count for this query."
+    )
+    [hit] = rank([near], by_meaning, SCALE, NOW)
+    assert explain(hit).startswith("Relevance 0.92: nearly the same meaning (similarity 0.92). ")
+
+
 def test_retention_halves_with_each_half_life():
     half_life = timedelta(days=30)
     ages = [timedelta(days=days) for days in (-5, 0, 30, 60, 10**6)]
