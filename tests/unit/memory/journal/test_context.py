@@ -50,7 +50,7 @@ def test_an_entry_is_found_by_the_words_of_the_two_just_after_it_and_says_so(jou
     assert held["one before"] == pytest.approx(0.2 * teller.words)
     [found] = [hit for hit in hits if hit.item.content == "one before"]
     assert (found.words, dict(found.signals)["words"]) == (0, 0)
-    assert found.relevance == pytest.approx(found.signals["meaning"] + found.signals["context"])
+    assert found.relevance == pytest.approx(found.signals["context"])
     assert "none of the query's words, and the entries just after it add" in explain(found)
     assert sum(found.signals.values()) == found.rank_value
 
