@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import AtlasError, InvalidInput, NotAllowed
-from atlas.core.types import Trajectory
+from atlas.core.types import Experience, Trajectory
 from atlas.importers.fields import Json
 from atlas.importers.formats.agents.otlp import SpanRequest, decode_spans, traces
 from atlas.importers.formats.agents.traces import Trace
-from atlas.importers.logs import as_exported
-from atlas.infra.actor import Actor, Role, acting
+from atlas.importers.logs import as_exported, stable_id
+from atlas.infra.actor import Actor, Role, acting, actor_name
 from atlas.infra.durable_files import append_durably
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.infra.secrets import scrub_record
@@ -209,18 +209,41 @@ def _attempt(trace: Trace) -> Trajectory:
 
 
 def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
-    """Store an attempt under its own id, as an import does, or add later spans to it."""
-    experience = memory.experience.get(attempt.id)
-    if experience is None:
+    """Store an attempt under its own id, as an import does, or add later spans to it.
+
+    Later spans of another writer become an attempt of that writer.
+    """
+    stored = memory.experience.get(attempt.id)
+    late = trace if stored is None else _without_spans_of(stored, trace)
+    if stored is not None and late.spans and not _is_own(memory, stored.id):
+        attempt = replace(_attempt(late), id=stable_id(trace.source, trace.id, actor_name("")))
+        stored = memory.experience.get(attempt.id)
+        late = late if stored is None else _without_spans_of(stored, late)
+    if stored is None:
         memory.experience.within("store").restore_many([as_exported(attempt)])
-        return
-    span_ids = experience.metadata.get(SPANS)
-    if span_ids is None:
-        return  # imported earlier with the complete trace
-    late = [span for span in trace.spans if span.id not in span_ids]
-    if late:
-        steps = _attempt(replace(trace, spans=late, name=trace.name or "late spans")).steps
-        spans = sorted({*span_ids, *(span.id for span in late)})
-        memory.experience.within("store", "later spans of the trace").edit(  # whoever sent the first ones
-            experience.id, steps=(*experience.steps, *steps), metadata={**experience.metadata, SPANS: spans}
-        )
+    elif late.spans:
+        _add_steps(memory, stored, _attempt(late))
+
+
+def _without_spans_of(stored: Experience, trace: Trace) -> Trace:
+    """Return the trace without the spans that an attempt has. One that was imported has the complete trace."""
+    known = stored.metadata.get(SPANS)
+    late = [] if known is None else [span for span in trace.spans if span.id not in known]
+    return replace(trace, spans=late, name=trace.name or "late spans")
+
+
+def _is_own(memory: MemorySystem, experience_id: str) -> bool:
+    """Return whether the current actor stored an experience."""
+    try:
+        memory.experience.collection.check_own([experience_id])
+    except NotAllowed:
+        return False
+    return True
+
+
+def _add_steps(memory: MemorySystem, stored: Experience, addition: Trajectory) -> None:
+    memory.experience.collection.check_own([stored.id])
+    spans = sorted({*stored.metadata[SPANS], *addition.metadata[SPANS]})
+    memory.experience.within("store", "later spans of the trace").edit(
+        stored.id, steps=(*stored.steps, *addition.steps), metadata={**stored.metadata, SPANS: spans}
+    )

@@ -177,13 +177,15 @@ def test_a_part_of_a_trace_that_is_sent_again_adds_nothing(api, memory):
     assert [step.action for step in stored(memory)[0].steps] == ["one", "two", "three"]
 
 
-def test_two_keys_that_send_spans_of_one_trace_make_one_attempt(api, memory):
+def test_two_keys_that_send_spans_of_one_trace_make_an_attempt_each(api, memory):
     sent_with(memory, api, "agent", span(root=True), span(0, said="one"))
-    sent_with(memory, api, "tools", span(1, said="two"))
+    headers = sent_with(memory, api, "tools", span(1, said="two"))
     assert close(memory) == 2
-    [attempt] = stored(memory)
-    assert {step.action for step in attempt.steps} == {"one", "two"}
-    assert {operation.actor for operation in memory.history(2)} == {"agent", "tools"}
+    api.post("/traces", json=body(span(1, said="two"), span(2, said="three")), headers=headers)
+    assert close(memory) == 1
+    assert {operation.actor for operation in memory.history(3)} == {"agent", "tools"}
+    assert sorted(len(attempt.steps) for attempt in stored(memory)) == [1, 2]
+    assert {attempt.metadata["trace"] for attempt in stored(memory)} == {TRACE}
 
 
 def test_a_trace_that_nothing_can_be_made_of_stops_no_other(api, memory):
