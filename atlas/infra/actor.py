@@ -61,8 +61,8 @@ _KINDS = {
 }
 """Kinds of operations that need a higher role than writer."""
 
-_ADDITIONS = frozenset({"store", "import", "compress", "compose", "promote"})
-"""Kinds of operations that add. Sources, links and late spans that they add to records of others are no edits."""
+_ADDITIONS = frozenset({"store", "import", "compress", "compose"})
+"""Kinds of operations that add. Sources that they add to records of others are no edits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ class PromotingMemories(ABC):
 
         Raises:
             PlanOutdated: An entry or the target has changed since; the store was not changed.
+            NotAllowed: An entry is by another actor, and the actor is not a curator.
         """
         return self._promoter.apply(promotion)
 

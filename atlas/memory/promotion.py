@@ -13,7 +13,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.filters import shared_scope
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
-from atlas.memory.base.marks import check_own_under_review
+from atlas.memory.base.marks import check_may_change, check_own_under_review
 from atlas.memory.base.records import METADATA
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -99,7 +99,7 @@ class Promoter:
 
         Raises:
             PlanOutdated: An entry or the target has changed since; the store was not changed.
-            NotAllowed: The actor writes under review, and an entry is by another actor.
+            NotAllowed: An entry is by another actor, and the actor is not a curator.
         """
         ids = [entry.id for entry in promotion.entries]
         entries = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
@@ -107,6 +107,7 @@ class Promoter:
         if not is_current or self.plan(ids[0]) != promotion:
             raise PlanOutdated("an entry has changed since the plan was made; nothing was done. Plan again")
         check_own_under_review(self._journal.marks(ids), "promote entries")
+        check_may_change(self._journal.collection, ids)
         journal = self._journal.within("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
         journal.note_promotion(ids, _name(promotion))

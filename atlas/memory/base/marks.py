@@ -8,8 +8,9 @@ from typing import Self
 
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
-from atlas.infra.actor import actor_name, is_under_review
+from atlas.infra.actor import Role, actor_name, is_under_review, may
 from atlas.memory.base.merging import join_distinct
+from atlas.storage.collection import Collection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,15 @@ class MarksChange:
             buried=marks.buried if self.buried is None else self.buried,
             note=marks.note if self.note is None else self.note,
         )
+
+
+def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
+    """Raise `NotAllowed` if a writer would change the records of others. Curators and the operator may.
+
+    Additions need it before their first write. Other kinds of operations are checked by the store.
+    """
+    if not may(Role.CURATOR):
+        collection.check_own(ids)
 
 
 def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:

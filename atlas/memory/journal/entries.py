@@ -13,6 +13,7 @@ from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_e
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest
+from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import columns, retry
 from atlas.memory.base.versions import item_versions
@@ -184,6 +185,7 @@ class EntryLog(Log):
                     new = self._new_links(entry, links_by_id[entry.id])
                     if new:
                         changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
+            check_may_change(self.store, [row["id"] for row in changed])
             if changed:
                 self.rewrite(changed, moment, "link")
 

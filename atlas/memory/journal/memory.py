@@ -15,6 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.latest import next_sort_key
+from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retry
 from atlas.memory.journal import compaction, links
@@ -332,7 +333,8 @@ class Journal(Memory[JournalEntry]):
     arefuse_link = twin(refuse_link)
 
     def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Record the promotion of entries, such as to `experience:id`, or raise `NotFound`."""
+        """Record the promotion of entries, such as to `experience:id`, or raise `NotFound` or `NotAllowed`."""
+        check_may_change(self._store, entry_ids)
         for entry_id in entry_ids:
             self._log.change(entry_id, partial(links.promoted, name), "promote")
 

@@ -14,10 +14,10 @@ from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.filters import checked_scope, scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
-from atlas.infra.actor import Role, may
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of, in_waves
+from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import join_distinct
 from atlas.memory.base.records import columns, retry
@@ -255,8 +255,7 @@ class StrategyWriter:
         reworded = [
             each.id for each in changed if any(getattr(each, n) != getattr(stored[each.id], n) for n in KEPT_FIELDS)
         ]
-        if reworded and not may(Role.CURATOR):
-            self.store.check_own(reworded)
+        check_may_change(self.store, reworded)
 
     def _learns_from(self, trajectory: Trajectory) -> bool:
         """Return whether to abstract an attempt: a success, or a failure if the abstractor makes warnings."""

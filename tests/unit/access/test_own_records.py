@@ -17,6 +17,8 @@ from mcp import Client
 import atlas
 from atlas.access.keys import KeyRing
 from atlas.core.errors import NotAllowed
+from atlas.core.operations import Operations
+from atlas.core.types import Link
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import HashEmbedder
 from atlas.verbs.table import ROLES
@@ -31,7 +33,8 @@ EDITS = {
     *(f"{name}.{verb}" for name in ("experience", "strategies", "concepts", "journal") for verb in ("mark", "edit")),
     *(f"{name}.change_marks" for name in ("experience", "strategies", "concepts", "journal")),
     *("experience.apply_outcomes", "experience.report_outcomes", "strategies.retire", "strategies.unretire"),
-    *("journal.link", "journal.unlink", "journal.accept_link", "journal.refuse_link"),
+    *("journal.link", "journal.unlink", "journal.accept_link", "journal.refuse_link", "journal.note_promotion"),
+    "memory.apply_promotion",
 }
 """Verbs of writers that change a record."""
 
@@ -40,7 +43,6 @@ ADDITIONS = {
         "memory.store",
         "memory.store_once",
         "memory.judge",
-        "memory.apply_promotion",
         "memory.undo",
         "memory.apply_undo",
     ),
@@ -51,7 +53,7 @@ ADDITIONS = {
     ),
     *("experience.store", "experience.store_many", "strategies.add", "strategies.write", "strategies.apply_write"),
     *("strategies.update_stats", "concepts.update_stats", "concepts.add", "concepts.add_many"),
-    *("journal.add", "journal.add_entries", "journal.accept", "journal.note_promotion"),
+    *("journal.add", "journal.add_entries", "journal.accept"),
 }
 """Verbs of writers that add records, count uses, or take back what is their own."""
 
@@ -203,6 +205,46 @@ def test_a_tool_of_a_writer_changes_only_its_own_records(memory, role):
         Connection("auto", address=address, key=secret).run(work)
     assert memory.experience.get(own) is None
     assert memory.experience.get(others) == (before if role is Role.WRITER else None)
+
+
+def test_a_writer_takes_back_what_it_added_to_records_of_others(store):
+    with opened(store) as memory:
+        bank = memory.strategies.with_abstractor(Abstractor())
+        bank.write(attempt("mend the ship"))
+        with acting(BAKER):
+            bank.write(attempt("mend the ship"))
+            [operation] = memory.history(1)
+            [strategy] = [each for each in bank.get_many(bank.ids()) if len(each.sources) == 2]
+            memory.undo(operation.id)
+        assert len(bank.get(strategy.id).sources) == 1
+
+
+def test_a_former_curator_does_not_take_back_its_changes_to_records_of_others(memory):
+    others = memory.store(attempt("of others"))["experience"]
+    with acting(CURATOR):
+        memory.experience.edit(others, feedback="mine")
+    [operation] = memory.history(1)
+    of_baker = Operations(actor="baker")
+    with acting(BAKER):
+        with pytest.raises(NotAllowed, match="records that baker stored"):
+            memory.undo(operation.id)
+        plan = memory.plan_undo(of_baker)
+        assert [each.id for each, _ in plan.refused] == [operation.id]
+        memory.apply_undo(of_baker, plan)
+    assert memory.experience.get(others).feedback == "mine"
+    with acting(CURATOR):
+        memory.undo(operation.id)
+    assert memory.experience.get(others).feedback == ""
+
+
+def test_a_writer_adds_no_links_to_entries_of_others_by_storing_them_again(memory):
+    first, second = (
+        memory.journal.add("observation", text, generation=1) for text in ("the oven is hot", "the dough is cold")
+    )
+    linked = replace(memory.journal.get(first), links=(Link("refers_to", second),))
+    with acting(BAKER), pytest.raises(NotAllowed, match="records that baker stored"):
+        memory.journal.add_entries([linked])
+    assert memory.journal.get(first).links == ()
 
 
 def test_a_writers_entry_between_those_of_others_can_be_edited_and_forgotten(memory):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from atlas.core.errors import PlanOutdated, UndoRefused
+from atlas.core.errors import NotAllowed, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneMany, undone_by
 from atlas.core.types import new_id
-from atlas.infra.actor import is_under_review
+from atlas.infra.actor import changes_own_only, is_under_review
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parse_row
 from atlas.storage.marks.codec import decode_marks
@@ -58,6 +58,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
         NotFound: No such operation.
         UndoRefused: It was undone already, one of its records has changed since, a record to be deleted was marked
             since, or all of its records were purged. Purged records are not restored.
+        NotAllowed: The actor is no curator, and would change records of others that it did not merely add to.
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
@@ -141,7 +142,7 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
         try:
             _undo_operation(writer, operation)
             undone.append(operation)
-        except UndoRefused as error:  # raised before any change
+        except (UndoRefused, NotAllowed) as error:  # raised before any change
             refused.append((operation, str(error)))
     writer.close()
     writer.connection.execute(
@@ -168,8 +169,7 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
     changes = [change for change in all_changes if (change.collection, change.record_id) not in purged]
     _check_not_purged(connection, operation, changes, purged)
     _check_unchanged_since(connection, operation, changes)
-    for change in changes:
-        check_own(connection, writer.operation, change.collection, [change.record_id])
+    _check_own(writer, operation, changes)
     reverter = _ChangeReverter(connection=connection, writer=writer)
     for change in changes:
         reverter.revert(change)
@@ -177,6 +177,14 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
         _set_counted(connection, original, counts=counts)
     _write_undone_by(connection, operation, writer.operation.id)
     return len(purged)
+
+
+def _check_own(writer: LedgerWriter, operation: Operation, changes: Iterable[_Change]) -> None:
+    """Raise `NotAllowed` if a writer would change records of others, other than by taking back its own additions."""
+    kinds = {origin.kind for origin, _ in _iterate_originals(writer.connection, operation)}
+    draft = replace(writer.operation, changes_own_only=any(map(changes_own_only, kinds)))
+    for change in changes:
+        check_own(writer.connection, draft, change.collection, [change.record_id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
