@@ -57,7 +57,8 @@ class Key:
     @property
     def actor(self) -> Actor:
         """The actor of this key."""
-        return Actor(self.name, self.role, self.is_reviewed, scope=tuple(sorted(self.scope.items())))
+        is_agent, scope = self.role < Role.CURATOR, tuple(sorted(self.scope.items()))
+        return Actor(self.name, self.role, self.is_reviewed, is_agent=is_agent, scope=scope)
 
     @property
     def scope_text(self) -> str:

@@ -82,6 +82,9 @@ class Actor:
     is_owner: bool = False
     """True for the operator of the server, who may use paths on its machine."""
 
+    is_agent: bool = False
+    """True for a key without the role curator. Records in quarantine do not exist for it."""
+
     scope: tuple[tuple[str, str], ...] = ()
     """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`, empty for all records."""
 
@@ -177,6 +180,12 @@ def refuse_under_review(act: str) -> None:
         raise NotAllowed(
             f"{actor_name('')} writes under review and may not {act}, because this affects everyone; ask a curator"
         )
+
+
+def is_agent() -> bool:
+    """Return whether the current actor is an agent, which never reads records in quarantine."""
+    actor = present_actor()
+    return actor is not None and actor.is_agent
 
 
 def actor_scope() -> dict[str, str]:

@@ -22,16 +22,22 @@ from atlas.integrations.item_filters import has_path, passes
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Clock, Where
 from atlas.remote.system import RemoteMemory
+from atlas.storage.records import NOT_QUARANTINED
 
 ENTRY_TYPE = "item"
 NAMESPACE, VALUE, UPDATED_AT, IS_INDEXED = "item_namespace", "item_value", "updated_at", "is_indexed"
 """Metadata keys of an entry. The namespace is JSON, to match it as a whole. Its labels are the entry's scope too."""
 
+READABLE: Where = {"entry_type": ENTRY_TYPE, **NOT_QUARANTINED}
+"""The filter of items. Those in quarantine do not exist for the graph."""
+
 KEY = "item"
 """Scope of one item. So it is neither indexed with the items before it, nor summarised with others."""
 
 RAW_KEY = "item_key"
-"""Metadata key of an entry with the item's key, where that is too long or blank for a scope, which is a digest then."""
+"""Metadata key of an entry with the item's key, where the scope is a digest: of long, blank and digest-like keys."""
+
+DIGEST = "sha256:"
 
 
 class AtlasStore(base.BaseStore):
@@ -83,7 +89,7 @@ class AtlasStore(base.BaseStore):
         return self._search(op) if isinstance(op, base.SearchOp) else None
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
-        where: Where = {"entry_type": ENTRY_TYPE, **self._scope(op.namespace_prefix)}
+        where: Where = {**READABLE, **self._scope(op.namespace_prefix)}
         scored = self._score(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
         page = scored[op.offset : op.offset + op.limit]
         return [base.SearchItem(**_fields(entry), score=score) for entry, score in page]
@@ -137,14 +143,14 @@ class AtlasStore(base.BaseStore):
 
     def _ids(self, namespace: tuple[str, ...], key: str) -> list[str]:
         exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), f"{SCOPE}{KEY}": _key_metadata(key)[f"{SCOPE}{KEY}"]}
-        return self._journal.ids({"entry_type": ENTRY_TYPE, **exact})
+        return self._journal.ids({**READABLE, **exact})
 
     def _entries(self, where: Where, item_filter: Mapping[str, Any] | None = None) -> list[JournalEntry]:
         entries = self._journal.get_many(self._journal.ids(where))
         return [entry for entry in entries if passes(entry.metadata[VALUE], item_filter or {})]
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
-        texts = self._journal.values(f"{METADATA}{NAMESPACE}", {"entry_type": ENTRY_TYPE})
+        texts = self._journal.values(f"{METADATA}{NAMESPACE}", READABLE)
         namespaces = [tuple(json.loads(text)) for text in texts]
         for condition in op.match_conditions or ():
             namespaces = [
@@ -155,9 +161,9 @@ class AtlasStore(base.BaseStore):
 
 def _key_metadata(key: str) -> dict[str, str]:
     """Return the metadata of an item's key, which is any string."""
-    if key.strip() and len(key) <= MAX_SCOPE_CHARACTERS:
+    if key.strip() and len(key) <= MAX_SCOPE_CHARACTERS and not key.startswith(DIGEST):
         return scope_metadata({KEY: key})
-    return {**scope_metadata({KEY: f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"}), RAW_KEY: key}
+    return {**scope_metadata({KEY: f"{DIGEST}{hashlib.sha256(key.encode()).hexdigest()}"}), RAW_KEY: key}
 
 
 def _fields(entry: JournalEntry) -> dict[str, Any]:

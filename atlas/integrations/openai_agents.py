@@ -17,6 +17,7 @@ from atlas.integrations.tools import MemoryTools
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.remote.system import RemoteMemory
+from atlas.storage.records import NOT_QUARANTINED
 
 if TYPE_CHECKING:
     from agents import FunctionTool
@@ -36,7 +37,10 @@ def memory_tools(
 
 
 class AtlasSession:
-    """A session whose items are entries of the journal, in the scope `session` of its id."""
+    """A session whose items are entries of the journal, in the scope `session` of its id.
+
+    Entries in quarantine are not items.
+    """
 
     def __init__(
         self, memory: MemorySystem | RemoteMemory, session_id: str, *, scope: Mapping[str, str] | None = None
@@ -94,7 +98,7 @@ class AtlasSession:
 
     @property
     def _where(self) -> Where:
-        return {"entry_type": ENTRY_TYPE, **self._scope}
+        return {"entry_type": ENTRY_TYPE, **NOT_QUARANTINED, **self._scope}
 
     def _latest(self, number: int | None) -> list[JournalEntry]:
         ids = self._journal.ids(self._where)

@@ -1,6 +1,7 @@
 """A collection in a ledger: durable, with exact filters and undo.
 
-An actor that is bound to a scope reads and writes only records in it. Others do not exist for it.
+An actor that is bound to a scope reads and writes only records in it. Others do not exist for it. Nor do records in
+quarantine for an agent.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from atlas.infra.actor import (
     actor_scope,
     check_actor_scope,
     in_scope,
+    is_agent,
     is_under_review,
     may,
     present_actor,
@@ -41,6 +43,7 @@ from atlas.storage.marks.codec import check_marks
 from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
     DERIVED,
+    NOT_QUARANTINED,
     Context,
     Merge,
     Moment,
@@ -194,7 +197,7 @@ class LedgerCollection(Collection):
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
-        return self._ledger.count(self._name, within_actor_scope(where))
+        return self._ledger.count(self._name, self._visible_filter(where))
 
     def is_empty(self) -> bool:
         """Return whether there is no record."""
@@ -270,7 +273,7 @@ class LedgerCollection(Collection):
         """Return records in order, without vectors and content, which `get` returns."""
         records = self._ledger.scan(
             self._name,
-            within_actor_scope(where),
+            self._visible_filter(where),
             order_by=order_by,
             descending=descending,
             limit=limit,
@@ -280,7 +283,7 @@ class LedgerCollection(Collection):
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of records for each value of a metadata key, most frequent first."""
-        return self._ledger.count_by(self._name, key, within_actor_scope(where))
+        return self._ledger.count_by(self._name, key, self._visible_filter(where))
 
     def keys(self) -> set[str]:
         """Return the metadata keys of records."""
@@ -290,14 +293,14 @@ class LedgerCollection(Collection):
 
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, in the order of insertion."""
-        return self._ledger.columns.ids(self._name, within_actor_scope(where))
+        return self._ledger.columns.ids(self._name, self._visible_filter(where))
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
         if key.startswith("marks."):
             marks = self._ledger.marks.column(self._name, key.removeprefix("marks."))
             return {record_id: marks[record_id] for record_id in self.ids(where) if record_id in marks}
-        return self._ledger.columns.column(self._name, key, within_actor_scope(where))
+        return self._ledger.columns.column(self._name, key, self._visible_filter(where))
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that exist."""
@@ -305,7 +308,7 @@ class LedgerCollection(Collection):
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return how many records each day has, by outcome."""
-        return self._ledger.columns.counts_by_day(self._name, within_actor_scope(where))
+        return self._ledger.columns.counts_by_day(self._name, self._visible_filter(where))
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of texts, by text."""
@@ -320,12 +323,14 @@ class LedgerCollection(Collection):
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that exist, merged records included, each with the id of a record."""
         known = self._ledger.known_hashes(self._name, hashes)
+        if not actor_scope():
+            return known
         visible = set(self._visible([*known.values()]))
         return {content_hash: record_id for content_hash, record_id in known.items() if record_id in visible}
 
     def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
-        if actor_scope():
+        if actor_scope() or self._quarantined():
             return [each for each in self.ids({"id": {"$gte": beginning}}) if each.startswith(beginning)][:2]
         return self._ledger.ids_with_prefix(self._name, beginning)
 
@@ -491,24 +496,34 @@ class LedgerCollection(Collection):
     def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids` that the current actor may see, by id."""
         records = self._ledger.get(self._name, ids, light=light)
-        if not (scope := actor_scope()):
-            return records
-        return {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
+        if scope := actor_scope():
+            records = {each: record for each, record in records.items() if in_scope(scope, record.metadata)}
+        hidden = self._quarantined()
+        return {each: record for each, record in records.items() if each not in hidden} if hidden else records
+
+    def _quarantined(self) -> Mapping[str, str]:
+        """Return the records in quarantine if they do not exist for the current actor, else nothing."""
+        return self._ledger.marks.column(self._name, "quarantine") if is_agent() else {}
+
+    def _visible_filter(self, where: Where | None) -> Where | None:
+        """Return the filter restricted to records that the current actor may see."""
+        scoped = within_actor_scope(where)
+        return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantined() else scoped
 
     def _visible(self, ids: Sequence[str]) -> Sequence[str]:
-        """Return the ids of records that are in the scope of the current actor."""
-        if not actor_scope():
+        """Return the ids of records that the current actor may see."""
+        if not (actor_scope() or self._quarantined()):
             return ids
         present = self.present(ids)
         return [record_id for record_id in ids if record_id in present]
 
     def _check_visible(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` if a record is outside of the scope of the current actor."""
-        if actor_scope():
+        """Raise `NotFound` if the current actor may not see a record."""
+        if actor_scope() or self._quarantined():
             self._check_present(ids)
 
     def _check_present(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` if a record does not exist, or is outside of the scope of the current actor."""
+        """Raise `NotFound` if a record does not exist, or the current actor may not see it."""
         for record_id in set(ids).difference(self.present(ids)):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
 

@@ -162,6 +162,9 @@ QUARANTINE = "marks.quarantine"
 QUARANTINED: Where = {QUARANTINE: {"$gt": ""}}
 """The filter of records in quarantine."""
 
+NOT_QUARANTINED: Where = {QUARANTINE: ""}
+"""The filter of records that agents may read."""
+
 NOT_TRUSTED: Where = {"$or": [WAITING, QUARANTINED]}
 """The filter of records from which nothing is learned: those that wait for review, and those in quarantine."""
 

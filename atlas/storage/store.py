@@ -27,7 +27,7 @@ from atlas.core.imports.distribution import extra
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
 from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
-from atlas.infra.actor import Role, actor_name, actor_scope, check_role, present_actor, refuse_in_scope
+from atlas.infra.actor import Role, actor_name, actor_scope, check_role, is_agent, present_actor, refuse_in_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
@@ -278,8 +278,12 @@ class Store:
         return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return the change of each record in an operation, in its order."""
-        return self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
+        """Return the change of each record in an operation, in its order. Agents do not see those in quarantine."""
+        changes = self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
+        if not is_agent():
+            return changes
+        hidden = {name: self.ledger.marks.column(name, "quarantine") for name in {each.collection for each in changes}}
+        return [change for change in changes if change.record_id not in hidden[change.collection]]
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound` if it is unknown."""

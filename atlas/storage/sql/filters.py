@@ -41,6 +41,9 @@ KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
 TRUTHS = ("marks.pinned", "marks.buried")
 
+TEXTS = ("marks.note", "marks.held_for", "marks.quarantine")
+"""Marks with one text, which is empty for unmarked records."""
+
 OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
@@ -161,8 +164,7 @@ def _comparison_sql(dialect: Dialect, collection: str, compare: Compare) -> Sql:
     if compare.key.startswith("usage."):
         return _usage_sql(collection, compare)
     if compare.key.startswith("marks."):
-        marked = _marked_sql(collection, compare.key, _compare_sql("m.value", str, compare))
-        return Sql(f"r.seq IN ({marked.text})", marked.parameters)
+        return _text_mark_sql(collection, compare)
     attribute = _attribute_sql(dialect, collection, compare)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
@@ -182,6 +184,15 @@ def _truth_sql(collection: str, compare: Compare) -> Sql:
         return _constant_sql(passes[True])
     marked = _marked_sql(collection, compare.key, Sql("TRUE", ()))
     return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
+
+
+def _text_mark_sql(collection: str, compare: Compare) -> Sql:
+    """Return a condition on a mark's text that also covers unmarked records, unless it is a tag."""
+    passes_unmarked = compare.key in TEXTS and matches(compare, {compare.key: ""})
+    test = _compare_sql("m.value", str, compare)
+    text = f"NOT ({test.text})" if passes_unmarked else test.text
+    marked = _marked_sql(collection, compare.key, Sql(text, test.parameters))
+    return Sql(f"r.seq {'NOT ' if passes_unmarked else ''}IN ({marked.text})", marked.parameters)
 
 
 def _marked_sql(collection: str, key: str, test: Sql) -> Sql:

@@ -6,6 +6,7 @@ LangGraph is installed for development, so its real interface is tested here.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -219,3 +220,22 @@ def test_the_retriever_finds_records_of_all_memories(ours, memory):
     only = AtlasRetriever(memory=memory, memories=("experience",), where={"domain": "kitchen"})
     [document] = asyncio.run(only.ainvoke("brew green tea"))
     assert memory.experience.get(document.id).task == task
+
+
+def test_a_key_that_looks_like_a_digest_is_not_the_item_of_a_long_key(memory):
+    store, long = AtlasStore(memory), "k" * 300
+    store.put(ANN, long, {"text": "long"})
+    digest = f"sha256:{hashlib.sha256(long.encode()).hexdigest()}"
+    assert store.get(ANN, digest) is None
+    store.put(ANN, digest, {"text": "short"})
+    assert [store.get(ANN, key).value["text"] for key in (long, digest)] == ["long", "short"]
+    assert {item.key for item in store.search(ANN)} == {long, digest}
+
+
+def test_an_item_in_quarantine_does_not_exist_until_it_is_released(ours, memory):
+    [entry] = memory.journal.ids({"scope.item": "work"})
+    memory.quarantine([entry], reason="planted by a web page")
+    assert ours.get(ANN, "work") is None
+    assert [item.key for item in ours.search(ANN)] == ["tea", "1"]
+    memory.unquarantine([entry])
+    assert ours.get(ANN, "work").value["rank"] == 3

@@ -81,3 +81,14 @@ def test_what_was_said_is_found_by_meaning(memory):
     asyncio.run(AtlasSession(memory, "monday").add_items(ITEMS))
     hits = memory.journal.search("refunds manager", k=1, where={"scope.session": "monday"})
     assert [hit.content for hit in hits] == ["Which refunds need a manager?"]
+
+
+def test_an_item_in_quarantine_is_neither_read_nor_popped_nor_cleared(memory):
+    session = AtlasSession(memory, "monday")
+    asyncio.run(session.add_items(ITEMS))
+    [*_, last] = memory.journal.ids()
+    memory.quarantine([last], reason="planted by a web page")
+    assert items(session) == ITEMS[:-1]
+    assert asyncio.run(session.pop_item()) == ITEMS[-2]
+    asyncio.run(session.clear_session())
+    assert memory.journal.ids() == [last]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 import atlas
+from atlas.access.keys import KeyRing
 from atlas.cli import main
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
 from atlas.infra.actor import Actor, Role, acting
@@ -16,6 +18,7 @@ from atlas.memory.strategy_sources import unwritten_attempts
 from atlas.views.settings.skills import read_skills
 from tests.support.records import attempt, concept
 from tests.support.sample import EMBEDDER
+from tests.support.serving import serving
 
 WHY = "planted by a web page"
 TASK = atlas.Task("", "", "water the tulips")
@@ -136,6 +139,73 @@ def test_only_a_curator_puts_it_there_or_releases_it(memory, ids):
         with pytest.raises(NotAllowed):
             memory.undo(operation)
     assert [record.id for record in memory.quarantined()] == [ids["experience"]]
+
+
+def reads(memory, name: str, record_id: str) -> dict[str, bool]:
+    """Whether the ways to read a record of a memory return it, by method."""
+    records = getattr(memory, name)
+    [stored] = memory.history(1, wanted=atlas.Operations(of=record_id, kind="store"))
+    return {
+        "get": records.get(record_id) is not None,
+        "get_many": bool(records.get_many([record_id])),
+        "ids": record_id in records.ids(),
+        "browse": record_id in [row["id"] for row in records.browse()],
+        "count": records.count() > 0,
+        "titles": record_id in records.titles([record_id]),
+        "column": record_id in records.column("title"),
+        "changes": bool(memory.changes(stored.id)),
+        "quarantined": record_id in [each.id for each in memory.quarantined()],
+    }
+
+
+@pytest.mark.parametrize("name", ["experience", "strategies", "concepts", "journal"])
+def test_it_does_not_exist_for_an_agent(memory, ids, name):
+    agent = Actor("clerk", Role.WRITER, is_agent=True)
+    with acting(agent):
+        assert [way for way, is_read in reads(memory, name, ids[name]).items() if not is_read] == ["quarantined"]
+    memory.quarantine([ids[name]], reason=WHY)
+    with acting(agent):
+        assert not any(reads(memory, name, ids[name]).values())
+        with pytest.raises(NotFound):
+            getattr(memory, name).record_use(ids[name], True)
+        with pytest.raises(NotFound):
+            getattr(memory, name).forget([ids[name]])
+    with acting(Actor("clerk", Role.VIEWER)):
+        assert all(reads(memory, name, ids[name]).values()), "a person reads it"
+
+
+def test_an_agent_does_not_store_it_again(memory, ids):
+    memory.quarantine([ids["experience"]], reason=WHY)
+    with acting(Actor("clerk", Role.WRITER, is_agent=True)):
+        assert memory.experience.store_many([attempt("water the tulips", success=True)], skip_known=True) == []
+    assert memory.experience.ids() == [ids["experience"]]
+
+
+@pytest.mark.parametrize("role", [*Role], ids=str)
+def test_a_key_reads_it_over_http_as_a_curator_only(memory, ids, role):
+    memory.quarantine([ids["journal"]], reason=WHY)
+    secret = KeyRing(memory.storage.path).add("clerk", role, created_by="owner")[1]
+    with serving(memory) as address, httpx.Client(headers={"Authorization": f"Bearer {secret}"}) as client:
+        api = f"{address}/api/v1"
+        read = client.get(f"{api}/journal/{ids['journal']}").status_code
+        listed = [record["id"] for record in client.get(f"{api}/journal").json()["records"]]
+        got = client.post(f"{api}/verbs/journal/get", json={"record_id": ids["journal"]})
+        assert got.status_code == 200, got.text
+        patched = client.patch(f"{api}/journal/{ids['journal']}", json={"note": "mine"}).status_code
+    if role >= Role.CURATOR:
+        assert (read, listed, got.json()["id"], patched) == (200, [ids["journal"]], ids["journal"], 200)
+    else:
+        assert (read, listed, got.json(), patched) == (404, [], None, 404)
+
+
+def test_a_filter_finds_what_is_in_quarantine_and_what_is_not(memory, ids):
+    other = memory.journal.add("reflection", "roses need water", generation=1)
+    memory.quarantine([other], reason=WHY)
+    memory.journal.change_marks([ids["journal"]], note="seen")
+    assert memory.journal.ids({"marks.quarantine": ""}) == [ids["journal"]]
+    assert memory.journal.ids({"marks.quarantine": {"$gt": ""}}) == [other]
+    assert memory.journal.ids({"marks.quarantine": {"$in": ["", WHY]}}) == [ids["journal"], other]
+    assert memory.journal.ids({"marks.note": {"$lte": "m"}}) == [other]
 
 
 def test_what_cannot_be_put_into_quarantine_changes_nothing(memory, ids):
