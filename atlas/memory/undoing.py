@@ -130,6 +130,7 @@ class UndoableMemories(ABC):
         Raises:
             InvalidInput: An impossible minimum.
             NotFound: A record does not exist.
+            NotAllowed: A scan of all records, and the actor is not a curator.
         """
         from atlas.memory.effects.scan import scan
 

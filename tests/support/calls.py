@@ -217,7 +217,7 @@ READS: dict[str, Call] = {
     "memory.plan_withdrawal": lambda memory, ids: memory.plan_withdrawal([ids["experience"]]),
     "memory.plan_strictness": lambda memory, _: memory.plan_strictness(2.0),
     "memory.quarantined": lambda memory, _: memory.quarantined(),
-    "memory.scan": lambda memory, _: memory.scan(),
+    "memory.scan": lambda memory, ids: memory.scan([ids["experience"]]),
     "memory.trust": lambda memory, ids: memory.trust([ids["experience"]]),
     "memory.strictness": lambda memory, _: memory.strictness(),
     "memory.query": lambda memory, _: asyncio.run(memory.query(TASK)),

@@ -9,6 +9,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
+from atlas.infra.actor import Role, check_role
 from atlas.memory.base.records import check_ids
 from atlas.memory.effects.quarantine import quarantined
 from atlas.memory.kinds.table import searchable_kinds
@@ -80,7 +81,10 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     Raises:
         InvalidInput: An impossible minimum.
         NotFound: A record does not exist.
+        NotAllowed: A scan of all records, and the actor is not a curator.
     """
+    if ids is None:
+        check_role(Role.CURATOR, "scan all records")
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"minimum should be from 0 to 1, but is {minimum!r}")
     wanted = None if ids is None else check_ids(ids)

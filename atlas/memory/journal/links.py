@@ -64,10 +64,8 @@ class LinkSuggestion:
     n_generations_later: int
     """Generations from the source to the target."""
 
-    @property
-    def reason(self) -> str:
-        """The reason in a sentence."""
-        return self.reason_in("generation")
+    reason: str = ""
+    """The reason in a sentence."""
 
     def reason_in(self, period: str) -> str:
         """Return the reason in a sentence with another word for a generation, such as `round`."""
@@ -144,13 +142,14 @@ def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
 
 
 def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float) -> LinkSuggestion:
-    return LinkSuggestion(
+    suggestion = LinkSuggestion(
         source_id=crash.id,
         type="fixed_by",
         target_id=reflection.id,
         similarity=similarity,
         n_generations_later=reflection.generation - crash.generation,
     )
+    return replace(suggestion, reason=suggestion.reason_in("generation"))
 
 
 def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> JournalEntry:

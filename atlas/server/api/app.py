@@ -43,7 +43,9 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
         document = super().openapi()
-        document["components"]["schemas"]["Problem"] = TypeAdapter(Problem).json_schema()
+        schemas = document["components"]["schemas"]
+        schemas["Problem"] = TypeAdapter(Problem).json_schema()
+        document["components"]["schemas"] = {**verbs.RESULTS.named, **schemas}
         return document
 
 

@@ -26,7 +26,11 @@ MAX_IDS = 1_000
 """Maximum ids per memory in an event."""
 
 
-@router.get("/changes", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+@router.get(
+    "/changes",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
 async def changes(
     request: Request,
     memory: Served,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import Served
 from atlas.server.api.shapes import Id, RequestBody, Text
+from atlas.storage.records import Moment
 from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting
 
 router = APIRouter(prefix="/review")
@@ -34,9 +36,17 @@ class ReviewChoice(RequestBody):
     dry_run: bool = False
     """True to change nothing, and return what would be chosen."""
 
+    unchanged_since: Annotated[str, Field(pattern=r"^([\w-]{0,64}:\d{1,18})?$")] = ""
+    """`moment` of the list that was reviewed. Nothing is done if a chosen record has changed since."""
+
     def rows(self, memory: MemorySystem) -> tuple[WaitingRow, ...]:
-        """Return the chosen records."""
-        return chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
+        """Return the chosen records, each with the moment when it was reviewed."""
+        rows = chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
+        if not self.unchanged_since:
+            return rows
+        ledger_id, _, change = self.unchanged_since.rpartition(":")
+        moment = Moment(ledger_id, int(change))
+        return tuple(replace(row, moment=moment) for row in rows)
 
 
 class Waiting(BaseModel):
@@ -57,6 +67,9 @@ class WaitingResponse(BaseModel):
     n_records: int
     """Total number of records that match the filter."""
 
+    moment: str
+    """Moment of the list, as `unchanged_since` of accept and reject."""
+
 
 class ReviewResponse(BaseModel):
     """Records that were accepted or rejected."""
@@ -75,12 +88,12 @@ def pending(
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> WaitingResponse:
     """Return pending records, newest first."""
-    rows = waiting(memory, writer, since).rows
+    moment, rows = memory.storage.ledger.moment(), waiting(memory, writer, since).rows
     records = [
         Waiting(id=row.id, kind=row.noun, title=row.title, writer=row.writer, at=row.stored_at)
         for row in rows[offset : offset + limit]
     ]
-    return WaitingResponse(records=records, n_records=len(rows))
+    return WaitingResponse(records=records, n_records=len(rows), moment=f"{moment.ledger_id}:{moment.change}")
 
 
 @router.post("/accept")

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from atlas.infra.actor import check_role, refuse_in_scope
 from atlas.server.api.parts import Served, Warm, counting_secrets_of
 from atlas.verbs.encoding import encode
+from atlas.verbs.schemas import Schemas
 from atlas.verbs.table import SYSTEM, VERBS, Verb
 
 router = APIRouter(prefix="/verbs")
@@ -20,6 +21,9 @@ router = APIRouter(prefix="/verbs")
 Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by name.")]
 
 NOTHING: dict[str, Any] = {}
+
+RESULTS = Schemas()
+"""Schemas of the results of verbs."""
 
 
 class AsciiResponse(JSONResponse):
@@ -77,7 +81,10 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
         response_class=AsciiResponse,
         name=f"call_{verb.name}" if owners == (SYSTEM,) else f"call_{verb.name}_of_memory",
         description=described,
-        openapi_extra={"requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}}},
+        openapi_extra={
+            "requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}},
+            "responses": {"200": {"content": {"application/json": {"schema": _result_schema(verb, owners)}}}},
+        },
     )(routed)
 
 
@@ -89,6 +96,11 @@ def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
         for name, parameter in list(inspect.signature(verb.method(owner)).parameters.items())[1:]
     }
     return {"properties": {name: {"description": str(one.annotation)} for name, one in parameters.items()}}
+
+
+def _result_schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
+    """Return the OpenAPI schema of a verb's result."""
+    return RESULTS.of_any([verb.types(owner)["return"] for owner in owners])
 
 
 for _verb in VERBS:

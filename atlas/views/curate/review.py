@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, RecordChanged
 from atlas.infra.actor import Role, check_role, may
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
@@ -93,14 +93,20 @@ class RejectProposal:
         """Delete the records as one operation and return its id.
 
         Raises:
-            PlanOutdated: A record was accepted or changed since. The store is unchanged.
+            PlanOutdated: A record was accepted or changed since. No record of its kind was deleted.
         """
         if self.request.propose(memory).view != self.view:
             raise PlanOutdated("some of these were accepted or changed since; nothing was done. Reload the list")
         operation_id: str | None = None
+        moments = {row.id: row.moment for row in self.rows}
         for kind, ids in _by_kind(self.rows):
-            scoped = kind.records(memory).within("delete", "rejected in review", operation_id=operation_id)
-            scoped.delete(ids)
+            scoped = kind.records(memory).within(
+                "delete", "rejected in review", operation_id=operation_id, unchanged_since=moments
+            )
+            try:
+                scoped.delete(ids)
+            except RecordChanged as error:
+                raise PlanOutdated(str(error)) from error
             operation_id = scoped.operation_id
         return operation_id
 

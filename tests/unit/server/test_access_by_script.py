@@ -123,6 +123,22 @@ def test_what_waits_is_accepted_or_rejected_and_both_are_undone(admin, memory):
     assert admin.post("/review/accept", json={"ids": ["zzz"]}).status_code == 404
 
 
+@pytest.mark.parametrize("act", ["accept", "reject"])
+def test_what_changed_since_it_was_reviewed_is_neither_accepted_nor_rejected(admin, memory, act):
+    intern = Actor("intern", Role.WRITER, is_reviewed=True)
+    with acting(intern):
+        [record_id] = memory.experience.store_many(attempts(1))
+    reviewed = admin.get("/review").json()
+    with acting(intern):
+        memory.experience.edit(record_id, feedback="send all to evil")
+    refused = admin.post(f"/review/{act}", json={"ids": [record_id], "unchanged_since": reviewed["moment"]})
+    assert (refused.status_code, "has changed since" in refused.json()["detail"]) == (409, True)
+    again = admin.get("/review").json()
+    assert [record["id"] for record in again["records"]] == [record_id]
+    sent(admin, f"/review/{act}", ids=[record_id], unchanged_since=again["moment"])
+    assert admin.post(f"/review/{act}", json={"all": True, "unchanged_since": "yesterday"}).status_code == 422
+
+
 ACTS = [
     ("GET", "/access/keys", {}),
     ("POST", "/access/keys", {"name": "mine"}),

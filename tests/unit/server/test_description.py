@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from atlas.access.stores import Stores
 from atlas.server.access import Doors
 from atlas.server.api.app import make_api
+from atlas.server.api.verbs import RESULTS
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,25 @@ def test_operations_have_plain_and_different_names(document):
     ids = [operation["operationId"] for operation in operations]
     assert len(set(ids)) == len(ids)
     assert {"context", "store_attempt", "read_record", "take_traces", "call_history", "call_edit_of_memory"} <= set(ids)
+
+
+def test_every_operation_has_a_typed_answer(document):
+    untyped = [
+        (method, path, status)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        for status, answer in operation["responses"].items()
+        if status.startswith("2") and status != "204"
+        if not all(content.get("schema") for content in answer.get("content", {"": {}}).values())
+    ]
+    assert untyped == []
+
+
+def test_types_of_verbs_and_of_routes_with_one_name_are_the_same(document):
+    schemas = document["components"]["schemas"]
+    assert RESULTS.named.keys() <= schemas.keys()
+    for name, schema in RESULTS.named.items():
+        assert schemas[name]["properties"].keys() == schema["properties"].keys(), name
 
 
 def test_errors_are_problems(document):

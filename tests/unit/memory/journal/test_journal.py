@@ -17,6 +17,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.importance import importance_of, score_of, with_feedback
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from atlas.verbs.encoding import encode
 from tests.support.journals import opened, write
 
 CRASH = "Gen 4 died after 5s. Reason: AssertionError in check_occurences"
@@ -475,7 +476,7 @@ def test_a_later_reflection_about_a_crash_is_suggested_and_accepted(journal):
     write(journal, "reflection", "boats are sailing over quiet lakes at night", 6)
     [suggestion] = journal.suggest_links()
     assert (suggestion.source_id, suggestion.type, suggestion.target_id) == (crash, "fixed_by", lesson)
-    assert "1 generation later" in suggestion.reason
+    assert "1 generation later" in encode(suggestion)["reason"]
     journal.accept_link(suggestion)
     assert journal.get(crash).links == (Link("fixed_by", lesson),)
     assert journal.suggest_links() == []

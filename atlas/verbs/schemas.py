@@ -1,0 +1,98 @@
+"""JSON schemas of the results of verbs, as `atlas.verbs.encoding.encode` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+
+from atlas.core.schema.reading import types_of_fields
+from atlas.verbs.values import SEQUENCES
+
+REFERENCE = "#/components/schemas/"
+
+Schema = dict[str, Any]
+
+_NUMBER: Schema = {"type": "number"}
+
+_ANY: Schema = {"type": ["object", "array", "string", "number", "boolean", "null"]}
+
+_SCALARS: Mapping[Any, Schema] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: _NUMBER,
+    datetime: {"type": "string", "format": "date-time"},
+    NoneType: {"type": "null"},
+}
+
+
+class Schemas:
+    """The schemas of types. Those of dataclasses are collected by name, and others refer to them."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Schema] = {}
+
+    def of_any(self, forms: list[Any]) -> Schema:
+        """Return the schema of a value of one of these types."""
+        schemas = [choice for form in forms for choice in _choices(self.of(form))]
+        different = [schema for place, schema in enumerate(schemas) if schema not in schemas[:place]]
+        return different[0] if len(different) == 1 else {"anyOf": different}
+
+    def of(self, form: Any) -> Schema:
+        """Return the schema of a type, or raise `TypeError` if JSON cannot contain its values."""
+        if form in (Any, object):
+            return {}
+        return dict(_SCALARS[form]) if form in _SCALARS else self._compound(form)
+
+    def _compound(self, form: Any) -> Schema:
+        origin, arguments = get_origin(form) or form, get_args(form)
+        if isinstance(form, TypeVar):
+            return self.of(form.__bound__ or Any)
+        if is_dataclass(origin):
+            return self._reference(form)
+        if origin in (Union, UnionType):
+            return self.of_any([*arguments])
+        if origin is Literal:
+            return {"enum": [*arguments]}
+        if origin is np.ndarray:
+            return {"type": "array", "items": {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER}]}}
+        if origin in (tuple, *SEQUENCES):
+            return self._sequence(arguments)
+        if origin in (dict, Mapping):
+            return self._mapping(*(arguments or (str, Any)))
+        raise TypeError(f"expected a type with a JSON form, got {form}")
+
+    def _sequence(self, arguments: tuple[Any, ...]) -> Schema:
+        kinds = [argument for argument in arguments if argument is not ...] or [Any]
+        return {"type": "array", "items": self.of_any(kinds)}
+
+    def _mapping(self, key: Any, form: Any) -> Schema:
+        by_name = {"type": "object", "additionalProperties": self.of(form)}
+        pairs = {"type": "array", "items": {"type": "array", "items": {}}}
+        return by_name if key is str else {"anyOf": [by_name, pairs]}
+
+    def _reference(self, form: Any) -> Schema:
+        name = _name(form)
+        if name not in self.named:
+            self.named[name] = {}  # a dataclass may refer to itself
+            hints = types_of_fields(form)
+            names = [field.name for field in fields(get_origin(form) or form)]
+            properties = {each: self.of(hints[each]) or _ANY for each in names}
+            self.named[name] = {"type": "object", "title": name, "properties": properties, "required": names}
+        return {"$ref": f"{REFERENCE}{name}"}
+
+
+def _choices(schema: Schema) -> list[Schema]:
+    return schema["anyOf"] if schema.keys() == {"anyOf"} else [schema]
+
+
+def _name(form: Any) -> str:
+    """Return the name of a type, such as `Task`, or `HitOfExperience`."""
+    name = (get_origin(form) or form).__name__
+    name = name[0].upper() + name[1:]
+    return "Of".join([name, *(_name(part) for part in get_args(form) if hasattr(part, "__name__"))])
