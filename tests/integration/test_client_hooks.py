@@ -161,6 +161,27 @@ def test_a_turn_of_gemini_cli_is_stored_from_its_event_and_recalled(home, call):
     assert "I raised the timeout." in answer["hookSpecificOutput"]["additionalContext"]
 
 
+def test_a_turn_of_gemini_cli_is_stored_with_its_steps_from_its_session(home, call):
+    recalled = {"text": "<hook_context># What was learned</hook_context>"}
+    response = {"functionResponse": {"name": "run_shell_command", "response": {"output": "12 passed in 0.31s"}}}
+    tests = {"id": "c1", "name": "run_shell_command", "args": {"command": "pytest"}, "result": [response]}
+    said = {"type": "gemini", "model": "gemini-x", "timestamp": "2026-05-01T10:00:05.000Z"}
+    messages = [
+        {"id": "m1", "timestamp": "2026-05-01T10:00:00.000Z", "type": "user", "content": [{"text": REQUEST}, recalled]},
+        {**said, "id": "m2", "content": "", "toolCalls": [{**tests, "status": "success"}]},
+        {**said, "id": "m3", "content": "I raised the timeout."},
+    ]
+    path = home / "session-1.json"
+    path.write_text(json.dumps({"sessionId": "s1", "projectHash": "ab", "messages": messages}), encoding="utf-8")
+    turn = {"prompt": REQUEST, "prompt_response": "I raised the timeout.", "transcript_path": str(path)}
+    for _ in range(2):
+        assert call(home / "store", "gemini-cli", event("AfterAgent", **turn), "--now") == {}
+    [attempt] = attempts(home / "store")
+    assert (attempt.task.description, attempt.solution_output.splitlines()[-1]) == (REQUEST, "I raised the timeout.")
+    assert [step.observation for step in attempt.steps] == ["12 passed in 0.31s", ""]
+    assert attempt.outcome.success is None, "as in every session of a coding agent"
+
+
 def test_a_session_of_codex_is_stored_and_recalled(home, call):
     def item(second: int, role: str, text: str) -> dict:
         part = {"type": "output_text" if role == "assistant" else "input_text", "text": text}

@@ -34,10 +34,10 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
     """
     with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
         sink = SessionSink(memory, f"a session of {client}", scope)
-        if client == "gemini-cli":
-            sink.add(_turn(client, event), client)
-            return
         path = event.get("transcript_path")
+        if client == "gemini-cli" and not (isinstance(path, str) and Path(path).is_file()):
+            sink.add(_turn(client, event), client)  # it records no sessions
+            return
         if not isinstance(path, str) or not path:
             raise InvalidInput(f"expected a file for transcript_path, got {path!r:.80}")
         import_paths(sink, [Path(path)], format=client, settings=settings)

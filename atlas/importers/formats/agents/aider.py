@@ -46,11 +46,12 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     except InvalidInput as error:
         yield Row(1, None, str(error), offset=len(raw))
         return
-    history = _History()
+    project = path.resolve().parent.name
+    history = _History(project)
     for kind, block, position in _blocks(text):
         if kind == START:
             yield from history.requests.finish(len(raw))
-            history = _History()
+            history = _History(project)
         if reason := refusal(partial(history.take, kind, block, position)):
             yield Row(position, None, reason, offset=len(raw))
         yield from history.requests.pop_ended(len(raw))
@@ -82,10 +83,14 @@ def _author(line: str) -> str:
 
 
 class _History:
-    """The requests of one session."""
+    """The requests of one session.
 
-    def __init__(self) -> None:
+    The name of the project's directory is part of their ids, as two projects may begin in the same second.
+    """
+
+    def __init__(self, project: str) -> None:
         self.requests = Requests()
+        self._project = project
         self._started, self._model, self._n_asked = "", "", 0
 
     def take(self, kind: str, text: str, position: int) -> None:
@@ -111,7 +116,7 @@ class _History:
             text=argument.strip() or command if command in _ASKING else text,
             position=position,
             session=self._started,
-            key=f"{self._started} {self._n_asked}",
+            key=f"{self._project} {self._started} {self._n_asked}",
             agent=self._model,
         )
         request.at(as_instant(self._started, "the time of the session"))

@@ -4,12 +4,13 @@ An event log is replayed: a later record of a message replaces it, and a rewind 
 record whether a request was met, so every outcome is unknown.
 
 Source:
-    https://www.npmjs.com/package/@google/gemini-cli-core, `services/chatRecordingTypes`
+    https://www.npmjs.com/package/@google/gemini-cli-core, `services/chatRecordingTypes`, `core/client`
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,9 @@ SOURCE = "gemini-cli"
 
 _CONTEXT = "<session_context>"
 """Beginning of user messages that the program writes."""
+
+_OF_HOOKS = re.compile("<hook_context>.*?</hook_context>", re.DOTALL)
+"""What hooks, such as ours, add to a request."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -108,7 +112,7 @@ class _Session:
     def _take_message(self, message: Json, position: int) -> None:
         kind = required_text(message, "type", "type")
         instant = as_instant(message.get("timestamp"), "timestamp")
-        text = _text(message.get("displayContent") or message.get("content"), "content").strip()
+        text = _OF_HOOKS.sub("", _text(message.get("displayContent") or message.get("content"), "content")).strip()
         if kind == "user":
             if text and not text.startswith(_CONTEXT):
                 self._ask(text, message, position)

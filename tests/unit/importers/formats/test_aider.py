@@ -103,6 +103,16 @@ def test_a_longer_history_keeps_the_ids(files, path):
     assert len(attempts(files, longer)) == len(before) + 1
 
 
+def test_attempts_of_two_projects_have_different_ids(files, path):
+    shop, bank = (path.parent / name / path.name for name in ("shop", "bank"))
+    for each in (shop, bank):
+        each.parent.mkdir()
+        each.write_text(HISTORY, encoding="utf-8")
+    ids = [{attempt.id for attempt in attempts(files, each)} for each in (shop, bank)]
+    assert not ids[0] & ids[1]
+    assert ids[0] == {attempt.id for attempt in attempts(files, shop)}
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "  \n"])
 def test_line_ends_of_every_system_are_read(files, line_end):
     text = "# aider chat started at 2026-04-01 09:00:00\n\n#### Fix it\n\nDone.\n".replace("\n", line_end)
