@@ -19,7 +19,12 @@ Schema = dict[str, Any]
 
 _NUMBER: Schema = {"type": "number"}
 
-_ANY: Schema = {"type": ["object", "array", "string", "number", "boolean", "null"]}
+_ANY: Schema = {
+    "anyOf": [
+        *({"type": name} for name in ("object", "string", "number", "boolean", "null")),
+        {"type": "array", "items": {}},
+    ]
+}
 
 _SCALARS: Mapping[Any, Schema] = {
     str: {"type": "string"},

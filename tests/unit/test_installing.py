@@ -16,6 +16,8 @@ from tests.support.repository import REPOSITORY
 from tests.support.requirements import EXTRAS
 
 OTHERS = {
+    "autogen-agentchat",
+    "autogen-ext",
     "dspy",
     "hatchling",
     "hatch-fancy-pypi-readme",

@@ -1,0 +1,119 @@
+"""A memory for AutoGen: it recalls before each answer of an agent, and keeps what the agent adds in the journal.
+
+agent = AssistantAgent("clerk", model_client=client, memory=[AtlasMemory(memory)])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import METADATA, scope_metadata
+from atlas.core.types import JournalEntry
+from atlas.infra.bridge import in_thread
+from atlas.memory.context import task_to_ask
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Where
+from atlas.remote.system import RemoteMemory
+from atlas.storage.records import NOT_QUARANTINED
+
+if TYPE_CHECKING:
+    from autogen_core.memory import MemoryContent, MemoryQueryResult, UpdateContextResult
+
+ENTRY_TYPE = "observation"
+ADDED_BY = "autogen"
+"""Source in the metadata of entries, which `clear` deletes."""
+
+BUDGET_TOKENS = 1_000
+
+
+class AtlasMemory:
+    """A memory with the methods of `autogen_core.memory.Memory`, over all memories of a system."""
+
+    component_type = "memory"
+
+    def __init__(
+        self,
+        memory: MemorySystem | RemoteMemory,
+        *,
+        budget_tokens: int = BUDGET_TOKENS,
+        scope: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create the memory.
+
+        Args:
+            budget_tokens: Maximum size of what is recalled.
+            scope: Scope of all that is read and written, such as `{"project": "shop"}`.
+        """
+        self._memory, self._budget_tokens = memory, budget_tokens
+        self._scope = scope_metadata(scope or {})
+
+    async def update_context(self, model_context: Any) -> UpdateContextResult:
+        """Add what is remembered for the user's last message to a context, as a system message."""
+        from autogen_core.memory import UpdateContextResult
+        from autogen_core.models import SystemMessage
+
+        recalled = await self.query(_last_request(await model_context.get_messages()))
+        for content in recalled.results:
+            await model_context.add_message(SystemMessage(content=str(content.content)))
+        return UpdateContextResult(memories=recalled)
+
+    async def query(
+        self, query: str | MemoryContent, cancellation_token: Any = None, **kwargs: Any
+    ) -> MemoryQueryResult:
+        """Return what is remembered for a task as one context block, or nothing."""
+        from autogen_core.memory import MemoryContent, MemoryQueryResult
+
+        text = query if isinstance(query, str) else _text(query)
+        if not text.strip():
+            return MemoryQueryResult(results=[])
+        task = task_to_ask(text)
+        block = await in_thread(lambda: self._memory.build_context(task, self._budget_tokens, where=self._scope))
+        contents = [MemoryContent(content=block.text, mime_type="text/markdown")] if block.text else []
+        return MemoryQueryResult(results=contents)
+
+    async def add(self, content: MemoryContent, cancellation_token: Any = None) -> None:
+        """Write a text, or a value of JSON, as an entry of the journal.
+
+        Raises:
+            InvalidInput: It is an image or bytes.
+        """
+        entry = JournalEntry(
+            entry_type=ENTRY_TYPE,
+            content=_text(content),
+            generation=0,
+            metadata={**(content.metadata or {}), **self._scope, "source": ADDED_BY},
+        )
+        await in_thread(self._memory.journal.add_entries, [entry])
+
+    async def clear(self) -> None:
+        """Delete what was added in this scope. `undo` restores it."""
+        where: Where = {
+            "entry_type": ENTRY_TYPE,
+            f"{METADATA}source": ADDED_BY,
+            **NOT_QUARANTINED,
+            **self._scope,
+        }
+        if ids := await in_thread(self._memory.journal.ids, where):
+            await in_thread(self._memory.journal.delete, ids)
+
+    async def close(self) -> None:
+        """Return at once: the memory belongs to who opened it."""
+
+
+def _last_request(messages: Sequence[Any]) -> str:
+    """Return the text of the user's last message, or an empty string."""
+    contents = [message.content for message in messages if message.type == "UserMessage"]
+    parts = contents[-1] if contents else ""
+    return parts if isinstance(parts, str) else "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _text(content: MemoryContent) -> str:
+    value = content.content
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, str):
+        raise InvalidInput(f"expected a text or a dictionary to remember, got a {type(value).__name__}; describe it")
+    return value
