@@ -40,7 +40,7 @@ _CONTEXT = "<session_context>"
 """Beginning of user messages that the program writes."""
 
 _OF_HOOKS = re.compile("<hook_context>.*?</hook_context>", re.DOTALL)
-"""What hooks, such as ours, add to a request."""
+"""Text that hooks, such as ours, add to a request."""
 
 
 def matches(path: Path, head: bytes) -> bool:
