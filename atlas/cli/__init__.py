@@ -73,6 +73,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "purge": {
         "purge": "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back",
     },
+    "trust.judge": {
+        "judge": "set the outcomes of attempts, one by one or by a rule",
+    },
     "trust.scan": {
         "scan": "find records with signs of an attack on the agents that read them, worst first",
     },

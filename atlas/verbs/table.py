@@ -156,7 +156,14 @@ VERBS: tuple[Verb, ...] = (
     Verb("prune", of=(EXPERIENCE,), role=CURATOR, kind="prune"),
     Verb("plan_outcomes", of=(EXPERIENCE,)),
     Verb("apply_outcomes", of=(EXPERIENCE,), role=WRITER, kind="outcome"),
-    Verb("report_outcomes", of=(EXPERIENCE,), role=WRITER, kind="outcome", tools=("report_outcomes",)),
+    Verb(
+        "report_outcomes",
+        of=(EXPERIENCE,),
+        role=WRITER,
+        kind="outcome",
+        tools=("report_outcomes",),
+        commands=("judge",),
+    ),
     Verb("refine", of=(EXPERIENCE,), role=WRITER),  # it may ask a language model
     Verb("check_refine", of=(EXPERIENCE,), commands=("refine",)),
     Verb("apply_refine", of=(EXPERIENCE,), role=CURATOR, kind="refine", commands=("refine",)),

@@ -1,0 +1,131 @@
+"""The command that sets outcomes of attempts, one by one or by a rule."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from atlas.cli.common import (
+    UNTOUCHED,
+    add_command,
+    add_filter_options,
+    filter_of,
+    full_ids,
+    how_to_undo,
+    line,
+    opened,
+    safe,
+)
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.core.types import Experience
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.wording import counted
+
+BATCH = 200
+"""Number of attempts that are read at once."""
+
+SHOWN_CHARACTERS = 600
+"""Characters of each part of an attempt's end that a person sees."""
+
+ANSWERS = {"s": True, "f": False}
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the command."""
+    command = add_command(commands, "judge", _judge)
+    command.add_argument("ids", nargs="*", metavar="ID", help="experiences (default: all of unknown outcome)")
+    add_filter_options(command, 'judge only experiences that pass a filter, such as {"source": "codex"}')
+    command.add_argument(
+        "--matching",
+        type=_pattern,
+        metavar="REGEX",
+        help="judge only experiences whose last step, answer or error contains this regular expression",
+    )
+    verdict = command.add_mutually_exclusive_group()
+    verdict.add_argument(
+        "--succeeded", dest="success", action="store_true", default=None, help="all of these succeeded"
+    )
+    verdict.add_argument("--failed", dest="success", action="store_false", help="all of these failed")
+    command.add_argument("--dry-run", action="store_true", help="print what would be judged, and change nothing")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"expected a regular expression, got {text!r:.80}: {error}") from error
+
+
+def _judge(options: argparse.Namespace, settings: Settings) -> int:
+    is_narrow = options.ids or options.where or options.scope or options.matching
+    if options.success is not None and not is_narrow:
+        raise InvalidInput("expected ids, --where, --scope or --matching, as a verdict is for some attempts; add one")
+    if options.success is None and not options.dry_run and not sys.stdin.isatty():
+        raise InvalidInput("expected a terminal to ask at, but there is none; add --succeeded or --failed, with a rule")
+    with opened(settings, read_only=options.dry_run) as memory:
+        chosen = _chosen(memory, options)
+        if options.success is None and not options.dry_run:
+            outcomes, reason = _ask_each(chosen), "judged one by one"
+        else:
+            outcomes, reason = _by_rule(chosen, options.success), "judged by a rule"
+        if options.dry_run or not outcomes:
+            print(UNTOUCHED if options.dry_run else "No outcome was changed.")
+            return 0
+        scoped = memory.experience.within("outcome", reason)
+        n_changed = scoped.report_outcomes(outcomes)
+    print(f"Judged {counted(n_changed, 'experience')}. {how_to_undo(scoped.operation_id)}")
+    return 0
+
+
+def _chosen(memory: MemorySystem, options: argparse.Namespace) -> Iterator[Experience]:
+    """Yield the experiences to judge, newest first."""
+    where = {"$and": [{} if options.ids else {"outcome": "unknown"}, filter_of(options) or {}]}
+    ids = memory.experience.ids(where)[::-1]
+    if options.ids:
+        wanted = set(full_ids(memory, memory.experience, options.ids))
+        ids = [each for each in ids if each in wanted]
+    for start in range(0, len(ids), BATCH):
+        for experience in memory.experience.get_many(ids[start : start + BATCH]):
+            if options.matching is None or any(map(options.matching.search, _ending(experience).values())):
+                yield experience
+
+
+def _ending(experience: Experience) -> Mapping[str, str]:
+    """Return the parts of an attempt by which a person judges it, by name, without empty ones."""
+    last = experience.steps[-1:]
+    parts = {
+        "did": "\n".join(step.action for step in last),
+        "saw": "\n".join(step.observation for step in last),
+        "answer": experience.solution_output or "",
+        "error": experience.outcome.error_info or "",
+    }
+    return {name: text for name, text in parts.items() if text.strip()}
+
+
+def _by_rule(chosen: Iterator[Experience], success: bool | None) -> dict[str, bool | None]:
+    outcomes: dict[str, bool | None] = {}
+    for experience in chosen:
+        print(line(experience))
+        outcomes[experience.id] = success
+    print(f"{counted(len(outcomes), 'experience')}.")
+    return outcomes
+
+
+def _ask_each(chosen: Iterator[Experience]) -> dict[str, bool | None]:
+    """Ask for the outcome of each experience, until there are no more or the person quits."""
+    outcomes: dict[str, bool | None] = {}
+    for experience in chosen:
+        print(line(experience))
+        for name, text in _ending(experience).items():
+            print(f"  {name}: {safe(text[-SHOWN_CHARACTERS:], keep_lines=True)}")
+        print("[s]ucceeded, [f]ailed, Enter to skip, [q]uit: ", end="", flush=True)
+        answer = sys.stdin.readline()
+        if not answer or answer.strip().lower() in ("q", "quit"):
+            break
+        if (letter := answer.strip().lower()[:1]) in ANSWERS:
+            outcomes[experience.id] = ANSWERS[letter]
+    return outcomes
