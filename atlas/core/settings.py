@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -246,7 +247,7 @@ class Settings:
             environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
             environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
-        types = get_type_hints(cls)
+        types = _types(cls)
         values = {
             option.name: _parse(
                 f"ATLAS_{option.name.upper()}", environ[f"ATLAS_{option.name.upper()}"], types[option.name]
@@ -258,6 +259,9 @@ class Settings:
             values["index"] = str(read_index_address(values["index"]))
         check_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
         return cls(**values)
+
+
+_types = cache(get_type_hints)
 
 
 def check_share(name: str, share: float) -> float:

@@ -13,7 +13,7 @@ from atlas.access.issuing import issue_key
 from atlas.access.links import SharedLink
 from atlas.access.people import Person
 from atlas.infra.actor import Role
-from atlas.server.api.parts import Served
+from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.place.audit import AuditEvent
 from atlas.views.settings.audit import events_of
@@ -28,7 +28,7 @@ from atlas.views.settings.people import (
     set_role,
 )
 
-router = APIRouter(prefix="/access")
+router = APIRouter(prefix="/access", route_class=ThreadRoute)
 
 RoleName = Literal["viewer", "writer", "curator", "admin"]
 

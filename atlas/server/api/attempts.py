@@ -10,10 +10,10 @@ from fastapi import APIRouter, Header
 from atlas.core.operations import Operations
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Served
+from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import AttemptInput, StoreResponse
 
-router = APIRouter()
+router = APIRouter(route_class=ThreadRoute)
 
 _REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
 """Namespace of the ids of attempts with an idempotency key."""

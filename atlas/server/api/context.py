@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from atlas.server.api.parts import Served, Warm
+from atlas.server.api.parts import Served, ThreadRoute, Warm
 from atlas.server.api.shapes import ContextRequest, ContextResponse
 
-router = APIRouter()
+router = APIRouter(route_class=ThreadRoute)
 
 
 @router.post("/context")

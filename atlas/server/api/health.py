@@ -10,13 +10,13 @@ from atlas.core.errors import AtlasError, NotAllowed
 from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Warm, served
+from atlas.server.api.parts import ThreadRoute, Warm, served
 from atlas.server.api.shapes import Health, HealthDetails
 from atlas.server.spool import Spool
 
 logger = logging.getLogger(__name__)
 
-router = APIRouter()
+router = APIRouter(route_class=ThreadRoute)
 
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read now"}})

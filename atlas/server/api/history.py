@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from atlas.core.operations import Operation, Operations
-from atlas.server.api.parts import Served
+from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import Id, OperationResponse, OperationsResponse, UndoRequest
 
-router = APIRouter(prefix="/operations")
+router = APIRouter(prefix="/operations", route_class=ThreadRoute)
 
 
 @router.get("")

@@ -1,16 +1,20 @@
 """Dependencies that routes share, such as the served memory.
 
 Those that do not wait for anything are coroutines: a plain function would be run in a thread, for each request.
+`ThreadRoute` opens the memory in the thread of the endpoint, because each change of threads takes processor time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any
+from functools import partial, wraps
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from atlas.core.errors import InvalidInput
 from atlas.infra.secrets import counting_secrets
@@ -25,20 +29,61 @@ SCRUBBED = "Atlas-Scrubbed"
 """Header with the number of replaced secrets by kind. Absent if there are none."""
 
 
+T = TypeVar("T")
+
+
+class Later(Generic[T]):
+    """An argument of an endpoint that is computed in the endpoint's thread."""
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self.compute = compute
+
+
+class ThreadRoute(APIRoute):
+    """A route whose endpoint runs in one thread, together with the computation of its late arguments.
+
+    The routes of FastAPI use a thread for each plain dependency, for the endpoint, and for its response.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint if iscoroutinefunction(endpoint) else _in_thread(endpoint), **options)
+
+
+def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    def call(arguments: Mapping[str, Any]) -> Any:
+        return endpoint(
+            **{name: value.compute() if isinstance(value, Later) else value for name, value in arguments.items()}
+        )
+
+    @wraps(endpoint)
+    async def routed(**arguments: Any) -> Any:
+        return await run_in_threadpool(call, arguments)
+
+    return routed
+
+
 def served(request: Request) -> MemorySystem:
     """Return the served memory, open."""
     memory: MemorySystem = request.app.state.open_memory()
     return memory
 
 
-def is_warm(request: Request) -> bool:
-    """Return whether the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
-    answer: bool = request.app.state.is_warm()
-    return answer
+async def _served_later(request: Request) -> Later[MemorySystem]:
+    return Later(partial(served, request))
 
 
-Served = Annotated[MemorySystem, Depends(served)]
-Warm = Annotated[bool, Depends(is_warm)]
+async def _is_warm_later(request: Request) -> Later[bool]:
+    return Later(request.app.state.is_warm)
+
+
+Served = Annotated[MemorySystem, Depends(_served_later)]
+"""The served memory, for plain endpoints of a `ThreadRoute`."""
+
+ServedNow = Annotated[MemorySystem, Depends(served)]
+"""The served memory, for endpoints that are coroutines."""
+
+Warm = Annotated[bool, Depends(_is_warm_later)]
+"""Whether the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
 
 
 async def check_query(request: Request) -> None:

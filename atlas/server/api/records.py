@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import Served, Warm, counting_secrets_of, memory_named
+from atlas.server.api.parts import Served, ThreadRoute, Warm, counting_secrets_of, memory_named
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -40,7 +40,7 @@ from atlas.server.api.shapes import (
 from atlas.server.names import MemoryName
 from atlas.verbs.values import decode_fields
 
-router = APIRouter()
+router = APIRouter(route_class=ThreadRoute)
 
 PARTS = "(uses|rate|links|versions)"
 

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, Field
 
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import Served
+from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.records import Moment
 from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting
 
-router = APIRouter(prefix="/review")
+router = APIRouter(prefix="/review", route_class=ThreadRoute)
 
 
 class ReviewChoice(RequestBody):

@@ -11,12 +11,12 @@ from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role, refuse_in_scope
-from atlas.server.api.parts import Served, Warm, counting_secrets_of
+from atlas.server.api.parts import Served, ThreadRoute, Warm, counting_secrets_of
 from atlas.verbs.encoding import encode
 from atlas.verbs.schemas import Schemas
 from atlas.verbs.table import SYSTEM, VERBS, Verb
 
-router = APIRouter(prefix="/verbs")
+router = APIRouter(prefix="/verbs", route_class=ThreadRoute)
 
 Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by name.")]
 
