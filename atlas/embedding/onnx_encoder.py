@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from atlas.core.types import Vectors
 from atlas.embedding.late_interaction import NO_WORDS, TokenVectors, WordVectors, distinct
+from atlas.infra.background import n_processors
 
 GRAPH = "graph.onnx"
 WEIGHTS = "weights.bin"
@@ -123,7 +123,7 @@ class OnnxEncoder:
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
         """Call `fill` for each batch of texts, on all CPU cores."""
         batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
-        n_threads = min(len(batches), _n_processors())
+        n_threads = min(len(batches), n_processors())
         if n_threads < 2:
             for batch in batches:
                 fill(batch)
@@ -188,8 +188,3 @@ def _pad(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
     for number, row in enumerate(rows):
         filled[number, : len(row)] = row
     return filled
-
-
-def _n_processors() -> int:
-    """Return the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

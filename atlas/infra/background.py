@@ -1,14 +1,20 @@
-"""Work in a background thread."""
+"""Work in a background thread, and work that several threads have done together."""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from atlas.infra import fork_safety
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Background:
@@ -58,3 +64,101 @@ class Background:
         """Forget the thread in a child, as threads are not inherited."""
         if in_child:
             self._thread, self._beginning = None, threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting(Generic[T]):
+    """A text whose thread waits for its result, or for its turn to begin a run."""
+
+    text: str
+    result: Future[T] = field(default_factory=Future)
+    is_next: threading.Event = field(default_factory=threading.Event)
+
+
+class Gathered(Generic[T]):
+    """A function of several texts, called for the texts of all threads that wait for it. Thread-safe.
+
+    A thread that is alone does not wait. Texts that arrive during the runs are the next run's, which the first of their
+    threads begins as soon as a run ends. So no thread runs more than its own batch.
+    """
+
+    def __init__(self, call: Callable[[list[str]], Sequence[T]], *, n_runs: int, n_texts: int) -> None:
+        """Gather the texts for a function.
+
+        Args:
+            n_runs: Maximum number of calls at once.
+            n_texts: Maximum number of texts of a call.
+        """
+        self._call = call
+        self._n_runs = n_runs
+        self._n_texts = n_texts
+        self._forget()
+        fork_safety.watch(self)
+
+    def __call__(self, text: str) -> T:
+        """Return the result for a text, or raise the error of the run that it was part of."""
+        own: _Waiting[T] = _Waiting(text)
+        with self._lock:
+            has_room = self._n_running < self._n_runs
+            self._n_running += has_room
+            if not has_room:
+                self._waiting.append(own)
+        if not has_room:
+            self._wait(own)
+        if not own.result.done():
+            self._run(own)
+        return own.result.result()
+
+    def before_fork(self) -> None:
+        """Do nothing, as the parent continues the runs."""
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Forget the other threads in a child, as threads are not inherited."""
+        if in_child:
+            self._forget()
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._n_running = 0
+        self._waiting: list[_Waiting[T]] = []
+
+    def _wait(self, own: _Waiting[T]) -> None:
+        try:
+            own.is_next.wait()
+        except BaseException:  # such as an interrupt: another thread takes the turn
+            with self._lock:
+                self._waiting = [each for each in self._waiting if each is not own]
+            if own.is_next.is_set() and not own.result.done():
+                self._pass_on()
+            raise
+
+    def _run(self, own: _Waiting[T]) -> None:
+        """Call the function for a text and the first ones that wait, and let the next thread run."""
+        with self._lock:
+            batch = [own, *self._waiting[: self._n_texts - 1]]
+            del self._waiting[: self._n_texts - 1]
+        try:
+            for each, result in zip(batch, self._call([each.text for each in batch]), strict=True):
+                each.result.set_result(result)
+        except BaseException as error:
+            for each in batch:
+                if not each.result.done():
+                    each.result.set_exception(error)
+            raise
+        finally:
+            self._pass_on()
+            for each in batch:
+                each.is_next.set()
+
+    def _pass_on(self) -> None:
+        """Let the first thread that waits begin the next run."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.pop(0).is_next.set()
+            else:
+                self._n_running -= 1
+
+
+def n_processors() -> int:
+    """Return the number of CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

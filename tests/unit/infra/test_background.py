@@ -1,10 +1,13 @@
-"""Work in a thread of its own."""
+"""Work in a thread of its own, and work of several threads together."""
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 
-from atlas.infra.background import Background
+import pytest
+
+from atlas.infra.background import Background, Gathered
 from tests.support.storage.forks import fork, went_through
 
 
@@ -47,3 +50,83 @@ def test_a_forked_child_begins_anew():
     may_end.release()
     background.wait()
     assert n_done == [1]
+
+
+class Lengths:
+    """A function of texts that notes its batches, and whose first call waits."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def __call__(self, texts: list[str]) -> list[int]:
+        self.batches.append(texts)
+        if not self.begun.is_set():
+            self.begun.set()
+            self.may_end.wait()
+        if "" in texts:
+            raise ValueError("an empty text")
+        return [*map(len, texts)]
+
+
+def asked_in_turn(gathered: Gathered[int], pool: ThreadPoolExecutor, texts: list[str]) -> list[Future[int]]:
+    """Ask for each text in a thread of its own, once the threads before it wait."""
+    futures = []
+    for text in texts:
+        futures.append(pool.submit(gathered, text))
+        while len(gathered._waiting) < len(futures):
+            threading.Event().wait(0.001)
+    return futures
+
+
+@pytest.fixture
+def pool():
+    with ThreadPoolExecutor(8) as pool:
+        yield pool
+
+
+def test_texts_that_wait_during_a_run_are_the_next_run(pool):
+    lengths = Lengths()
+    gathered = Gathered(lengths, n_runs=1, n_texts=3)
+    first = pool.submit(gathered, "a")
+    lengths.begun.wait()
+    others = asked_in_turn(gathered, pool, ["bb", "ccc", "dddd", "eeeee"])
+    lengths.may_end.set()
+    assert [each.result() for each in (first, *others)] == [1, 2, 3, 4, 5]
+    assert lengths.batches == [["a"], ["bb", "ccc", "dddd"], ["eeeee"]]
+    assert gathered("ffffff") == 6  # nothing is left of the runs before
+
+
+def test_a_second_run_begins_beside_the_first_if_it_may(pool):
+    lengths = Lengths()
+    gathered = Gathered(lengths, n_runs=2, n_texts=3)
+    first = pool.submit(gathered, "a")
+    lengths.begun.wait()
+    assert gathered("bb") == 2
+    lengths.may_end.set()
+    assert first.result() == 1
+
+
+def test_an_error_is_raised_for_the_texts_of_its_run_alone(pool):
+    lengths = Lengths()
+    gathered = Gathered(lengths, n_runs=1, n_texts=2)
+    first = pool.submit(gathered, "a")
+    lengths.begun.wait()
+    others = asked_in_turn(gathered, pool, ["bb", "", "dddd"])
+    lengths.may_end.set()
+    assert first.result() == 1
+    for each in others[:2]:
+        with pytest.raises(ValueError, match="an empty text"):
+            each.result()
+    assert others[2].result() == 4
+
+
+def test_a_child_forked_during_a_run_does_not_wait_for_it(pool):
+    lengths = Lengths()
+    gathered = Gathered(lengths, n_runs=1, n_texts=2)
+    first = pool.submit(gathered, "a")
+    lengths.begun.wait()
+    child = fork(lambda: gathered("bb"))
+    assert went_through(child)
+    lengths.may_end.set()
+    assert first.result() == 1
