@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Seqs
-from atlas.storage.text.bm25 import Postings
-
-SEARCH_TEXT_OFFSET = 2**30
-"""Offset of the positions of words in a search text, so that no phrase spans the document and the search text."""
+from atlas.storage.text.bm25 import SEARCH_TEXT, Postings
 
 MAX_RECORDS = 4_096
 """Maximum number of records in a row."""
@@ -34,7 +30,7 @@ def group_by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterat
     numbers: dict[str, int] = {}
     words, seqs, places = [], [], []
     for seq, document, search_text in sorted(records):
-        for offset, words_of_part in ((0, document), (SEARCH_TEXT_OFFSET, search_text)):
+        for offset, words_of_part in ((0, document), (SEARCH_TEXT, search_text)):
             words += [numbers.setdefault(word, len(numbers)) for word in words_of_part]
             seqs.append(np.full(len(words_of_part), seq))
             places.append(np.arange(offset, offset + len(words_of_part)))
@@ -90,13 +86,9 @@ def without(part: WordPlaces, seq: int) -> WordPlaces:
     return WordPlaces(part.seqs[is_kept], part.often[is_kept], part.places[np.repeat(is_kept, part.often)])
 
 
-def weigh_fields(part: WordPlaces) -> Postings:
+def postings_of(part: WordPlaces) -> Postings:
     """Return a word's records with its frequency in each, weighted by field."""
-    if not len(part.seqs):
-        return Postings(part.seqs, np.zeros(0))
-    weights = np.where(part.places >= SEARCH_TEXT_OFFSET, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
-    starts = np.cumsum(part.often) - part.often
-    return Postings(part.seqs, np.add.reduceat(weights, starts))
+    return Postings.of_occurrences(occurrences(part))
 
 
 def empty_postings() -> WordPlaces:

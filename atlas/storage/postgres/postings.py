@@ -23,10 +23,10 @@ from atlas.storage.postgres.packing import (
     group_by_term,
     merge,
     pack,
+    postings_of,
     row_of,
     split,
     unpack,
-    weigh_fields,
     without,
 )
 from atlas.storage.postgres.tokens import tokens, tokens_of_record
@@ -312,7 +312,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return the postings of each word."""
     parts = _read_places(connection, table, words)
-    return {word: weigh_fields(parts[word]) for word in words}
+    return {word: postings_of(parts[word]) for word in words}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
@@ -329,7 +329,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     """Return the records within a scope that contain any of the terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
-    term_postings = [weigh_fields(part) for part in _find_terms(connection, table, terms)]
+    term_postings = [postings_of(part) for part in _find_terms(connection, table, terms)]
     seqs = np.unique(np.concatenate([np.zeros(0, np.int64), *(postings.seqs for postings in term_postings)]))
     seqs = np.setdiff1d(seqs, scope.hidden) if scope.passing is None else np.intersect1d(seqs, scope.passing)
     lengths = dict(zip(seqs.tolist(), read_lengths(connection, table, seqs).tolist(), strict=True))

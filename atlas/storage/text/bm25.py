@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.ranking.tuned import K1, B
+from atlas.core.ranking.tuned import FIELD_WEIGHTS, K1, B
 from atlas.storage.records import Seqs
 
 FIRST_SCORED = 1_024
@@ -27,13 +27,43 @@ Numbers = npt.NDArray[np.float64]
 """Shape (n,)."""
 
 
+SEARCH_TEXT = 2**30
+"""Place of the first word of a search text, so that no phrase spans the document and the search text."""
+
+_PLACE_BITS = 32
+
+
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The postings of a word: one entry for each record, in the order of record numbers."""
+    """The postings of a word or phrase: one entry for each record, in the order of record numbers."""
 
     seqs: Seqs
     often: Numbers
     """Term frequency in each record, weighted by field."""
+
+    occurrences: Seqs
+    """Each occurrence as one number, sorted: the record in the high 32 bits, the word's place in the low ones."""
+
+    @classmethod
+    def of_occurrences(cls, occurrences: Seqs) -> Postings:
+        """Return the postings of sorted occurrences."""
+        owners = occurrences >> _PLACE_BITS
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        is_in_search_text = (occurrences & SEARCH_TEXT).astype(bool)
+        weights = np.where(is_in_search_text, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
+        often = np.add.reduceat(weights, starts) if len(starts) else np.zeros(0)
+        return cls(owners[starts], often, occurrences)
+
+    def followed_by(self, word: Postings) -> Postings:
+        """Return the postings of the phrase of this word and the next one, with the places of the latter."""
+        wanted = word.occurrences - 1
+        places = np.minimum(np.searchsorted(self.occurrences, wanted), max(0, len(self.occurrences) - 1))
+        is_next = self.occurrences[places] == wanted if len(self.occurrences) else np.zeros(len(wanted), bool)
+        return Postings.of_occurrences(word.occurrences[is_next])
+
+    def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
+        """Return the postings of some records. They have no occurrences."""
+        return Postings(self.seqs[is_kept], self.often[is_kept], np.zeros(0, np.int64))
 
 
 class Scores:

@@ -1,8 +1,8 @@
 """Keyword search with BM25 scores.
 
-Document frequencies and the average length are those of the live records of the collection. Words are scored here, from
-FTS5's own tables, in the order of upper bounds of the scores, until no other record can be among the best. Bigrams,
-prefixes and other scripts are scored by FTS5's `bm25`. Both compute the same scores.
+Document frequencies and the average length are those of the live records of the collection. Words and their bigrams are
+scored here, from FTS5's own tables, in the order of upper bounds of the scores, until no other record can be among the
+best. Common words, prefixes and other scripts are scored by FTS5's `bm25`. Both compute the same scores.
 """
 
 from __future__ import annotations
@@ -82,9 +82,14 @@ class SqlWords:
             if as_typed and (quoted := find_phrases(text)):
                 scope = _restrict_to_phrases(connection, name, quoted, scope)
             table = WordTable(connection, name, collection, read_position(connection, collection))
-            counts = self._count_terms(table, terms)
+            is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+            counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
+            postings = {} if is_narrow else self._read_postings(table, _select_likely(counts, totals.n_records))
+            counts = self._with_pairs(table, terms, counts, postings)
             search_terms = _select_terms(connection, name, counts, totals.n_records)
-            values = self._score(table, list(search_terms), totals, scope, n, extra_seqs)
+            if not is_narrow:
+                postings |= self._read_postings(table, [term for term in search_terms if term not in postings])
+            values = self._score(table, list(search_terms), postings, totals, scope, n, extra_seqs)
         min_count = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
         weights = [
@@ -110,42 +115,57 @@ class SqlWords:
         self,
         table: WordTable,
         terms: Sequence[Term],
+        postings: Mapping[Term, Postings],
         totals: Totals,
         scope: Scope,
         n: int,
         extra_seqs: Sequence[int],
     ) -> dict[int, float]:
         """Return the BM25 scores of the n best records, best first, and of the `extra_seqs` with any term."""
-        is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
         n_records = totals.n_records
-        is_token = table.connection.dialect.words.is_token
-        words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
-        postings_by_word = self._cache.postings(table, words)
-        weighted_postings = [
-            (part, _inverse_frequency(len(part.seqs), n_records) * _term_factor(Term(word), n_records))
-            for word, part in postings_by_word.items()
-        ]
-        remaining = [term for term in terms if is_narrow or term.is_prefix or term.text not in postings_by_word]
+        read_terms = [term for term in terms if term in postings]
+        remaining = [term for term in terms if term not in postings]
         other_values = _score_by_fts5(table.connection, table.name, remaining, scope, n_records) if remaining else {}
         scores = Scores(
-            [_restrict_postings(part, scope) for part, _ in weighted_postings],
-            [weight for _, weight in weighted_postings],
+            [_restrict_postings(postings[term], scope) for term in read_terms],
+            [
+                _inverse_frequency(len(postings[term].seqs), n_records) * _term_factor(term, n_records)
+                for term in read_terms
+            ],
             other_values,
             lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
         )
         return scores.best(n) | scores.of(np.array(extra_seqs, np.int64))
 
-    def _count_terms(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
-        """Return the document frequency of each query term.
+    def _read_postings(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, Postings]:
+        """Return the postings of the terms that are single words, without words that occur too often."""
+        is_token = table.connection.dialect.words.is_token
+        words = {term.text: term for term in terms if not term.is_prefix and is_token(term.text)}
+        if not words:
+            return {}
+        return {words[word]: part for word, part in self._cache.postings(table, [*words]).items()}
 
-        It is a lower bound for terms in more than `COMMON` records. Cached counts are used for a few writes, since each
-        write changes the words of one record only.
+    def _with_pairs(
+        self, table: WordTable, terms: Sequence[Term], counts: Mapping[Term, int], postings: dict[Term, Postings]
+    ) -> dict[Term, int]:
+        """Return the document frequencies of words and of pairs without common words, and add postings of pairs.
+
+        They are lower bounds for terms in more than `COMMON` records. Cached counts are used for a few writes, since
+        each write changes the words of one record only.
         """
-        counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
         common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
-        counts |= self._get_counts(table, pairs)
-        return {term: counts[term] for term in terms if term in counts}
+        words = {term.text: part for term, part in postings.items()}
+        for pair in pairs:
+            left, _, right = pair.text.partition(" ")
+            if left in words and right in words:
+                postings[pair] = words[left].followed_by(words[right])
+        all_counts = {
+            **counts,
+            **{pair: len(postings[pair].seqs) for pair in pairs if pair in postings},
+            **self._get_counts(table, [pair for pair in pairs if pair not in postings]),
+        }
+        return {term: all_counts[term] for term in terms if term in all_counts}
 
     def _get_counts(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         position = table.at
@@ -172,9 +192,19 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
     return counted_at.ledger_id == now.ledger_id and abs(now.revision - counted_at.revision) <= tolerance
 
 
+def _select_likely(counts: Mapping[Term, int], n_records: int) -> list[Term]:
+    """Return the words that will probably be searched for."""
+    return [*_select_rarest({term: n for term, n in counts.items() if 0 < n <= _max_count(n_records)})]
+
+
+def _max_count(n_records: int) -> int:
+    """Return the document frequency above which a term is only searched for if there are few others."""
+    return min(COMMON, n_records // 2)
+
+
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
     """Return the terms to search for, with their document frequencies."""
-    max_count = min(COMMON, n_records // 2)
+    max_count = _max_count(n_records)
     selected = _select_rarest({term: n for term, n in counts.items() if 0 < n <= max_count})
     if len(selected) < MIN_TERMS:
         common = _count(connection, table, [term for term, n in counts.items() if n > max_count], n_records)
@@ -203,7 +233,7 @@ def _restrict_postings(postings: Postings, scope: Scope) -> Postings:
     listed_seqs = scope.hidden if scope.passing is None else scope.passing
     is_listed = np.isin(postings.seqs, listed_seqs, assume_unique=True, kind="table")
     is_kept = ~is_listed if scope.passing is None else is_listed
-    return Postings(postings.seqs[is_kept], postings.often[is_kept])
+    return postings.only(is_kept)
 
 
 def _score_by_fts5(

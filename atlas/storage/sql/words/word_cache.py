@@ -17,7 +17,7 @@ from atlas.storage.sql.meta import has_change
 from atlas.storage.text.bm25 import Numbers, Postings
 
 MAX_CACHED = 1_000_000
-"""Maximum number of cached postings, 16 MB. Above it, the cache is cleared."""
+"""Maximum number of cached occurrences, 24 MB. Above it, the cache is cleared."""
 
 MAX_CHANGED = 64
 """Maximum number of changed records to check for words. After more changes, the cache is cleared."""
@@ -39,7 +39,7 @@ class WordCache:
     def __init__(self) -> None:
         self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
         self._n_read = 0
-        """Number of postings that were read since the cache was last emptied."""
+        """Number of occurrences that were read since the cache was last emptied."""
 
         self._lengths: dict[str, tuple[Position, Numbers]] = {}
         """By table: lengths of records by number. NaN for lengths that were not read."""
@@ -50,7 +50,7 @@ class WordCache:
         new_postings = table.connection.dialect.words.read_postings(
             table.connection, table.name, [word for word in words if word not in current]
         )
-        self._n_read += sum(len(postings.seqs) for postings in new_postings.values())
+        self._n_read += sum(len(postings.occurrences) for postings in new_postings.values())
         if self._n_read > MAX_CACHED:
             self._postings, self._n_read = {}, 0
         all_postings = current | new_postings

@@ -23,8 +23,8 @@ from atlas.core.ranking.tuned import FIELD_WEIGHTS
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
 from atlas.storage.text.analyzer import Term
+from atlas.storage.text.bm25 import SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
-from atlas.storage.text.bm25 import Postings
 
 MAX_PARTS = 4
 """Number of segments of a table's index above which they are merged, because a lookup reads each segment."""
@@ -169,22 +169,13 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {occurrences} USING fts5vocab(main, {table}, instance)")
     # One text for each word instead of a row for each occurrence: see `SqliteLedger.matching`.
     rows = connection.execute(
-        "SELECT words.value, (SELECT group_concat(place) FROM "
-        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM {occurrences} WHERE term = words.value LIMIT ?)) "
-        "FROM json_each(?) words",
+        "SELECT words.value, (SELECT group_concat(occurrence) FROM "
+        f"(SELECT (doc << 32) + (col = 'search_text') * {SEARCH_TEXT} + offset AS occurrence "
+        f"FROM {occurrences} WHERE term = words.value LIMIT ?)) FROM json_each(?) words",
         (MAX_OCCURRENCES + 1, Texts(words)),
     ).fetchall()
-    places = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
-    return {word: _decode_postings(array) for word, array in places.items() if len(array) <= MAX_OCCURRENCES}
-
-
-def _decode_postings(places: Seqs) -> Postings:
-    """Return the postings of a word. A place is twice a record's number, plus 1 if it is in the search text."""
-    seqs = places >> 1
-    if not len(seqs):
-        return Postings(seqs, np.zeros(0))
-    starts = np.r_[0, np.flatnonzero(seqs[1:] != seqs[:-1]) + 1]
-    return Postings(seqs[starts], np.add.reduceat(np.array(FIELD_WEIGHTS)[places & 1], starts))
+    numbers = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
+    return {word: Postings.of_occurrences(array) for word, array in numbers.items() if len(array) <= MAX_OCCURRENCES}
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:

@@ -45,7 +45,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
     with ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         at = WordTable(connection, table, THINGS, ledger.position(THINGS))
-        counts = ledger.words._count_terms(at, query_terms(query))
+        counts = ledger.words._get_counts(at, query_terms(query))
         terms = words._select_terms(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",
@@ -54,7 +54,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
         return dict(rows.fetchall())
 
 
-@pytest.mark.parametrize("most_occurrences", [0, 30])
+@pytest.mark.parametrize("most_occurrences", [0, 30, 100_000])
 def test_words_that_occur_too_often_to_be_read_count_as_fts5_counts_them(filled, monkeypatch, most_occurrences):
     monkeypatch.setattr(fts_tables, "MAX_OCCURRENCES", most_occurrences)
     ledger, query = filled.store.ledger, " ".join(VOCABULARY[:8])
@@ -98,8 +98,8 @@ def test_the_best_and_their_values_are_those_of_fts5(filled, monkeypatch, first_
 def test_few_records_are_scored_where_the_best_stand_out(monkeypatch):
     """A thousand records hold a common word once, ten hold it and a rare one."""
     monkeypatch.setattr(scoring, "FIRST_SCORED", 10)
-    common = Postings(np.arange(1, 1_001), np.ones(1_000))
-    rare = Postings(np.arange(1, 11), np.ones(10))
+    common = Postings.of_occurrences(np.arange(1, 1_001) << 32)
+    rare = Postings.of_occurrences(np.arange(1, 11) << 32)
     asked: list[int] = []
 
     def lengths_of(seqs):
@@ -112,10 +112,33 @@ def test_few_records_are_scored_where_the_best_stand_out(monkeypatch):
 
 
 def test_what_other_terms_say_counts_for_the_bound_and_the_value():
-    scores = Scores([Postings(np.array([3]), np.ones(1))], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs)))
+    scores = Scores(
+        [Postings.of_occurrences(np.array([3]) << 32)], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs))
+    )
     assert scores.best(10) == {7: 4.0, 3: 3.0}
     assert scores.of(np.array([3, 4, 99])) == {3: 3.0}
     assert Scores([], [], {}, lambda seqs: np.ones(len(seqs))).best(10) == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["refund flight", "flight refund", "refund refund", "flight flight", "refund flight refund flight", "cat refund"],
+)
+def test_a_phrase_has_the_records_and_scores_of_fts5(open_store, query):
+    opened = open_store()
+    named = {"r": "refund", "f": "flight", "c": "cat"}
+    texts, search_texts = (
+        [" ".join(named[letter] for letter in letters) for letters in kind]
+        for kind in (["rf", "rrrf", "fr", "c", "r", "fffffrf"], ["f", "rfcrf", "rf", "crf", "", "rfr"])
+    )
+    metadatas = [{"search_text": text} for text in search_texts]
+    ids = [f"r{i}" for i in range(6)] + [f"other{i}" for i in range(30)]
+    opened.store.collection(THINGS).add(
+        ids, [vector_of(i) for i in ids], metadatas + [{}] * 30, texts + ["weather"] * 30
+    )
+    ledger = opened.store.ledger
+    found = ledger.words.find(THINGS, query, words.Scope(hidden=np.zeros(0, np.int64)), 100).values
+    assert found == pytest.approx(by_fts(ledger, query))
 
 
 def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
