@@ -87,7 +87,7 @@ class MemoryStore:
         """Write an entry of any type and return its id, which is the last id plus one.
 
         Raises:
-            InvalidInput: It has no text, or a value cannot be stored.
+            InvalidInput: The entry has no text, or a value cannot be stored.
         """
         if entry_type not in [kind.name for kind in self._journal.types]:
             middling = self._journal.types.of(entry_type)

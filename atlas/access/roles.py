@@ -17,7 +17,7 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
     """Return the roles of ATLAS_ROLES, such as `admins=admin "ML Team"=curator research/*=viewer`.
 
     Raises:
-        InvalidInput: It is malformed.
+        InvalidInput: The variable is malformed.
     """
     roles = {}
     for rule in _rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):

@@ -1,7 +1,7 @@
 """The token of a server on the local machine.
 
-It is part of the URL that the server prints. It is stored in the store's directory, in a file that only its owner can
-read. A per-user file maps the server's port to that file, so that programs of the same user find the token by URL.
+The server prints it as a part of its URL. The token is stored in the store's directory, in a file that only its owner
+can read. A per-user file maps the server's port to that file, so that programs of the same user find the token by URL.
 """
 
 from __future__ import annotations

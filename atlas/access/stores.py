@@ -31,13 +31,13 @@ Answer = TypeVar("Answer")
 
 
 OUTAGE = "the store cannot be reached, so access cannot be checked; try again later. The server's log has the reason"
-"""Message for visitors during an outage. It has no address or path, as they are not authenticated."""
+"""Message for visitors during an outage, without addresses and paths, as visitors are not authenticated."""
 
 DAMAGE = (
     "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
     "place and the reason"
 )
-"""Message for visitors while an access file is damaged. It has no path either."""
+"""Message for visitors while an access file is damaged, without paths too."""
 
 OTHER_TOKEN = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
@@ -231,8 +231,8 @@ class Stores:
     def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
         """Record a refusal, and return the seconds for which its address has to wait, 0 for none.
 
-        It is added to the audit log of the stores that know the visitor, or else of the first one. During a wait
-        nothing is added, so that the log cannot be flooded.
+        The refusal is added to the audit log of the stores that know the visitor, or else of the first one. During a
+        wait nothing is added, so that the log cannot be flooded.
 
         Args:
             reason: Why they were refused.

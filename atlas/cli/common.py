@@ -115,7 +115,7 @@ def write_report(options: argparse.Namespace, *, text: str, json: str, markdown:
 
 
 def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
-    """Open the memory. Its announcements are printed to stderr."""
+    """Open the memory, and print its announcements to stderr."""
     from atlas.memory.open import open_memory
 
     return open_memory(

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a store. Its string form contains no password."""
+    """Address of a store. The string form contains no password."""
 
     conninfo: str
     """Connection string for the driver, without the schema."""
@@ -53,7 +53,7 @@ def read_address(text: str) -> Address:
     """Parse an address such as `postgresql://user@host/database?schema=team`.
 
     Raises:
-        InvalidInput: It is malformed, or the schema's name is invalid.
+        InvalidInput: The address is malformed, or the schema's name is invalid.
     """
     if not is_address(text):
         raise InvalidInput(f"expected an address such as postgresql://user@host/database, got {text!r}")
@@ -71,8 +71,8 @@ def read_address(text: str) -> Address:
 def companion(text: str) -> Path:
     """Return the local directory of a PostgreSQL store, for files that are not in the database.
 
-    It contains derived results, and files of a running server. `ATLAS_LOCAL` sets the parent directory; the default is
-    the user's state directory.
+    The directory contains derived results, and files of a running server. `ATLAS_LOCAL` sets the parent directory; the
+    default is the user's state directory.
     """
     address = read_address(text)
     above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))

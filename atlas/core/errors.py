@@ -47,11 +47,11 @@ class StoreError(AtlasError):
 
 
 class StoreUnavailable(StoreError, OSError):
-    """A store that cannot be reached or written right now. It is unchanged."""
+    """A store that cannot be reached or written right now. The store is unchanged."""
 
 
 class StoreDamaged(StoreError):
-    """A ledger that cannot be read. It was not overwritten."""
+    """A ledger that cannot be read. The file was not overwritten."""
 
 
 class SchemaTooNew(StoreError):
@@ -95,7 +95,7 @@ class LLMUnavailable(LLMError):
 
 
 class LLMBudgetExceeded(LLMError):
-    """A prompt that would exceed the operation's budget of tokens. It was not sent."""
+    """A prompt that would exceed the operation's budget of tokens. The prompt was not sent."""
 
 
 class LLMReplyInvalid(LLMError):

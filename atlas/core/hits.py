@@ -249,7 +249,7 @@ def limit_of_list(limit: int, name: str = "k") -> int:
     Those methods then return an empty list, where others raise.
 
     Raises:
-        InvalidInput: It is not a whole number.
+        InvalidInput: The limit is not a whole number.
     """
     if not _is_whole(limit):
         raise InvalidInput(f"expected a whole number for {name}, got {limit!r}")

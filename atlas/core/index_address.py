@@ -1,4 +1,4 @@
-"""The URL of a service for a store's index: Pinecone, a ChromaDB server, or Chroma Cloud. It contains no API key."""
+"""The URL, without an API key, of a service for a store's index: Pinecone, a ChromaDB server, or Chroma Cloud."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
     """Parse an address such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io`.
 
     Raises:
-        InvalidInput: It is malformed or has a key, which belongs into the environment. The message does not repeat it.
+        InvalidInput: The address is malformed or has a key, which belongs into the environment. The message does not
+            repeat it.
     """
     parts = _parts(text)
     if parts.scheme == "pinecone":

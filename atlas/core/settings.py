@@ -52,7 +52,7 @@ class RankingWeights:
     strictness: float = 1.0
     """Factor on the store's level, which the best hit has to reach for any hits to be shown.
 
-    At 0 all hits are shown. It is multiplied by the strictness of the store.
+    At 0 all hits are shown. The factor is multiplied by the strictness of the store.
 
     The level is the relevance that 97 of 100 queries about other subjects do not reach in this store, or less where
     that would hide too many answers.
@@ -123,7 +123,7 @@ class Settings:
     reranker: str = ""
     """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files.
 
-    It reranks the first 20 experiences of a search. Empty for no reranker.
+    The cross-encoder reranks the first 20 experiences of a search. Empty for no reranker.
     """
 
     success_updater: str = "ema"
@@ -161,7 +161,7 @@ class Settings:
     """
 
     llm_model: str = "claude-haiku-5-5"
-    """ATLAS_LLM_MODEL: the language model. Its key is ANTHROPIC_API_KEY."""
+    """ATLAS_LLM_MODEL: the language model. The API key is in ANTHROPIC_API_KEY."""
 
     llm_base_url: str = ""
     """ATLAS_LLM_BASE_URL: a language model's server. Empty means the SDK's own (ANTHROPIC_BASE_URL)."""
@@ -268,7 +268,7 @@ def check_share(name: str, share: float) -> float:
     """Return a share of attempts.
 
     Raises:
-        InvalidInput: It is no number from 0 to below 1.
+        InvalidInput: The value is not a number from 0 to below 1.
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
         raise InvalidInput(f"expected a share of attempts, from 0 to below 1, for {name}, got {share!r:.80}")

@@ -64,7 +64,7 @@ class SuccessRate:
 
 @lru_cache(maxsize=4_096)  # most tasks have the same few counts
 def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """Return the 95 % interval of a share. It is accurate for few attempts, and always within [0, 1].
+    """Return the 95 % interval of a share, accurate for few attempts too, and always within [0, 1].
 
     Args:
         n_succeeded: At most `n`.
@@ -115,7 +115,7 @@ def beta_share(x: float, alpha: float, beta: float) -> float:
     """Return the probability that a Beta distributed variable is at most x: the regularised incomplete beta function.
 
     Source:
-        Continued fraction: DLMF 8.17.22. Its evaluation: Lentz, Applied Optics 15, 1976.
+        Continued fraction: DLMF 8.17.22. Method of evaluation: Lentz, Applied Optics 15, 1976.
     """
     if x <= 0 or x >= 1:
         return float(x >= 1)

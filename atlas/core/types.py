@@ -67,7 +67,7 @@ class Task:
     """The same for every attempt at the same task."""
 
     domain: str = field(metadata={IF_MISSING: ""})
-    """Name that the task's source gives its field, or empty. It is never embedded on its own."""
+    """Name of the field in the task's source, or empty. Never embedded on its own."""
 
     description: str
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -263,7 +263,7 @@ class Strategy(VectorRecord):
     success_rate: float = 0.5
     """Rate that its bank's updater estimates, in [0, 1]: 0.5 before it was used.
 
-    It may lie outside the interval that the counts give, because updaters weigh late outcomes more.
+    The rate may lie outside the interval that the counts give, because updaters weigh late outcomes more.
     """
 
     sources: tuple[str, ...] = ()

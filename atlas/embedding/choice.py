@@ -121,7 +121,7 @@ def bundled_weights() -> Path:
     """Return the directory of the bundled model after checking the digest of its weights.
 
     Raises:
-        EmbeddingUnavailable: Its files are missing, or the digest of its weights differs.
+        EmbeddingUnavailable: The model's files are missing, or the digest of its weights differs.
     """
     directory = _bundled_files()
     weights = directory / "model.safetensors"

@@ -29,7 +29,7 @@ class CrossEncoderReranker:
         """Configure the reranker. The model is loaded at first use.
 
         Args:
-            model: Its name or directory. It has to return one score.
+            model: Its name or directory. The model has to return one score.
             device: Name of a torch device. `auto` picks the best available one.
         """
         self.model_name = model
@@ -41,7 +41,7 @@ class CrossEncoderReranker:
         """Return a score in [0, 1] for each document: the sigmoid of the model's logit.
 
         Raises:
-            EmbeddingUnavailable: Its files are not on this machine, or it returns several scores.
+            EmbeddingUnavailable: The model's files are not on this machine, or it returns several scores.
         """
         return await asyncio.to_thread(self._scores, query, list(documents))
 
@@ -52,7 +52,7 @@ class CrossEncoderReranker:
             announce: Called with a message before anything slow.
 
         Raises:
-            EmbeddingUnavailable: It cannot be loaded.
+            EmbeddingUnavailable: The model cannot be loaded.
         """
         try:
             self._loaded()

@@ -161,7 +161,7 @@ def projection_of(text: str, dimension: int) -> Projection:
     """Parse a projection.
 
     Raises:
-        ValueError: It is malformed, or for vectors of another dimension.
+        ValueError: The projection is malformed, or for vectors of another dimension.
     """
     try:
         raw = json.loads(text)

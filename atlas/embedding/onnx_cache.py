@@ -44,7 +44,7 @@ _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
 """Subdirectories that sentence-transformers does not read."""
 
 _SEAL = "seal.json"
-"""Manifest with size, time and checksum of the other files. It is written last."""
+"""Manifest with size, time and checksum of the other files, written after them."""
 
 _SEALED = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
@@ -70,7 +70,7 @@ class OnnxCache:
         self.path = path
 
     def key(self, files: Path) -> str:
-        """Return the key of the model in a directory. It is cached until the files change."""
+        """Return the key of the model in a directory, cached until the files change."""
         files_found = sorted(_model_files(files))
         states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in files_found]
         remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
@@ -88,7 +88,7 @@ class OnnxCache:
 
         Args:
             key: Key of the model.
-            prompts: Its prompts in stored form.
+            prompts: The model's prompts in stored form.
             dimension: Dimension of its vectors.
             measure: Function that computes the projection, which takes some seconds.
         """
@@ -133,7 +133,7 @@ class OnnxCache:
             announce: Called with a message at each step of an export.
 
         Raises:
-            MissingExport: It cannot be exported.
+            MissingExport: The model cannot be exported.
         """
         key = self.key(files)
         directory = self.find(key)
@@ -291,7 +291,7 @@ def _seal(file: Path) -> dict[str, Any]:
 
 
 def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
-    """Return whether a file is unchanged. Its content is only read if its size or time differs."""
+    """Return whether a file is unchanged. The content is only read if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 

@@ -17,7 +17,7 @@ from atlas.infra.background import n_processors
 
 GRAPH = "graph.onnx"
 WEIGHTS = "weights.bin"
-"""File of the graph's weights. It is separate so that it can be memory-mapped and shared between processes."""
+"""File of the graph's weights, separate so that it can be memory-mapped and shared between processes."""
 
 TOKENIZER = "tokenizer.json"
 FACTS = "encoder.json"

@@ -1,7 +1,8 @@
 """Export of a sentence-transformers model to an ONNX graph, and its verification.
 
-It runs in a child process, `python -m atlas.embedding.onnx_export MODEL DIRECTORY`, because a process that imports
-torch cannot free its memory. It prints one line of JSON for each step, and a last one for the error, if any.
+The export runs in a child process, `python -m atlas.embedding.onnx_export MODEL DIRECTORY`, because a process that
+imports torch cannot free its memory. The process prints one line of JSON for each step, and a last one for the error,
+if any.
 """
 
 from __future__ import annotations

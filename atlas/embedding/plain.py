@@ -39,7 +39,7 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
     """Return the embedder itself if it is complete, else an adapter with the missing members.
 
     Raises:
-        InvalidInput: It has no `encode`, or an async one.
+        InvalidInput: The object has no `encode`, or an async one.
     """
     encode = get_offered(embedder, "encode")
     if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(embedder, str):
@@ -55,9 +55,9 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
 class PlainEmbedder:
     """A complete embedder around an object that has at least `encode`.
 
-    It uses the object's other members if there are any, and normalises vectors to unit length. A store is bound to the
-    object's `model_name`, or else to the name of its class. In the latter case, two models of one class are only told
-    apart by their dimension.
+    The adapter uses the object's other members if there are any, and normalises vectors to unit length. A store is
+    bound to the object's `model_name`, or else to the name of its class. In the latter case, two models of one class
+    are only told apart by their dimension.
     """
 
     def __init__(self, encoder: Embedder) -> None:

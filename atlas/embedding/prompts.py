@@ -106,7 +106,7 @@ def prompts_of(embedder: object) -> Prompts | None:
 def prompts_text(embedder: object) -> str:
     """Return an embedder's prompts in stored form.
 
-    It is empty if there are none, unless the model is a directory, whose files may change.
+    Empty if there are none, unless the model is a directory, whose files may change.
     """
     prompts = prompts_of(embedder)
     is_changeable = Path(str(getattr(embedder, "model_name", ""))).is_dir()

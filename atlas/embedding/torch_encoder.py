@@ -59,7 +59,7 @@ def load_model(name: str, device: str | None = None, **options: Any) -> Any:
         options: Passed on to `SentenceTransformer`.
 
     Raises:
-        EmbeddingUnavailable: It cannot be loaded.
+        EmbeddingUnavailable: The model cannot be loaded.
     """
     location = str(bundled_weights()) if name == BUNDLED else name
     with extra("models", f"the embedding model {name!r}", EmbeddingUnavailable):

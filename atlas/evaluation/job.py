@@ -66,8 +66,8 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
     """Return an encoded measurement.
 
     Raises:
-        ValueError: It lacks its time, its tasks or some of the metrics.
-        InvalidInput: It lacks other fields, or some have another type.
+        ValueError: The measurement lacks its time, its tasks or some of the metrics.
+        InvalidInput: The measurement lacks other fields, or some have another type.
     """
     evaluation = decode(OwnEvaluation, {**encoded, "report": json.loads(encoded["report"])}, "evaluation", strict=True)
     if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:

@@ -89,7 +89,7 @@ def expected_recall(ranking: JudgedRanking, k: int) -> float:
 def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
     """Return the expected `reciprocal_rank` under a random order.
 
-    It is the sum over ranks of 1 / rank times the probability that the first relevant record has that rank.
+    The result is the sum over ranks of 1 / rank times the probability that the first relevant record has that rank.
     """
     n, n_relevant, expected, none_before = ranking.n_records, ranking.n_relevant, 0.0, 1.0
     for rank in range(1, min(DEPTH, n) + 1):

@@ -88,7 +88,7 @@ def from_json(text: str) -> Report:
     """Return the report that `as_json` wrote.
 
     Raises:
-        ValueError: It is not JSON, or not a report of this version.
+        ValueError: The text is not JSON, or not a report of this version.
     """
     return decode(Report, json.loads(text), "report")
 

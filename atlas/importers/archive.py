@@ -28,7 +28,7 @@ def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
     """Yield the open zip file after checking the number of entries and their total unpacked size.
 
     Raises:
-        ImportFailed: It is not a zip file, is cut off, has too many entries, or unpacks to too much.
+        ImportFailed: The file is not a zip file, is cut off, has too many entries, or unpacks to too much.
     """
     _check_entries(path, limits)
     try:
@@ -49,7 +49,7 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits)
     """Return the unpacked content of an entry.
 
     Raises:
-        InvalidInput: It is too large, packed too tightly, encrypted, or damaged; the message names it.
+        InvalidInput: The entry is too large, packed too tightly, encrypted, or damaged; the message names it.
     """
     _check_declared(entry, limits)
     try:

@@ -38,7 +38,7 @@ class Record:
         """Return the JSON value.
 
         Raises:
-            InvalidInput: It is not JSON, or was not read.
+            InvalidInput: The file is not JSON, or was not read.
         """
         if self.problem:
             raise InvalidInput(self.problem)
@@ -50,7 +50,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
 
     Raises:
         NothingToImport: The file is empty.
-        ImportFailed: It is too large, or its text is not UTF-8 but a wider encoding.
+        ImportFailed: The file is too large, or its text is not UTF-8 but a wider encoding.
     """
     size = path.stat().st_size
     if size > limits.max_file_bytes:

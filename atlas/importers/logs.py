@@ -55,7 +55,7 @@ class SuccessRule:
         """Parse a rule such as `correctness>=0.5`.
 
         Raises:
-            InvalidInput: It is malformed.
+            InvalidInput: The rule is malformed.
         """
         match = _RULE.fullmatch(text)
         try:

@@ -60,7 +60,7 @@ def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
     """Return a preview of the changes that an import would make.
 
     Raises:
-        ImportFailed: It cannot be read, or is not a marks file.
+        ImportFailed: The file cannot be read, or is not a marks file.
     """
     marks = _read(path)
     changes: list[MarkChange] = []
@@ -79,7 +79,7 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     Records that are not in the file keep their marks.
 
     Raises:
-        ImportFailed: It cannot be read, or is not a marks file.
+        ImportFailed: The file cannot be read, or is not a marks file.
     """
     planned = plan_marks(memory, path)
     marks_after = {change.id: change.after for change in planned.changes}

@@ -209,7 +209,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
 
     Raises:
         NothingToImport: The file is empty, or has an unknown format.
-        ImportFailed: It cannot be read, or is too large.
+        ImportFailed: The file cannot be read, or is too large.
     """
     try:
         head = read_head(path, limits or Limits())

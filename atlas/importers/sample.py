@@ -49,7 +49,7 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
     A new store gets the measurement of its searches that comes with the data.
 
     Raises:
-        ImportFailed: It is missing, or a row of it cannot be read.
+        ImportFailed: The data is missing, or a row of it cannot be read.
     """
     files = sample_files(directory)
     if not files:

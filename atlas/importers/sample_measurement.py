@@ -1,6 +1,7 @@
 """The measurement of searches that comes with the sample data, so that a new store of it shows one at once.
 
-It is the result of the usual job on such a store. `python -m tests.support.sample_measurement` makes it again.
+The measurement is the result of the usual job on such a store. `python -m tests.support.sample_measurement` makes it
+again.
 """
 
 from __future__ import annotations

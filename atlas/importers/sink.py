@@ -125,7 +125,7 @@ MAX_SAMPLES = 3
 
 
 class CountingSink:
-    """A sink for previews. It counts the new records, by id and by the content of attempts."""
+    """A sink for previews, which counts the new records by id and by the content of attempts."""
 
     def __init__(self, memory: MemorySystem | None) -> None:
         """Compare with a memory. Without one, every item counts as new."""

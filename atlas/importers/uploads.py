@@ -33,7 +33,7 @@ class Sources:
         """Return a local file or directory.
 
         Raises:
-            InvalidInput: It does not exist, or is not a path.
+            InvalidInput: The path does not exist, or is not a path.
         """
         try:
             file = Path(path).expanduser()

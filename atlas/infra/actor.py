@@ -133,7 +133,8 @@ def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
 def look_up_actors(finder: Finder) -> None:
     """Use `finder` for the actor outside of `acting` blocks.
 
-    It is for frameworks that call parts of a page themselves, such as a button's callback, which no block can enclose.
+    This is for frameworks that call parts of a page themselves, such as a button's callback, which no block can
+    enclose.
     """
     _finders[:] = [finder]
 
@@ -237,7 +238,7 @@ def in_actor_scope(record: Scoped) -> Scoped:
     """Return a new record with the scope of the current actor in its metadata.
 
     Raises:
-        InvalidInput: Its metadata has another scope.
+        InvalidInput: The metadata has another scope.
     """
     if not (scope := actor_scope()):
         return record

@@ -68,8 +68,8 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """Return the result of a third-party method, which may be sync or async.
 
     Raises:
-        BlockingCall: It is async, and this was called from inside the background loop.
-        RuntimeError: It raised an exception that would end the process or the loop, such as `SystemExit`.
+        BlockingCall: The method is async, and this was called from inside the background loop.
+        RuntimeError: The method raised an exception that would end the process or the loop, such as `SystemExit`.
     """
     try:
         result: Any = method(*arguments)
@@ -159,7 +159,7 @@ async def _contain_errors(awaitable: Awaitable[T]) -> T:
     """Return the result of an awaitable. Exceptions that would end the loop become errors of this call.
 
     Raises:
-        RuntimeError: It raised `SystemExit` or the like, although this task was not cancelled.
+        RuntimeError: The awaitable raised `SystemExit` or the like, although this task was not cancelled.
     """
     try:
         return await awaitable
@@ -200,7 +200,7 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
 
 
 def _is_ending() -> bool:
-    """Return whether the interpreter is shutting down. It then joins our threads, and accepts no new work."""
+    """Return whether the interpreter is shutting down: then it joins our threads, and accepts no new work."""
     try:
         _threads().submit(int)
     except RuntimeError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs a module. It does not import from the working directory (`-P`)."""
+    """Return the command that runs a module without importing from the working directory (`-P`)."""
     return [sys.executable, "-P", "-W", "ignore", "-m", module, *arguments]
 
 

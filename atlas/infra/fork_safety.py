@@ -90,7 +90,7 @@ class InterProcessLock:
         """Hold the lock during the block and yield True, or yield False after the timeout.
 
         Raises:
-            StoreUnavailable: Its directory was removed. It is not created again.
+            StoreUnavailable: The lock file's directory was removed. The directory is not created again.
         """
         if not self._path.parent.is_dir():
             raise store_removed(self._path.parent, self._path)

@@ -36,7 +36,7 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
     """Create an empty file.
 
     Raises:
-        FileExistsError: It exists already.
+        FileExistsError: The file exists already.
     """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 

@@ -83,7 +83,7 @@ class Kind:
     """Lower-case substrings. Every text with such a secret contains one of them. They are searched first, for speed."""
 
     pattern: str
-    """Regular expression. It is compiled, and cached by `re`, when a text first contains a cue."""
+    """Regular expression, compiled and cached by `re` when a text first contains a cue."""
 
     placeholder: str
 

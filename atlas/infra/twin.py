@@ -17,7 +17,7 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
     """Return a coroutine method that runs a sync method in a thread.
 
     The method is looked up by name at each call, so overriding it in a subclass changes both. A cancelled twin stops
-    waiting, and cancels the third-party coroutine that it runs, such as a language model's. Its thread continues, so
+    waiting, and cancels the third-party coroutine that it runs, such as a language model's. The thread continues, so
     its writes may still be committed.
     """
     name = method.__name__

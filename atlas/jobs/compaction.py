@@ -1,4 +1,4 @@
-"""Job that plans the compaction of a journal. It only reads the store."""
+"""Job that plans the compaction of a journal, without writing to the store."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def plan_now(
     max_entries: int | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> CompactPlan:
-    """Plan the compaction of the journal. Its language model, if any, writes the summaries."""
+    """Plan the compaction of the journal, with a language model for the summaries if one is configured."""
     llm = memory.journal.llm
     on_progress(0, 0, "weighing every entry")
     plan = memory.journal.plan_compact(

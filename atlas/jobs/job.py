@@ -117,7 +117,7 @@ def encode_job(job: Job) -> dict[str, Any]:
 
 
 def decode_job(encoded: Mapping[str, Any]) -> Job:
-    """Decode a job. Its module is imported."""
+    """Decode a job, and import the job's module."""
     fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
     job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
     return job

@@ -29,8 +29,9 @@ _log = logging.getLogger("atlas.dashboard")
 class LiveMap(LiveResult[MemoryMap]):
     """The map of one store, shared by all viewers.
 
-    It is updated with the store: new records are placed among the existing ones, which never move, and deleted ones are
-    removed. For a large store this takes seconds, and can be done in the background while callers use the previous map.
+    The map is updated with the store: new records are placed among the existing ones, which never move, and deleted
+    ones are removed. For a large store this takes seconds, and can be done in the background while callers use the
+    previous map.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:

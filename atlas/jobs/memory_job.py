@@ -30,7 +30,7 @@ def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
     """Return the configured language model if wanted. If its server is down, the job waits for it.
 
     Raises:
-        LLMUnavailable: It is wanted, but not configured.
+        LLMUnavailable: The model is wanted, but not configured.
     """
     if not is_wanted:
         return None

@@ -1,4 +1,4 @@
-"""Job that plans the refinement of a store. It only reads the store."""
+"""Job that plans the refinement of a store, without writing to the store."""
 
 from __future__ import annotations
 

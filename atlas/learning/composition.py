@@ -63,8 +63,8 @@ class PipelineCompositionStrategy:
         """Return one function that chains these concepts, or None if their types do not fit.
 
         The result is passed to the first parameter of the next function whose type fits. All other parameters become
-        parameters of the composition. Its examples combine the examples of the functions, and each is run. If there are
-        examples and none runs, the result is None.
+        parameters of the composition. Its examples combine those of the functions, and each example is run. If there
+        are examples and none runs, the result is None.
         """
         if len({concept.id for concept in concepts}) < 2:
             return None
@@ -253,7 +253,7 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
 
 
 def _first_position(concept: TypedConcept) -> int | None:
-    """Return -1 if a concept can begin a chain. It cannot if all its parameters are variadic, such as `*args`."""
+    """Return -1 if a concept can begin a chain, which needs a parameter that is not variadic as `*args` is."""
     takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
     return -1 if concept.parameters or not takes else None
 

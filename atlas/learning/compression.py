@@ -141,7 +141,7 @@ class Compression:
 
     @property
     def ratio(self) -> float:
-        """The compression ratio, library included. It is 1 if no function was found."""
+        """The compression ratio, library included: 1 if no function was found."""
         after = self.tokens_after + self.tokens_library
         return self.tokens_before / after if after else 1.0
 

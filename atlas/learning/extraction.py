@@ -151,7 +151,7 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
 
 
 def _heredoc(text: str) -> Iterator[str]:
-    """Yield the here-document of a shell command. It precedes the command itself, which may parse as well."""
+    """Yield the here-document of a shell command before the command itself, which may parse as well."""
     command, _, rest = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
         lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))

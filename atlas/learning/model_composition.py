@@ -198,7 +198,7 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     """Return the answer as a concept, validated without running it.
 
     Raises:
-        InvalidInput: It breaks a rule. The message is for the model.
+        InvalidInput: The answer breaks a rule. The message is for the model.
     """
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
@@ -247,7 +247,7 @@ def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[st
     """Return the concepts that the function calls.
 
     Raises:
-        InvalidInput: It uses other names as well, or fewer than two concepts.
+        InvalidInput: The function uses other names as well, or fewer than two concepts.
     """
     free = outer_names(ast.Module([bare], type_ignores=[])) - {bare.name}
     unknown = free - set(by_name) - BUILTINS

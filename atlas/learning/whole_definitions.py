@@ -15,7 +15,7 @@ from atlas.learning.terms.programs import Program
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 """Function that runs original programs and their rewritten sources, and compares them.
 
-It returns by id: True if both behave the same, None if that cannot be verified."""
+The function returns by id: True if both behave the same, None if that cannot be verified."""
 
 
 class _UnionOfContainers:

@@ -24,7 +24,7 @@ class AnthropicApi:
     def __init__(self, base_url: str, api_key: str, timeout_seconds: float) -> None:
         """Create the SDK's client, which connects lazily.
 
-        Its retries are off, as they block a thread for any `retry-after`.
+        The SDK's retries are off, as they block a thread for any `retry-after`.
         """
         with extra("llm", "a language model", LLMUnavailable):
             import anthropic

@@ -86,7 +86,7 @@ class ModelClient:
         Args:
             settings: Model, server, timeouts and retries.
             api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, depending on the protocol.
-            backoff_seconds: Initial backoff. It doubles with each retry.
+            backoff_seconds: Initial backoff. The backoff doubles with each retry.
             on_wait: For work that a user watches and can cancel. If given, the client waits for a server that is down,
                 and calls this with a message before each wait. An exception from it ends the wait.
             patience_seconds: Maximum time to wait for such a server.
@@ -129,8 +129,8 @@ class ModelClient:
     ) -> Any:
         """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
 
-        Its tokens count towards the surrounding `budget.operation`, with the limit ATLAS_LLM_BUDGET_TOKENS. Without
-        one, the limit applies to each request. Data that do not fit into the model's context are shortened.
+        The reply's tokens count towards the surrounding `budget.operation`, with the limit ATLAS_LLM_BUDGET_TOKENS.
+        Without one, the limit applies to each request. Data that do not fit into the model's context are shortened.
         """
         return await self._ask(system, prompt, schema, max_tokens)
 
@@ -362,7 +362,7 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
     """Return the text of a reply, or its object.
 
     Raises:
-        LLMReplyInvalid: It was cut off or refused, or is not an object.
+        LLMReplyInvalid: The reply was cut off or refused, or is not an object.
     """
     written = reply.text or (dump(reply.value) if reply.value is not None else "")
     if reply.stopped:

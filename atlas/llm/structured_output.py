@@ -219,7 +219,7 @@ def split_data(prompt: str) -> tuple[str, list[str]]:
 
 
 def shorten(prompt: str, characters: int) -> str:
-    """Shorten the data of a prompt to at most `characters` characters in total, if possible. Its own words are kept."""
+    """Shorten the data in a prompt, so that the prompt has at most `characters` characters if possible."""
     if len(prompt) <= characters:
         return prompt
     words, data = split_data(prompt)
@@ -255,7 +255,7 @@ def conforming(answer: Any, schema: Mapping[str, Any]) -> Any:
     """Return an answer that conforms to the schema.
 
     Raises:
-        LLMReplyInvalid: It does not conform. The message lists the violations.
+        LLMReplyInvalid: The answer does not conform. The message lists the violations.
     """
     import jsonschema  # imported late, as it is slow to import
 

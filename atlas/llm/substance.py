@@ -94,7 +94,7 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
 
     Args:
         answer: An object that conforms to the schema.
-        schema: Its required fields may not be empty.
+        schema: Schema whose required fields may not be empty.
         prose: Names of the prose fields, at any depth.
         basis: The texts to compare with.
     """

@@ -47,7 +47,7 @@ DATED = " · "
 
 TYPICAL = 5
 JUDGED_OF_A_PREVIEW = 100
-"""Number of points for a preview's trustworthiness. It is small, because a user waits for the result."""
+"""Number of points for a preview's trustworthiness. Small, because a user waits for the result."""
 
 REFIT_FROM = 0.1
 """Smallest share of records placed after fitting for which a map should be refitted."""
@@ -75,7 +75,7 @@ class Domain:
     """A cluster of records on a map."""
 
     number: int
-    """Its label. It is stable between maps as long as most members are the same."""
+    """Number of the domain, the same in later maps as long as most members are the same."""
 
     name: str
     """Phrase for the subject of its tasks, or the name by a person or a language model."""

@@ -73,7 +73,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """Return the fuzzy membership of each neighbour, in (0, 1]. It sums to log2(k + 1) for each point."""
+    """Return the fuzzy membership of each neighbour, in (0, 1]. Those of a point add up to log2(k + 1)."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)

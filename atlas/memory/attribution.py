@@ -274,7 +274,7 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _key(task: Task) -> tuple[str, str]:
-    """Return the key of a task. It differs for two agents of one process that work on the same task."""
+    """Return the key of a task, which differs for two agents of one process that work on the same task."""
     return actor_name(""), task.id or task.description
 
 

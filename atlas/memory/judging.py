@@ -33,7 +33,7 @@ class JudgedMemories(ABC):
             query: The query, such as a task's description.
             record_id: The id of a hit.
             right: True if the query should find it, False if it should not, None to remove a judgement.
-            memory: The memory of the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
+            memory: The memory of the record: `experience`, `concepts`, `strategies` or `journal`. Needed
                 only if several memories have the id.
 
         Raises:

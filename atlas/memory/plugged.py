@@ -24,8 +24,8 @@ PLUGGED = "write to a plugged-in memory"
 class PluggedMemory:
     """Adapter for a memory with only its protocol's methods: no signals, marks or history.
 
-    Its results keep their order, without weights and thresholds. Uses are counted by its method `update_stats`, if
-    there is one.
+    Results keep the order of the memory, without weights and thresholds. The memory's method `update_stats` counts
+    uses, if there is one.
     """
 
     noun: ClassVar[str]

@@ -35,7 +35,7 @@ class PromotingMemories(ABC):
         the fix. A reflection becomes an untried strategy.
 
         Raises:
-            NotFound: It does not exist, or this system lacks the target memory.
+            NotFound: The entry does not exist, or this system lacks the target memory.
             InvalidInput: The entry is neither a crash with a linked fix nor a reflection, or was promoted already.
         """
         return self._promoter.plan(entry_id)

@@ -88,8 +88,8 @@ class Promoter:
         """Return a plan to promote an entry. The store is not changed.
 
         Raises:
-            NotFound: It does not exist, or the system lacks the target memory.
-            InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
+            NotFound: The entry does not exist, or the system lacks the target memory.
+            InvalidInput: The entry is neither a crash with a fix nor a reflection, or it was promoted already.
         """
         with self._journal.collection.reading():
             return self._plan_for(entry_id)
@@ -192,7 +192,7 @@ class Promoter:
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
     """Return a crash as an attempt, with its fixes as the solution.
 
-    Its outcome is unknown, because no run has confirmed the fix.
+    The outcome is unknown, because no run has confirmed the fix.
     """
     solution = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(

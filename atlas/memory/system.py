@@ -269,7 +269,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
         """Return a system of these memories, or of some of them, that ranks with other weights.
 
-        Use it for comparisons. Its searches count as used only for attempts that it stores itself.
+        Use it for comparisons. Its searches count as uses only for attempts that the returned system stores itself.
 
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.

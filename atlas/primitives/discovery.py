@@ -48,7 +48,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
     """Return the loaders by domain, this package's first.
 
     Args:
-        report: Called with every loader that fails or has the name of another. It is left out.
+        report: Called with every loader that fails or has the name of another. Such a loader is left out.
     """
 
     def report_plugin(plugin: Plugin, error: PluginUnusable) -> None:

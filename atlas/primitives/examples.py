@@ -47,7 +47,8 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
         library: The primitives that may be executed, by id: what `known_primitives` gives, never what a store holds.
 
     Raises:
-        InvalidInput: It is not a primitive of the library, or its code, calls or examples are not what the library has.
+        InvalidInput: The concept is not a primitive of the library, or its code, calls or examples are not what the
+            library has.
     """
     trusted = _library_form(concept, library)
     with tempfile.TemporaryDirectory() as scratch:

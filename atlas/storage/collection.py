@@ -51,7 +51,7 @@ class Collection(ABC):
 
     @property
     def operation_id(self) -> str | None:
-        """The id of the operation begun by `within`. It is in the history after its first write."""
+        """Id of the operation begun by `within`. The history lists it after the first write."""
         return None
 
     @property

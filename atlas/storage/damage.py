@@ -64,7 +64,7 @@ def parse_row(text: Any, *names: str) -> dict[str, Any]:
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 
     Raises:
-        UnreadableRow: It is not a JSON object, or lacks a key. A `Database` converts the error to `StoreDamaged`.
+        UnreadableRow: The row is not a JSON object, or lacks a key. A `Database` converts the error to `StoreDamaged`.
     """
     try:
         row = json.loads(text)

@@ -1,6 +1,6 @@
 """The protocol of a ledger engine, the source of truth of a store.
 
-It uses the values of `atlas.storage.records`, never a database's own types. `atlas/storage/sqlite/` and
+The protocol uses the values of `atlas.storage.records`, never a database's own types. `atlas/storage/sqlite/` and
 `atlas/storage/postgres/` implement it. Every method may be called from any thread and process. Each write is one
 transaction, and is durable when it returns.
 """
@@ -149,7 +149,7 @@ class UsageTables(Protocol):
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
         """Return the time of the last retrieval of each record retrieved after a time.
 
-        It is cheap enough to poll. Merged records are not combined.
+        The query is cheap enough to poll. Merged records are not combined.
 
         Args:
             collection: Name of the collection of the records.
@@ -271,7 +271,7 @@ class SharedState(Protocol):
     """State shared by all servers of a store, besides its records."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
-        """Return a lock by name across machines. It yields whether it had to wait."""
+        """Return the lock of this name, shared by all machines. Entering it yields whether it had to wait."""
 
     def ledger_id(self) -> str:
         """Return the current id of the ledger."""
@@ -349,7 +349,7 @@ class LedgerEngine(Protocol):
         """Close the connections. They are reopened on demand."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Call a function after every write of this process. It must be fast, and must not raise."""
+        """Call a function, which is fast and never raises, after every write of this process."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the ledger."""

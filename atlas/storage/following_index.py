@@ -81,7 +81,7 @@ class FollowingIndex(Protocol):
     def is_remote(self) -> bool:
         """True if the index is in a remote service.
 
-        It may be ahead of a reader's snapshot of the ledger, so its hits are compared again.
+        The remote index may be ahead of a reader's snapshot of the ledger, so its hits are compared again.
         """
 
     @property
@@ -107,7 +107,7 @@ class FollowingIndex(Protocol):
         """Return the seal for queries, from the last writer, empty if a write is unfinished."""
 
     def written(self) -> Seal:
-        """Return the seal for writers. It is later than `seal` while writes are not visible yet."""
+        """Return the seal for writers. Later than `seal` while writes are not visible yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin writing from a seal."""

@@ -16,7 +16,7 @@ Image = dict[str, Any]
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
 """Function that removes parts of purged records from other texts.
 
-Its arguments are a collection, the purged contents, and the content of each record by its text. It returns the texts to
+Arguments: a collection, the purged contents, and the content of each record by its text. The result maps each text to
 replace, each with the new text and its vectors, including those of word pieces."""
 
 

@@ -127,7 +127,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
         dimension: Dimension of the model's vectors.
 
     Raises:
-        StoreDamaged: It is malformed, or has another dimension.
+        StoreDamaged: The projection is malformed, or has another dimension.
     """
     text = ledger.notes.read(PROJECTION).get("")
     try:
@@ -139,7 +139,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
 def fitted(embedder: TokenEmbedder) -> Projection | None:
     """Return the projection of a model, or None if it has no useful token vectors.
 
-    It depends only on the model, so an embedder may supply it with a method `token_projection`.
+    The projection depends only on the model, so an embedder may supply it with a method `token_projection`.
     """
     known = get_offered(embedder, "token_projection")
     projection: Projection | None = known() if known else measured_projection(embedder.encode_with_tokens)

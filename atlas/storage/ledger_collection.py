@@ -111,7 +111,7 @@ class LedgerCollection(Collection):
 
     @property
     def operation_id(self) -> str | None:
-        """The operation of the current `within` block. It is added to the history by the first write."""
+        """Draft of the operation of the current `within` block. The first write adds it to the history."""
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:
@@ -119,7 +119,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
-        """Write a note, outside of the history. It is durable when this returns."""
+        """Write a note durably, outside of the history."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def strictness(self) -> float:

@@ -21,7 +21,7 @@ from atlas.storage.engine import Notes
 logger = logging.getLogger(__name__)
 
 DEFAULT = "default"
-"""The built-in profile: the weights that `RankingWeights` documents. It cannot be changed or deleted."""
+"""The built-in profile with the weights that `RankingWeights` documents. Cannot be changed or deleted."""
 
 MAX_NAME = 60
 MAX_WEIGHT = 1_000.0
@@ -127,7 +127,7 @@ class ProfileBook:
 
         Raises:
             NotFound: There is no profile of this name.
-            InvalidInput: It is the built-in one.
+            InvalidInput: The profile is the built-in one.
             ReadOnlyStore: The store was opened for reading only.
         """
         name = _normalize(name)
@@ -188,7 +188,7 @@ def check_name(name: str) -> str:
     """Return a name in stored form: stripped, and in Unicode's composed form (NFC).
 
     Raises:
-        InvalidInput: It is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.
+        InvalidInput: The name is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.
     """
     check_text(name, "the profile's name")
     name = _normalize(name)

@@ -192,7 +192,7 @@ class OperationDraft:
     reason: str = ""
     undoes: str | None = None
     is_reviewed: bool = False
-    """True if its additions are pending until a curator accepts them. It may only add."""
+    """True if the operation's additions wait until a curator accepts them. Such an operation only adds."""
 
     changes_own_only: bool = False
     """True if it may change only records that its actor stored."""
@@ -257,7 +257,7 @@ class Matches:
     information: float
     """Upper bound of a record's score: the sum of the weights of all terms.
 
-    It includes terms without records, unless their parts are searched instead, but not omitted terms.
+    The bound includes terms without records, unless their parts are searched instead, but not omitted terms.
     """
 
 

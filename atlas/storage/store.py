@@ -210,7 +210,7 @@ class Store:
             embedder: The embedder of that model, whose prompts and checksum the store remembers, if it has any.
 
         Raises:
-            EmbeddingModelMismatch: It is bound to another model, or to another prompt for documents.
+            EmbeddingModelMismatch: The store is bound to another model, or to another prompt for documents.
         """
         if self.model is None and not self.read_only:
             self.ledger.bind_model(model.name, model.dimension, prompts_text(embedder))
@@ -295,7 +295,7 @@ class Store:
         Raises:
             NotAllowed: The operation is by another actor, and the current actor is not a curator.
             NotFound: There is no such operation.
-            UndoRefused: It was undone already, or one of its records has changed since.
+            UndoRefused: The operation was undone already, or one of its records has changed since.
         """
         self._check_may_undo(operation_id)
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)

@@ -27,7 +27,7 @@ def encode(value: Any) -> Any:
     """Encode a value as JSON values. A mapping with keys that are not strings becomes a list of pairs.
 
     Raises:
-        InvalidInput: It is or contains an in-process object, such as a function.
+        InvalidInput: The value is or contains an in-process object, such as a function.
     """
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -89,10 +89,10 @@ def encode_as(declared: Any, value: Any, place: str) -> Any:
     """Encode a value of a declared type as JSON values. A value declared as `Any` is sent unchanged.
 
     Args:
-        place: Its path, for the message.
+        place: The value's path, for the message.
 
     Raises:
-        InvalidInput: It cannot be encoded.
+        InvalidInput: The value cannot be encoded.
     """
     origin, parts = get_origin(declared) or declared, get_args(declared)
     if origin in (Any, object):

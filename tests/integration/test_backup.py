@@ -99,7 +99,7 @@ def test_what_is_not_a_backup_is_refused_and_the_store_stays(tmp_path, content):
     (tmp_path / "backup.zip").write_bytes(content)
     with opened(tmp_path / "store") as store:
         add(store, "a")
-        with pytest.raises(InvalidInput, match="is not a backup"):
+        with pytest.raises(InvalidInput, match=r"cannot be restored.*the store is unchanged"):
             restore(store, tmp_path / "backup.zip")
         assert ids_of(store) == ["a"]
 
@@ -182,7 +182,7 @@ def test_a_backup_whose_ledger_names_a_collection_elsewhere_is_refused(tmp_path,
     ],
 )
 def test_a_backup_with_marks_that_are_none_is_refused(tmp_path, marks):
-    assert_refused(tmp_path, crafted(tmp_path, marks=marks), "is not a backup.*the store is unchanged")
+    assert_refused(tmp_path, crafted(tmp_path, marks=marks), "cannot be restored.*the store is unchanged")
 
 
 @pytest.mark.parametrize(
@@ -230,11 +230,11 @@ def packed_by_an_unknown_method(source) -> None:
 def test_a_backup_that_cannot_be_unpacked_is_refused(tmp_path, spoil):
     source = crafted(tmp_path, method=zipfile.ZIP_DEFLATED)
     spoil(source)
-    assert_refused(tmp_path, source, "is not a backup.*the store is unchanged")
+    assert_refused(tmp_path, source, "cannot be restored.*the store is unchanged")
 
 
 def test_a_backup_packed_so_that_it_cannot_be_unpacked_in_pieces_is_refused(tmp_path):
-    assert_refused(tmp_path, crafted(tmp_path, method=zipfile.ZIP_BZIP2), "is not a backup.*the store is unchanged")
+    assert_refused(tmp_path, crafted(tmp_path, method=zipfile.ZIP_BZIP2), "cannot be restored.*the store is unchanged")
 
 
 def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):

@@ -119,7 +119,7 @@ def test_a_file_that_is_no_backup_is_refused_and_changes_nothing(dashboard: Dash
     app = dashboard(tmp_path, "settings", settings_tab=COPIES)
     app.file_uploader[0].upload("holiday.jpg", b"not a zip").run()
     app.button(key="settings_restore_preview").click().run()
-    assert any("is not a backup that `atlas backup` wrote" in text for text in texts(app))
+    assert any("Restore a file that `atlas backup` wrote" in text for text in texts(app))
     assert "settings_restore_apply" not in [button.key for button in app.button]
     assert counted_on(app) == 3
 

@@ -1,6 +1,7 @@
 """The command that clients call as a hook: it recalls memories at a prompt, and stores attempts after a turn.
 
-It always exits with status 0 and logs errors to a file, as a client may block the user's prompt at any other status.
+The command always exits with status 0 and logs errors to a file, as a client may block the user's prompt at any other
+status.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Change:
         """Write or remove the file.
 
         Raises:
-            InvalidInput: It was changed since it was read.
+            InvalidInput: The file was changed since it was read.
         """
         target = self.path.resolve()  # keep a symbolic link, for example into a dotfiles repository
         if _text(target) != self.before:

@@ -1,7 +1,7 @@
 """The command that follows a directory of session logs, and stores each request while its session is written.
 
-It keeps no state of its own. Attempts have stable ids, so what it reads twice is stored once, and a watch that was
-killed continues where it was.
+The command keeps no state of its own. Attempts have stable ids, so what it reads twice is stored once, and a watch that
+was killed continues where it was.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ NAME = "atlas-agent-memory"
 DIRECTORY = "atlas-memory"
 """Name of ATLAS's directories for caches and state.
 
-It differs from the distribution's so that existing files stay valid.
+The name differs from the distribution's so that existing files stay valid.
 """
 
 __version__ = "0.2.0"

@@ -31,9 +31,9 @@ def lazy_names(
 
 
 class LazyModule:
-    """A module that is imported on first use.
+    """A module that is imported on first use, for slow imports that may not be needed.
 
-    It is for slow imports that may not be needed. Type checkers read the import under `TYPE_CHECKING`.
+    Type checkers read the import under `TYPE_CHECKING`.
     """
 
     def __init__(self, name: str) -> None:

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """An entry point of another distribution. It is imported when it is called."""
+    """An entry point of another distribution. Calling it imports the module."""
 
     name: str
 
@@ -56,7 +56,7 @@ class Plugin:
         """Call the entry point and return its result.
 
         Raises:
-            PluginUnusable: It cannot be imported, it fails, or its result is not of this kind.
+            PluginUnusable: The entry point cannot be imported, it fails, or its result is not of this kind.
         """
         try:
             plugged = self.point.load()(*args, **kwargs)

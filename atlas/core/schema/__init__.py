@@ -1,6 +1,6 @@
 """Conversion of dataclasses to JSON and back, by the types of their fields.
 
-The dataclass is the only schema of a record. It is used by the ledger, export, import and results of jobs.
+The dataclass is the only schema of a record. The schema is used by the ledger, export, import and results of jobs.
 """
 
 from __future__ import annotations

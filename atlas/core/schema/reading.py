@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.json_values import Json, text_problem
 
 Reader = Callable[[Any], Any]
-"""Function from JSON to a value of a type. It raises `Mismatch`."""
+"""Function from JSON to a value of a type, which raises `Mismatch` for any other JSON."""
 
 IF_MISSING = "if_missing"
 """Key in a field's `metadata` for its default in JSON, if the class has no default."""

@@ -1,7 +1,7 @@
 """Regenerate the files of this folder from the weights: `python -m atlas.embedding.minilm.make`.
 
-It needs the extra `models`. The graph is exported like any other model's. Then its weights are replaced by references
-to offsets in the published file.
+The command needs the extra `models`. The graph is exported like any other model's. Then its weights are replaced by
+references to offsets in the published file.
 """
 
 from __future__ import annotations

@@ -55,8 +55,9 @@ def run_command(
     """Run a command on a task, without a shell, in the current working directory.
 
     Environment variables contain the paths of the task and of the block, but not the arm. The exit code is 0 for a
-    success and 1 for a failure. A JSON object with `success` in the last line of the output takes precedence. It may
-    also contain `tokens`, `cost`, `model`, `solution` and `steps`. The exit code of a judge takes precedence over both.
+    success and 1 for a failure. A JSON object with `success` in the last line of the output takes precedence. The
+    object may also contain `tokens`, `cost`, `model`, `solution` and `steps`. The exit code of a judge takes precedence
+    over both.
 
     Args:
         directory: Directory of this run, for the task, the block and the outputs of the command and the judge.
@@ -89,7 +90,7 @@ def run_command(
 
 
 def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
-    """Return a command's exit code, or None on a timeout. Its whole process group is killed at the end."""
+    """Return a command's exit code, or None on a timeout. The command's whole process group is killed at the end."""
     try:
         with (directory / output).open("wb") as file, (directory / f"{output}.errors").open("wb") as errors:
             process = subprocess.Popen(

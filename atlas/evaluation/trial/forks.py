@@ -48,7 +48,7 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
 
 
 def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
-    """Return the directory of an arm's fork, without the records that the arm leaves out. It is created once."""
+    """Return the directory of an arm's fork, without the records that the arm leaves out. Create it if missing."""
     source = at(settings, arm.store or str(frozen))
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
@@ -62,7 +62,7 @@ def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
 
 
 def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Return the directory of the frozen copy of a store. It is created once."""
+    """Return the directory of the frozen copy of a store. Create it if missing."""
     target = fork(source, directory, settings)
     (directory / READY).touch()
     return target
@@ -77,7 +77,7 @@ def opened(path: Path, settings: Settings, embedder: Embedder | None) -> Iterato
 
 
 def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBlock:
-    """Return the context block of an arm for a task. It is deterministic for a seed and a store."""
+    """Return the context block of an arm for a task, the same for the same seed and store."""
     if arm.block == "nothing":
         return build_context(MemoryQueryResult(), memory.token_counter, arm.budget)
     if arm.block == "recency":

@@ -52,7 +52,7 @@ class _SavedReport:
 
 
 def read_report(text: str) -> TrialReport:
-    """Return the report that `as_json` wrote. Its figures are computed again from its runs.
+    """Return the report that `as_json` wrote. The figures are computed again from its runs.
 
     Raises:
         InvalidInput: The text is not a valid report.

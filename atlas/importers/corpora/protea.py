@@ -34,7 +34,9 @@ class LogEntry:
 
 
 def read_log(path: Path) -> list[LogEntry]:
-    """Return the entries of a Protea database, or an empty list for any other database. It is opened read-only.
+    """Return the entries of a Protea database, or an empty list for any other database.
+
+    The database is opened read-only.
 
     Raises:
         ImportFailed: The database cannot be read.

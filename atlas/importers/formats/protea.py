@@ -88,7 +88,7 @@ def create_table(path: Path) -> bool:
     logged and nothing changes.
 
     Raises:
-        ImportFailed: It is not a SQLite file, or is damaged.
+        ImportFailed: The file is not a SQLite file, or is damaged.
     """
     try:  # only SQLite may open it: closing a second file handle would drop the POSIX locks of the agent's connections
         with closing(_opened(path)) as connection:
@@ -107,7 +107,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the entries of a database, in the order of their ids.
 
     Raises:
-        ImportFailed: It cannot be read, or has no table of entries.
+        ImportFailed: The database cannot be read, or has no table of entries.
     """
     read_head(path, limits)
     position = 0

@@ -1,10 +1,10 @@
 """Static analysis that decides which parts of programs can become Python functions.
 
-`judge` in `dataflow` either returns an `Interface` for a pattern, which makes it a function, or refuses it. It uses the
-occurrences of the pattern (`occurrences`), the order in which its holes are evaluated (`positions`), the variables that
-are read and written in it (`variables`) and around it (`surroundings`), whether it may call its enclosing function
-(`recursion`), and which expressions may be evaluated at another time (`purity`, `constants`, `closures`). `functions`
-writes the code, and `uses` collects names and types from the calls of a function.
+`judge` in `dataflow` either returns an `Interface` for a pattern, which makes it a function, or refuses it. `judge`
+uses the occurrences of the pattern (`occurrences`), the order in which its holes are evaluated (`positions`), the
+variables that are read and written in it (`variables`) and around it (`surroundings`), whether it may call its
+enclosing function (`recursion`), and which expressions may be evaluated at another time (`purity`, `constants`,
+`closures`). `functions` writes the code, and `uses` collects names and types from the calls of a function.
 
 The analysis is conservative: whatever may be read counts as read, and only what is always written counts as written.
 """

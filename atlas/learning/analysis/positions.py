@@ -102,7 +102,7 @@ class _Walk:
             self._expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk code that is evaluated later. Its effects are visible outside, its bindings are not."""
+        """Walk code that is evaluated later. Effects of such code are visible outside, bindings are not."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.all(nodes)

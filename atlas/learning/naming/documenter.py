@@ -137,7 +137,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
 
 
 def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], tasks: Iterable[str] = ()) -> CodeConcept:
-    """Return the documented concept of a class. Its name does not change.
+    """Return the documented concept of a class, under the same name.
 
     Args:
         examples: Pairs of a task's text and a program that uses it.

@@ -19,7 +19,7 @@ def normal_form(source: str) -> str:
     """Return a string that ignores layout, comments, annotations, and the function's name if the source defines one.
 
     Raises:
-        InvalidPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
         return ast.dump(_nameless(source))
@@ -31,7 +31,7 @@ def shape(source: str) -> str:
     """Return a `normal_form` that also ignores the names of local variables and parameters.
 
     Raises:
-        InvalidPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
         term = encode(_nameless(source))

@@ -1,7 +1,7 @@
 """Limits that a process sets on itself: seccomp, Landlock and resource limits, which the kernel enforces.
 
-It uses the standard library only, because the process that runs it imports nothing else. No limit can be lifted again,
-not even by root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
+The module uses the standard library only, because the process that runs it imports nothing else. No limit can be lifted
+again, not even by root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends. It has no effect on systems other than Linux."""
+    """Have the kernel end this process when its parent ends. Only Linux does."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def refuse(*_: object, **__: object) -> None:
-    """Raise PermissionError. It replaces functions that a confined program may not call."""
+    """Raise PermissionError in place of a function that a confined program may not call."""
     raise PermissionError("this operation is not permitted in the sandbox")
 
 
 def guard() -> None:
-    """Make functions of Python's modules raise, on systems without kernel limits. It prevents accidents only."""
+    """Make functions of Python's modules raise, on systems without kernel limits. This prevents only accidents."""
     import _posixsubprocess
     import _socket
 

@@ -1,4 +1,4 @@
-"""The process that runs programs. It forks itself for each program, and reports in one line how the program ended.
+"""The process that forks itself for each program, and reports in one line how the program ended.
 
 Of ATLAS it imports only `confinement`, and `runner` starts it without ATLAS on its path, so that a fork is cheap and
 contains no secrets. Requests and answers are lines of JSON on its original stdin and stdout.
@@ -123,7 +123,7 @@ def _serve(request: Answer, requests: int) -> Answer:
 
 
 class _Listener:
-    """A reader of the two pipes of a fork. It keeps the start of the output, and a digest of the whole."""
+    """A reader of the two pipes of a fork, which keeps the start of the output and a digest of the whole."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""

@@ -58,7 +58,7 @@ class RunLimits:
 
     cpu_seconds: int = 5
     wall_seconds: float = 60.0
-    """Wall-clock time, for programs that wait forever. It is long enough for a busy machine."""
+    """Wall-clock time, for programs that wait forever. Long enough for a busy machine."""
 
     memory_megabytes: int = 512
     """Address space, including the interpreter and its imports, excluding preloaded modules."""
@@ -67,7 +67,7 @@ class RunLimits:
     """Size of one file."""
 
     disk_megabytes: int = 16
-    """Total size of all files, each counted as at least 4 KB. It is measured 20 times a second."""
+    """Total size of all files, each counted as at least 4 KB. Measured 20 times a second."""
 
     output_bytes: int = 16_384
     """Number of bytes of the output that are kept. The rest is compared, but not kept."""
@@ -105,7 +105,7 @@ class RunResult:
 class Sandbox:
     """A sandbox that runs programs, two at a time on two processors. Close it, or use it as a context manager.
 
-    It must not be used by several threads at once.
+    A sandbox must not be used by several threads at once.
     """
 
     def __init__(

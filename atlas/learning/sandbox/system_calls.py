@@ -1,7 +1,7 @@
 """The system calls that a program may make, as a filter that the kernel runs before each call.
 
-It contains the calls that CPython and numpy need. All others are refused, including calls of later kernels.
-It uses the standard library only, because the process that runs it imports nothing else.
+The filter contains the calls that CPython and numpy need. All others are refused, including calls of later kernels.
+The module uses the standard library only, because the process that runs it imports nothing else.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MIN_SIZE, MAX_SIZE = 4, 80
 
 
 class AntiUnificationEngine:
-    """A search for abstractions of expressions only, never of statements. It needs no further packages."""
+    """A search for abstractions of expressions, never of statements, that needs no further packages."""
 
     name = "Anti-unification"
 
@@ -33,7 +33,7 @@ class AntiUnificationEngine:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """Return the abstractions, as `Engine.abstractions` does. It ignores the limits of memory and time."""
+        """Return the abstractions, as `Engine.abstractions` does, but without limits of memory and time."""
         terms = list(corpus.terms)
         patterns: list[Pattern] = []
         ranked = _rank_generalisations(terms, limits.max_arity, cancelled)

@@ -11,10 +11,10 @@ StageProgress = Callable[[str, float], None]
 """Callback with the name of the current stage and its progress in [0, 1]."""
 
 IsCancelled = Callable[[], bool]
-"""Callback that returns whether to stop. It is called repeatedly."""
+"""Callback that returns whether to stop, called repeatedly."""
 
 RaiseIfCancelled = Callable[[], None]
-"""Callback that raises `Cancelled` if the work is to stop. It is called repeatedly."""
+"""Callback that raises `Cancelled` if the work is to stop, called repeatedly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

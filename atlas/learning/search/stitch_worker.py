@@ -1,7 +1,7 @@
 """The script that runs Stitch in a separate process. Stitch cannot be interrupted, and aborts if memory runs out.
 
-The script takes the path of a directory. It reads `request.json` there, and writes `answer.json` after each step, so
-that the results of a search that is ended early are kept.
+The script takes the path of a directory. The script reads `request.json` there, and writes `answer.json` after each
+step, so that the results of a search that is ended early are kept.
 """
 
 from __future__ import annotations

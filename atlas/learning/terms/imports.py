@@ -161,7 +161,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def remove_unread_imports(module: ast.Module, removable: frozenset[str]) -> ast.Module:
     """Remove the removable imports whose names a program does not mention, in place.
 
-    It removes them only at the top level of the module or of a function.
+    Only imports at the top level of the module or of a function are removed.
     """
     removed = removable.difference(mentioned_names(module))
     for scope in ast.walk(module) if removed else ():

@@ -15,7 +15,7 @@ def normalise(source: str) -> ast.Module:
     """Return the program without docstrings, annotations, comments and `from __future__` imports.
 
     Raises:
-        InvalidPython: It does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
+        InvalidPython: The source does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
     """
     module = strip(source)
     check_round_trip(module)
@@ -40,7 +40,7 @@ def strip(source: str) -> ast.Module:
     """Return the result of `normalise`, even for code that does not survive `ast.unparse`.
 
     Raises:
-        InvalidPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
         module = ast.fix_missing_locations(_Stripper().visit_Module(parse(source)))

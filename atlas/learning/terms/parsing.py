@@ -19,7 +19,7 @@ def parse(source: str) -> ast.Module:
     """Return the syntax tree of a source.
 
     Raises:
-        InvalidPython: It does not parse, is too long, or too deeply nested.
+        InvalidPython: The source does not parse, is too long, or too deeply nested.
     """
     if len(source) > MAX_CHARACTERS:
         raise InvalidPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")

@@ -43,7 +43,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
 
 
 def _module_scope(module: ast.Module) -> _Scope:
-    """Return the module's scope. Its variables count as local unless a function or class can read them."""
+    """Return the module's scope, whose variables count as local unless a function or class can read them."""
     scope = _bound_in(module)
     visible = {
         name.id

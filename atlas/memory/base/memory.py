@@ -183,7 +183,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return the vector of a record's whole text: shape (dim,), float32, unit length.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The record does not exist.
         """
         vectors = self._store.first_vectors([record_id])
         if record_id not in vectors:
@@ -393,7 +393,7 @@ class Memory(Records, ABC, Generic[T]):
             with_buried: Whether buried records are searched too.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The record does not exist.
             InvalidInput: An impossible threshold, or a misspelt name in the filter.
         """
         k = limit_of_list(k)
@@ -413,7 +413,7 @@ class Memory(Records, ABC, Generic[T]):
         None if the text is short enough to be embedded as a whole.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The record does not exist.
         """
         check_text(query, "the query")
         return self._retriever.passage(self._row(record_id), query)
@@ -427,7 +427,7 @@ class Memory(Records, ABC, Generic[T]):
         words.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The record does not exist.
         """
         check_text(query, "the query")
         row = self._row(record_id)

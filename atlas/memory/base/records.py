@@ -209,7 +209,7 @@ class Records:
         counts there, and only for concepts and strategies.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The record does not exist.
             InvalidInput: The store is a plain vector store, and the record is neither a concept nor a strategy.
         """
         self._store.record_use(record_id, success, task_id, trajectory_id, updater=self.success_updater)

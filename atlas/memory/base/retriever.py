@@ -295,7 +295,7 @@ class Retriever:
 
         Args:
             threshold: Threshold of the search, or None for the store's own level.
-            query: Its language selects the level.
+            query: Text whose language selects the level.
         """
         weights, measured = self.weights(), self._calibration.now()
         cut = Cut(best=0.0, each=threshold or 0.0)

@@ -146,7 +146,7 @@ class StrictMemories(ABC):
     aplan_strictness = twin(plan_strictness)
 
     def apply_strictness(self, plan: StrictnessPlan, *, reason: str = "") -> Operation:
-        """Apply a plan, as one operation that can be undone. It applies to searches of all processes immediately.
+        """Apply a plan, as one operation that can be undone. All processes use it immediately.
 
         Raises:
             PlanOutdated: The strictness was changed since.

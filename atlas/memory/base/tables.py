@@ -50,7 +50,7 @@ Places = Mapping[str, Place]
 NOWHERE: Places = {}
 
 MAP_MODULE = "atlas.jobs.map"
-"""Module that reads maps. It is imported by name, because maps depend on memories."""
+"""Module that reads maps, imported by name, because maps depend on memories."""
 
 
 def read_places(directory: Path, collection: str) -> Places:

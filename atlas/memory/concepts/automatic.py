@@ -1,6 +1,6 @@
 """Automatic compression: a search for concepts that starts after enough new successes with programs.
 
-It runs in a separate process, which outlives this one, and adds concepts in an ordinary operation, which can be undone.
+The search runs in a process of its own, which outlives this one. Concepts are added by an operation that can be undone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def problem_file(directory: Path) -> Path:
 def search_environment(storage: Store) -> dict[str, str]:
     """Return the environment of a store's search process.
 
-    It contains the options of the opened store, and the address with its password.
+    The environment contains the options of the opened store, and the address with its password.
     """
     inherited = {
         name: text

@@ -112,7 +112,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Add a concept and return its id. Names that its code calls become its `calls`, unless it lists calls itself.
 
         Raises:
-            InvalidInput: Its code is empty or does not parse, its name is not an identifier, or the library has a
+            InvalidInput: The code is empty or does not parse, the name is not an identifier, or the library has a
                 concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
         concept = self._new(checked(concept))
@@ -168,13 +168,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def edit(self, /, concept_id: str, **changes: Any) -> CodeConcept:
         """Change a concept and return it. A new name or description is embedded again.
 
-        Its earlier versions stay in the history; see `versions`.
+        Earlier versions stay in the history; see `versions`.
 
         Args:
             changes: New values of `name`, `description`, `code`, `signature`, `guidance`, `examples` or `metadata`.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The concept does not exist.
             InvalidInput: Another field, a value that cannot be stored, or code that another concept has.
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
@@ -195,9 +195,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
         """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
-        The most used concept of each group stays with its own code; the oldest breaks ties. It takes over the sources,
-        parts, uses, tags and notes of the others, and the examples that call a function of its name. Calls to the
-        others become calls to it where the caller's code uses its name; the plan lists the callers that would break.
+        The most used concept of each group stays with its own code; the oldest breaks ties. The remaining concept takes
+        over the sources, parts, uses, tags and notes of the others, and the examples that call a function of its name.
+        Calls to the others become calls to it where the caller's code uses its name; the plan lists the callers that
+        would break.
 
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
@@ -378,7 +379,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Nearest first, without duplicates and deleted concepts.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The concept does not exist.
         """
         with self._store.reading():
             return collect_callees(self._whole_concept(concept_id), self.get_many)

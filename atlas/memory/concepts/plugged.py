@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def asking(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy that can look up called concepts. It uses `find` unless it has its own function."""
+    """Return a strategy that can look up called concepts, with its own function if it has one, or else with `find`."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)

@@ -48,7 +48,7 @@ def update_of(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) ->
 
     Args:
         latest: The loader's version, with its digest.
-        was_edited: Whether the concept has earlier versions. It is used for concepts without a digest, which an
+        was_edited: Whether the concept has earlier versions. This decides for concepts without a digest, which an
             earlier version of ATLAS loaded.
     """
     loaded_digest = concept.metadata.get(SHIPPED)

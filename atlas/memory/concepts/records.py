@@ -90,7 +90,7 @@ def normal_form(concept: CodeConcept) -> str:
     """Return a normal form of the code, in which layout, comments and the function's name do not matter.
 
     Raises:
-        InvalidInput: Its language is Python, and it does not parse.
+        InvalidInput: The code is Python and does not parse.
     """
     if concept.language != PYTHON:
         return "\n".join(line.rstrip() for line in concept.code.strip().splitlines())

@@ -96,7 +96,7 @@ def effect(
     The experiences are ranked by meaning and words only, because other signals favour successes. Buried ones count.
 
     Raises:
-        NotFound: It does not exist.
+        NotFound: The strategy does not exist.
     """
     strategy = bank.get(strategy_id)
     if strategy is None:

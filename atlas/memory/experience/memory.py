@@ -163,7 +163,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The experience does not exist.
             InvalidInput: Another field, or a value that cannot be stored.
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
@@ -292,9 +292,9 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
         """Return a plan to merge groups of duplicate experiences. The store is not changed.
 
-        The best attempt of each group stays, under its own id. Its metadata lists the merged ids under `merged_from`
-        and their outcomes under `merged_outcomes`, and their usage counts for it. It gets all tags and notes, is pinned
-        if any is, and is buried or sample data if all are.
+        The best attempt of each group stays, under its own id. The remaining attempt's metadata lists the merged ids
+        under `merged_from` and their outcomes under `merged_outcomes`, and their usage counts for it. The remaining
+        attempt gets all tags and notes, is pinned if any is, and is buried or sample data if all are.
 
         Raises:
             InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.

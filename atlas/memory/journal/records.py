@@ -22,7 +22,7 @@ REFUSED_LINKS = "refused_links"
 """Metadata key for links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Metadata key of the time at which a summary was written. Its position in the log is that of its last source."""
+"""Metadata key of the time at which a summary was written. In the log, a summary stands after its last source."""
 
 PROMOTED_TO = "promoted_to"
 """Metadata key for an entry's promotions, as `experience:id` or `strategy:id`."""
@@ -52,7 +52,7 @@ def new_entry(
     """Return a validated new entry.
 
     Args:
-        place: Its position in the log, from `instant`. Later than now if the clock was set back.
+        place: The entry's position in the log, from `instant`. Later than now if the clock was set back.
 
     Raises:
         InvalidInput: A value is invalid.

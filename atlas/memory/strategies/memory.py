@@ -131,10 +131,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     def add(self, strategy: Strategy) -> str:
         """Add a strategy, such as one written by a person, and return its id.
 
-        Its statistics are dropped, because rates are computed from recorded attempts.
+        Given statistics are dropped, because rates are computed from recorded attempts.
 
         Raises:
-            InvalidInput: It is invalid, or the bank already has a strategy with its id or content.
+            InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
         valid = self._new(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(valid))
@@ -192,7 +192,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             changes: New values of `title`, `situation`, `suggestion`, `parameters`, `rationale` or `metadata`.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The strategy does not exist.
             InvalidInput: Another field, a value that cannot be stored, or a repetition of another strategy.
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
@@ -205,8 +205,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
-        The most used strategy of each group is kept with its content, or the oldest in a tie. It takes over the
-        others' sources, parameters, attempts, tags and notes. It is pinned if any is, and retired by hand if all are.
+        The most used strategy of each group is kept with its content, or the oldest in a tie. The remaining strategy
+        takes over the others' sources, parameters, attempts, tags and notes. The remaining strategy is pinned if any
+        is, and retired by hand if all are.
 
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
@@ -265,7 +266,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Return the recorded attempts that used a strategy or one merged into it, oldest first.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The strategy does not exist.
         """
         self._row(strategy_id)
         return self._store.uses([strategy_id])[strategy_id]

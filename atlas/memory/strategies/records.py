@@ -45,7 +45,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     """Return the strategy with a title and `created_at`, or raise if it is invalid.
 
     Raises:
-        InvalidInput: Its situation or suggestion is blank, or a field has the wrong type.
+        InvalidInput: The strategy's situation or suggestion is blank, or a field has the wrong type.
     """
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)

@@ -49,7 +49,7 @@ _ALWAYS_UNPACKED = 64 << 20
 """Bytes that may always be unpacked, whatever the compression ratio."""
 
 _MAX_READ = 4 << 20
-"""Size of the blocks in which a backup is read. Its directory of three entries is small."""
+"""Size in bytes of a read from a backup, and upper bound of its zip directory, which lists three entries."""
 
 _PIECE = 1 << 20
 """Chunk size when an entry is unpacked."""
@@ -72,7 +72,7 @@ class BackupReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """A recorded backup of a store. Its file may have been moved or removed since."""
+    """A recorded backup of a store. The file may have been moved or removed since."""
 
     path: str
     made_at: str
@@ -131,8 +131,8 @@ def backup(store: Store, target: Path) -> BackupReport:
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: The file exists already, or the ledger's schema has foreign objects.
-        StoreUnavailable: It cannot be written. The unfinished file is removed.
-        StoreDamaged: The ledger is damaged, so that the backup could not be restored. It is removed.
+        StoreUnavailable: The file cannot be written. The unfinished file is removed.
+        StoreDamaged: The ledger is damaged, so that the backup could not be restored. The backup is removed.
     """
     check_role(Role.ADMIN, "write a backup")
     check_store(store.path)
@@ -165,7 +165,7 @@ def look_into(store: Store, source: Path) -> BackupContents:
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: The file is not a backup that this version can read.
-        StoreUnavailable: It cannot be read, or the disk has no room to unpack it.
+        StoreUnavailable: The file cannot be read, or the disk has no room to unpack it.
     """
     check_role(Role.ADMIN, "look into a backup")
     check_store(store.path)
@@ -179,15 +179,15 @@ def look_into(store: Store, source: Path) -> BackupContents:
 
 
 def restore(store: Store, source: Path) -> BackupReport:
-    """Replace the store with a backup. Its present content is lost unless it is backed up too.
+    """Replace the store with a backup. The store's present content is lost unless it is backed up too.
 
     Processes that have the store open see the restored records from their next call on.
 
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
-        StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
-            of domains cannot be replaced, after all else was restored.
+        StoreUnavailable: The file cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the
+            names of domains cannot be replaced, after all else was restored.
     """
     check_role(Role.ADMIN, "restore a backup")
     check_store(store.path)
@@ -226,7 +226,7 @@ class _BackupFile(io.FileIO):
         """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
         n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if n_bytes > _MAX_READ:
-            raise zipfile.BadZipFile("it has more entries than a backup")
+            raise zipfile.BadZipFile("more entries than a backup has")
         return super().read(n_bytes) or b""
 
 
@@ -244,7 +244,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
             names = _read_entry(file, NAMES) if NAMES in entries else None
     except _UNPACKING as error:
         raise InvalidInput(
-            f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
+            f"{source} cannot be restored ({error}); the store is unchanged. Restore a file that `atlas backup` wrote"
         ) from error
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
@@ -264,7 +264,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
     """Refuse unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
     if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
-        raise ValueError(f"it should contain {LEDGER} and at most {MARKS} and {NAMES}, each once, but has {strange!r}")
+        raise ValueError(f"expected {LEDGER} and at most {MARKS} and {NAMES} in it, each once, got {strange!r}")
     for entry in file.infolist():
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")
@@ -280,15 +280,15 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
     n_unpacked = sum(entry.file_size for entry in file.infolist())
     if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
         raise ValueError(
-            f"it unpacks to {_megabytes(n_unpacked)}, over {max_ratio:g} times its size of {_megabytes(n_packed)}; if "
-            "you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
+            f"the file unpacks to {_megabytes(n_unpacked)}, over {max_ratio:g} times its size of "
+            f"{_megabytes(n_packed)}; if you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
         )
 
 
 def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
-        raise OSError(f"it unpacks to {_megabytes(ledger.file_size)}, but the disk has {_megabytes(free)} free")
+        raise OSError(f"the ledger unpacks to {_megabytes(ledger.file_size)}, the disk has {_megabytes(free)} free")
 
 
 def _megabytes(n_bytes: int) -> str:

@@ -64,7 +64,7 @@ class NamesFile:
         """Replace the text by the result of a function of it.
 
         Raises:
-            StoreUnavailable: It cannot be written; the store was not changed.
+            StoreUnavailable: The text cannot be written; the store was not changed.
         """
         temporary = temporary_path(self.path)
         try:

@@ -51,8 +51,8 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: Fewer than one are to be kept, there is no such directory, or it has a backup of this second.
-        StoreUnavailable: The backup cannot be written, or there is no room to restore it. It was removed, and no other.
-        StoreDamaged: The backup cannot be restored. It was removed, and no other.
+        StoreUnavailable: The backup cannot be written, or there is no room to restore it. Only this backup was removed.
+        StoreDamaged: The backup cannot be restored. Only this backup was removed.
     """
     if n_kept < 1:
         raise InvalidInput(f"expected at least 1 backup to keep, got {n_kept}")

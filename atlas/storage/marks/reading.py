@@ -20,8 +20,8 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
     """Return the marks of each record that a file lists.
 
     Raises:
-        InvalidInput: It is not a file of marks, or too large.
-        OSError: It cannot be read.
+        InvalidInput: The file does not contain marks, or is too large.
+        OSError: The file cannot be read.
     """
     return {record_id: decode_marks(row) for record_id, row in read_rows(path).items()}
 
@@ -30,8 +30,8 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
     """Return the row of each record in a file, with validated types.
 
     Raises:
-        InvalidInput: It is not a file of marks, or too large.
-        OSError: It cannot be read.
+        InvalidInput: The file does not contain marks, or is too large.
+        OSError: The file cannot be read.
     """
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         raise InvalidInput(f"expected a file of marks of at most {MAX_BYTES / 2**20:,.0f} MB, got {path}")

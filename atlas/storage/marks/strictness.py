@@ -1,4 +1,4 @@
-"""The strictness of a store's searches. It is stored as a record, so that changes are in the history and undoable."""
+"""The strictness of a store's searches, stored as a record, so that its changes are in the history and undoable."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Audit log of a store: sign-ins, refusals and changes of roles.
 
-It is an append-only file of JSON lines next to the ledger. Exports and backups leave it out, and purges do not change
-it, because it contains no text of records.
+The log is an append-only file of JSON lines next to the ledger. Exports and backups leave it out, and purges do not
+change it, because it contains no text of records.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class AuditLog:
         """Return all events, newest first. A line truncated by a crash is skipped.
 
         Raises:
-            StoreUnavailable: It cannot be read.
+            StoreUnavailable: The log cannot be read.
         """
         lines = access_place(self.directory).lines()
         return [event for line in reversed(lines) if (event := _decode_entry(line)) is not None]

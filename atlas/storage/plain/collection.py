@@ -46,7 +46,7 @@ def backing(
         keeps_usage: Whether to store usage counts in a record's metadata, for a store without a ledger.
 
     Raises:
-        InvalidInput: It lacks one of the specification's four methods, or they are sync, like chromadb's own.
+        InvalidInput: The store lacks one of the specification's four methods, or they are sync, like chromadb's own.
     """
     if isinstance(vector_store, LedgerVectorStore):
         return vector_store.collection
@@ -67,7 +67,7 @@ def backing(
 
 
 class PlainCollection(Collection):
-    """A collection over a store with only `add, query, delete, get`. It has no history and no marks.
+    """A collection over a store with only `add, query, delete, get`. The collection has no history and no marks.
 
     Uses are stored as counts in the metadata of concepts and strategies. A record is replaced by the store's `update`,
     or else deleted and added again, so that a concurrent search may miss it.
@@ -285,7 +285,7 @@ class PlainCollection(Collection):
         return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, by id. It has no marks, and of usage only numbers."""
+        """Return the value of a metadata key, by record id. Marks are missing, and of usage all but the counts."""
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}

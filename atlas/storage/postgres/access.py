@@ -1,7 +1,7 @@
 """Access rights and audit log of a store in PostgreSQL: in its schema, for all of its servers.
 
-It uses its own connections, so it reads the latest values even inside a snapshot of the records, and writes events for
-every role.
+`SharedAccess` uses connections of its own, so it reads the latest values even inside a snapshot of the records, and
+writes events for every role.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class AccessTables:
         return AccessRow(self._prepare(), name)
 
     def add_line(self, line: str) -> None:
-        """Add a line to the audit log. It outlasts a loss of power when this returns."""
+        """Add a line to the audit log, durably."""
         with self._prepare().connected() as connection:
             connection.execute("INSERT INTO audit_lines (line) VALUES (%s)", (line,))
 

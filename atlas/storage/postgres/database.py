@@ -69,7 +69,7 @@ class PostgresConnection:
         """Connect to the server.
 
         Args:
-            connect: Opens a connection. It is called again if the server was restarted.
+            connect: Function that opens a connection, called again if the server was restarted.
         """
         self._connect = connect
         self.raw = connect()
@@ -232,7 +232,8 @@ class PostgresDatabase:
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
         """Lock a name for the block, against other threads, processes and machines. The lock is reentrant.
 
-        The server releases it if the process is killed. It waits outside of transactions, which would block vacuuming.
+        The server releases it if the process is killed. Waiting happens outside of transactions, which would block
+        vacuuming.
 
         Args:
             on_wait: Called once if the lock is taken.

@@ -1,7 +1,7 @@
 """pgvector's HNSW index over a collection's vectors, in half precision, which follows the ledger.
 
-It is updated in a separate transaction together with its seal, so the seal always matches the content. So no write of
-the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
+The index is updated in a separate transaction together with its seal, so the seal always matches the content. So no
+write of the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
 
 Every reader sees its own snapshot. Rows are deleted, not truncated, because TRUNCATE is not MVCC-safe.
 """
@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, as building a new one is faster. It is kept if a reader locks it for long."""
+        """Drop the HNSW index, as building a new one is faster. The index is kept if a reader locks it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():

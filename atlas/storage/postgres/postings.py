@@ -163,7 +163,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
-    """Index the words of a record when the transaction ends. It has no postings yet."""
+    """Index the words of a record when the transaction ends. The record has no postings yet."""
     key = _pending(connection).keys[collection]
     _pending(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
 

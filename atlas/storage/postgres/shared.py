@@ -27,7 +27,7 @@ class PostgresShared:
         self._database = database
 
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-        """Return a lock of this name across machines, as a context manager. It yields whether it had to wait."""
+        """Return the lock of this name, shared by all machines. Entering it yields whether it had to wait."""
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:

@@ -36,7 +36,7 @@ def tokens(text: str) -> list[str]:
 
 
 _MARK = "\0"
-"""Placeholder of a combining mark. It cannot begin a word."""
+"""Placeholder of a combining mark, which cannot begin a word."""
 
 
 @lru_cache(maxsize=2**16)

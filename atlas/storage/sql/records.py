@@ -1,6 +1,6 @@
 """Records of the ledger, one row per record, written with before-images.
 
-Every writing transaction belongs to an operation. Its first change creates the operation's row and later ones add to
+Every writing transaction belongs to an operation. The first change creates the operation's row and later ones add to
 it, so that an import of many batches is one operation, and batches committed before a crash can still be undone.
 """
 

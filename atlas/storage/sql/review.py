@@ -1,6 +1,6 @@
 """Review: additions of an untrusted writer wait until a curator accepts them.
 
-A waiting record has the mark `held_for` with its writer's name. Its attempt's uses are stored, but not counted until
+A waiting record has the mark `held_for` with its writer's name. The attempt's uses are stored, but not counted until
 then.
 """
 

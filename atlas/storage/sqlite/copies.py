@@ -94,7 +94,7 @@ class SqliteCopies:
             marks: The marks of the backup, by collection; None for backups without marks.
 
         Raises:
-            InvalidInput: It cannot be used.
+            InvalidInput: The copy cannot be used.
         """
         try:
             version = _check_version(source, copy)
@@ -112,7 +112,7 @@ class SqliteCopies:
         """Return the number of records in a copy, and its model.
 
         Raises:
-            InvalidInput: Its model cannot be read.
+            InvalidInput: The model cannot be read.
         """
         with closing(_connect(copy)) as connection:
             query = "SELECT collection, count(*) FROM records WHERE deleted = 0 GROUP BY collection"
@@ -130,7 +130,7 @@ class SqliteCopies:
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction.
 
-        It gets a new id, so that every follower starts over. Pending purges of files stay pending.
+        The restored ledger gets a new id, so that every follower starts over. Pending purges of files stay pending.
         """
         with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)

@@ -44,7 +44,7 @@ JOURNAL_SECONDS = 5
 class LedgerFile:
     """Checks of the ledger's file on disk: exists, not replaced, and complete.
 
-    SQLite does not check this. It continues to use a deleted file, so that writes are lost, and answers queries on a
+    SQLite does not check this: it continues to use a deleted file, so that writes are lost, and answers queries on a
     truncated file from its page cache.
 
     This class never opens the file, because under POSIX, closing any handle drops all locks of the process on the
@@ -84,7 +84,7 @@ class LedgerFile:
         """Return whether the file has shrunk since it was opened, after truncation, restoration or vacuuming.
 
         Raises:
-            StoreUnavailable: It is missing together with its directory, or was replaced.
+            StoreUnavailable: The file is missing together with its directory, or was replaced.
             StoreDamaged: Only the file is missing.
         """
         problem = self.problem()
@@ -255,7 +255,7 @@ class SqliteDatabase:
         return 0
 
     def identity(self) -> str:
-        """Return the identity of the file: machine, file system and inode. It survives renaming, but not copying.
+        """Return the file's identity (machine, file system, inode), which survives renaming, but not copying.
 
         Machines without a machine id are not distinguished.
         """

@@ -1,12 +1,12 @@
 """The search terms of a text: words, stems, parts of identifiers, and bigrams of CJK characters.
 
 SQLite's tokenizer `unicode61` splits a text at characters that are neither letters nor digits, and folds case and
-accents. It treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds the missing
-terms to the index, and `query_terms` to the query, so that each spelling finds the other.
+accents. The tokenizer treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds
+the missing terms to the index, and `query_terms` to the query, so that each spelling finds the other.
 
 To remove a record from the index, SQLite needs its text again. So `searchable` must return the same result for as long
-as the schema is the same. It uses fixed ranges of characters, and Unicode 3.2's normalisation instead of Python's. A
-change of its result needs a new schema version, which rebuilds the index.
+as the schema is the same. The function uses fixed ranges of characters, and Unicode 3.2's normalisation instead of
+Python's. A change of its result needs a new schema version, which rebuilds the index.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class ChromaVectorStore:
 
     @property
     def _collection(self) -> Any:
-        """ChromaDB's collection. It is created if it does not exist."""
+        """ChromaDB's collection. The collection is created if it does not exist."""
         with self._opening:
             if self._opened is None:
                 self._opened = _open(self._client, DEFAULT_COLLECTION)
@@ -173,7 +173,7 @@ def _open(client: Any, name: str) -> Any:
     """Return a collection of a client, created if it does not exist.
 
     Raises:
-        InvalidInput: Its distance is not cosine.
+        InvalidInput: The collection's distance is not cosine.
     """
     collection = client.get_or_create_collection(
         name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None

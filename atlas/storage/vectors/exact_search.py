@@ -1,7 +1,7 @@
 """Exact search over vectors in memory, or over a few read from the ledger.
 
-A collection with an index is not read into memory for a single query, as that takes seconds. It is read in the
-background once queries have taken about as long, because exact search in memory is faster than the index.
+A collection with an index is not read into memory for a single query, as that takes seconds. Such a collection is read
+in the background once queries have taken about as long, because exact search in memory is faster than the index.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ExactSearch:
     def load(self) -> None:
         """Read all vectors in batches, so that queries can run in between.
 
-        It stops early on close. Each batch is read in its own snapshot. Reading restarts if a snapshot does not
+        The method stops early on close. Each batch is read in its own snapshot. Reading restarts if a snapshot does not
         continue the previous one.
         """
         memory, is_complete = InMemory(self._dimension), False

@@ -23,7 +23,7 @@ class Follower:
         self._ledger = ledger
         self._collection = collection
         self._possible_seal = Seal()
-        """The last seal whose revision was found in the history. It stays valid after later writes."""
+        """The last seal whose revision was found in the history. The seal stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Update the index from the ledger, unless another process does so, and return the number of records added."""

@@ -59,7 +59,7 @@ class IndexUpkeep:
     def finish(self) -> int:
         """Update the index from the ledger before the store closes, and return the number of records added.
 
-        It does not wait for another writer of an index in a service, because that machine may be gone.
+        The method does not wait for another writer of an index in a service, because that machine may be gone.
         """
         if not self.is_behind(0):
             return 0
@@ -106,7 +106,7 @@ class IndexUpkeep:
         return self._index.seal() if self._index is not None else Seal()
 
     def _is_far_behind(self, index: FollowingIndex) -> bool:
-        """Return whether the index is too far behind for queries. It is checked once a minute."""
+        """Return whether the index is too far behind for queries, checked at most once a minute."""
         if not index.is_resumable or index.fault or time.monotonic() < self._next_check:
             return False
         self._next_check = time.monotonic() + LOOK_SECONDS

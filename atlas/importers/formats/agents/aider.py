@@ -1,7 +1,7 @@
 """aider's chat history (Markdown): one attempt per request of the user.
 
-The history marks lines of the user with `####` and the program's own with `>`; all others are the model's. It has no
-time but the beginning of each session, and no outcome.
+The history marks lines of the user with `####` and the program's own with `>`; all others are the model's. The history
+has no time but the beginning of each session, and no outcome.
 
 Source:
     https://pypi.org/project/aider-chat, `aider/io.py`

@@ -102,7 +102,7 @@ class _Session:
         """Read a line.
 
         Raises:
-            InvalidInput: It cannot be read, or answers a request that is not in the file.
+            InvalidInput: The line cannot be read, or answers a request that is not in the file.
         """
         line = as_object(record.value(), "the line")
         kind = required_text(line, "type", "type")
@@ -216,7 +216,7 @@ class _Session:
 
     @staticmethod
     def _note_agent(request: Request, line: Json) -> None:
-        """Record the sub-agent that returned a result. Its log may be in another file."""
+        """Record the sub-agent that returned a result. The sub-agent's log may be in another file."""
         result = line.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
         if isinstance(agent, str) and agent:

@@ -67,7 +67,7 @@ class _Rollout:
         """Read a line.
 
         Raises:
-            InvalidInput: It cannot be read, or answers a request that is not in the file.
+            InvalidInput: The line cannot be read, or answers a request that is not in the file.
         """
         line = as_object(record.value(), "the line")
         is_wrapped = "payload" in line

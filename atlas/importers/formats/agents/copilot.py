@@ -60,7 +60,7 @@ class _Session:
         """Read an event.
 
         Raises:
-            InvalidInput: It cannot be read, or answers a request that is not in the file.
+            InvalidInput: The event cannot be read, or answers a request that is not in the file.
         """
         event = as_object(record.value(), "the event")
         kind = required_text(event, "type", "type")

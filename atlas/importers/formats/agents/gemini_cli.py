@@ -78,7 +78,7 @@ class _Session:
         """Read the whole session, or an event of it.
 
         Raises:
-            InvalidInput: It cannot be read.
+            InvalidInput: The text cannot be read.
         """
         event = as_object(record.value(), "the session")
         if "$rewindTo" in event:

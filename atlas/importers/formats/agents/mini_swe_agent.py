@@ -28,7 +28,7 @@ from atlas.importers.spending import Spending
 
 SOURCE = "mini-swe-agent"
 EXIT = "exit"
-"""Role of the message that ends a run. It repeats the contents of `info`."""
+"""Role of the message that ends a run and repeats the contents of `info`."""
 
 _TASKS = (
     ("<pr_description>\nConsider the following PR description:", "</pr_description>"),

@@ -67,7 +67,7 @@ class _Conversation:
         """Read an event.
 
         Raises:
-            InvalidInput: It cannot be read, or answers a request that is not in the file.
+            InvalidInput: The event cannot be read, or answers a request that is not in the file.
         """
         event = as_object(record.value(), "the event")
         action = as_text(event.get("action"), "action")

@@ -1,7 +1,7 @@
 """OpenTelemetry traces as OTLP JSON, with attributes of the GenAI conventions, OpenInference and other SDKs.
 
-A trace is one attempt. Its spans may come in any order and from several requests. No span records success. Evaluation
-events become scores, which a success rule may use.
+A trace is one attempt. The trace's spans may come in any order and from several requests. No span records success.
+Evaluation events become scores, which a success rule may use.
 
 `decode_spans` reads a request as JSON values: OTLP JSON (ids in hex, codes as numbers), or the JSON mapping of a
 protobuf message (ids in base64, codes as names). `traces` groups spans by trace.

@@ -97,7 +97,7 @@ class Requests:
         self._ended: list[Request] = []
 
     def begin(self, request: Request) -> None:
-        """Make a request the current one. It refers to the previous one, if that was answered."""
+        """Make a request the current one, with a reference to the previous request if that was answered."""
         if self.current is not None:
             self._ended.append(self.current)
             request.metadata |= {"follows": self.current.id} if self.current.was_answered else {}
@@ -107,7 +107,7 @@ class Requests:
         """Return the request that a message of the agent answers.
 
         Raises:
-            InvalidInput: It is not in the file.
+            InvalidInput: The request is not in the file.
         """
         if self.current is None:
             raise InvalidInput("answers a request that is not in the file, so the task is unknown")

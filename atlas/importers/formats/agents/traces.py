@@ -90,7 +90,7 @@ class Trace:
         """Return the trace as an attempt, of unknown outcome.
 
         Raises:
-            InvalidInput: It has no input or name that could be the task.
+            InvalidInput: The trace has no input or name that could be the task.
         """
         ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
         description = self._description(ordered)

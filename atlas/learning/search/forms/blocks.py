@@ -21,7 +21,7 @@ from atlas.learning.search.forms.nodes import (
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
 """Function that takes the rest of a block, and how often each name occurs in the whole code.
 
-It returns the rewritten rest, or None if it does not apply."""
+The function returns the rewritten rest, or None if it does not apply."""
 
 MAX_COPIED_NODES = 40
 """Largest size of a value that is copied to several places."""

@@ -57,7 +57,7 @@ def first_sentence(text: str) -> str:
 
 @dataclass(slots=True)
 class LiveCalibration:
-    """The scale of one collection. It is read or measured on first use, and again when the collection has grown."""
+    """The scale of one collection, read or measured on first use, and again when the collection has grown."""
 
     store: Collection
     embedder: WholeEmbedder

@@ -42,7 +42,7 @@ def calibrate(
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
         neighbours: Cosine of each sampled record with its nearest neighbour.
-        model_scale: The model's usual scale. It has more weight the fewer records there are, and bounds both values,
+        model_scale: The model's usual scale, which has more weight the fewer records there are, and bounds both values,
             because a store on one subject has no unrelated pairs, and a small store has no neighbours.
     """
     low = min(_shrink(unrelated, model_scale.unrelated), model_scale.unrelated + ABOVE_USUAL)

@@ -82,7 +82,7 @@ class SqlHistory:
 
         Raises:
             NotFound: No such operation.
-            UndoRefused: It was undone already, or a record that it touched has changed or was purged since.
+            UndoRefused: The operation was undone already, or a record that it touched has changed or was purged since.
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 

@@ -140,7 +140,7 @@ class SqlPurges:
 
 
 def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
-    """Erase a record, live or deleted, and its old versions. It cannot be restored."""
+    """Erase a record, live or deleted, and its old versions, for good."""
     writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
     connection = writer.connection
     connection.execute(  # the changes themselves stay

@@ -52,7 +52,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
     """Undo an operation as a new operation, which can be undone too.
 
     Args:
-        operation_id: Its id, or a unique prefix of it.
+        operation_id: The operation's id, or a unique prefix of it.
 
     Raises:
         NotFound: No such operation.

@@ -44,7 +44,7 @@ DRIFT = 0.01
 
 
 class SqlWords:
-    """Keyword search over a ledger. It may be used from any thread."""
+    """Keyword search over a ledger, for use from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -99,7 +99,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 def rebuild_word_table(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, in place of a damaged one.
 
-    It gets a new name, because other processes may have cached postings of the previous one.
+    The new table gets a new name, because other processes may have cached postings of the previous one.
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
     if name := word_table(connection, collection):

@@ -64,7 +64,7 @@ class Client:
     collections: dict[str, Any] = field(default_factory=dict)
 
     def collection(self, name: str) -> Any:
-        """Return a collection. It is cached."""
+        """Return a collection. Later calls use the cached one."""
         if name not in self.collections:
             self.collections[name] = self.api.get_collection(name, embedding_function=None)
         return self.collections[name]

@@ -41,7 +41,7 @@ class Connection(Generic[C]):
             return connection
 
     def close(self) -> None:
-        """Close the client. It is created again on demand."""
+        """Close the client. The next use opens a new one."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:

@@ -368,7 +368,7 @@ class RemoteIndex:
         return self._known_positions.get(note.namespace, note.shown)
 
     def _visible_position(self, note: IndexNote, *, now: bool = False) -> int:
-        """Return the visible position. It is requested if there are later writes."""
+        """Return the position up to which writes are visible, asking the service if there are later writes."""
         known_position = self._known_position(note)
         is_due = now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
         if not note.seals or note.seals[-1].position <= known_position or not is_due or self._patience.is_resting():

@@ -4,8 +4,8 @@ Writes to Pinecone become visible after a delay. A write returns its position in
 returns the position that it includes. The ledger's newest records supplement the answer.
 
 The SDK (10.2) would retry unanswered requests for minutes, long after the caller has given up. So its retries are
-disabled, and transient errors are retried here. Its `delete` returns no position, which is not needed: deleted records
-are not hits, because the ledger has no vectors for them.
+disabled, and transient errors are retried here. Pinecone's `delete` returns no position, which is not needed: deleted
+records are not hits, because the ledger has no vectors for them.
 """
 
 from __future__ import annotations
