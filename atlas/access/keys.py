@@ -1,6 +1,6 @@
 """Keys of agents and people for a served store: creation, listing, revocation and verification.
 
-They are stored in a file outside of the ledger, so exports and backups of memories do not contain them. The file
+The keys are stored in a file outside of the ledger, so exports and backups of memories do not contain them. The file
 contains the SHA-256 of each secret. A secret has 256 random bits, so a slow hash is unnecessary.
 """
 

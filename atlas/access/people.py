@@ -64,7 +64,7 @@ class Person:
 
     removed_at: datetime | None = None
     has_role: bool = True
-    """False if no group gave them a role at their last sign-in. Their name stays reserved."""
+    """False if no group gave them a role at their last sign-in. The person's name stays reserved."""
 
     former_names: tuple[str, ...] = ()
     """Their former names in the history."""
@@ -175,7 +175,7 @@ class People:
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Remove the role that overrides a person's groups. They are a viewer until their next sign-in."""
+        """Remove the role that overrides a person's groups. The person is a viewer until their next sign-in."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:

@@ -19,7 +19,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Trusted proxies. Their headers from any other address are ignored."""
+    """Trusted proxies. The headers that they set are ignored in requests from any other address."""
 
     addresses: frozenset[str] = frozenset()
     """ATLAS_PROXY: their addresses, such as `127.0.0.1 10.0.0.5`."""

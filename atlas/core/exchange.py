@@ -121,8 +121,8 @@ def _encode_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
 def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Exported | Trajectory | JournalEntry | Turn:
     """Return the record of a line, from `encode_line` or written by hand.
 
-    That is the trajectory of `{"kind": "trajectory", "trajectory": {…}}`, and likewise an `entry` of a journal, or a
-    `turn` of a conversation.
+    For `{"kind": "trajectory", "trajectory": {…}}` the record is the trajectory, and likewise an `entry` of a journal,
+    or a `turn` of a conversation.
 
     Args:
         lines: The kinds of lines by name; `LINES` if it is None.

@@ -48,7 +48,7 @@ class Hit(Tabular, Generic[T]):
     """Estimated probability of relevance, in [0, 1], comparable across models."""
 
     signals: Mapping[str, float]
-    """Contribution of each signal to `rank_value`, by name. They add up to it.
+    """Contribution of each signal to `rank_value`, by name. The contributions add up to `rank_value`.
 
     `meaning` is missing where only words count, as in languages that the model does not know. `diversity`, if asked
     for, is negative. `reranker`, if there is one, is missing for hits that were not reranked.
@@ -246,7 +246,7 @@ def check_limit(limit: object, name: str = "k") -> None:
 def limit_of_list(limit: int, name: str = "k") -> int:
     """Return a limit of a method in the specifications: 0 for a value below 1.
 
-    Those methods then return an empty list, where others raise.
+    Such a method then returns an empty list, where others raise.
 
     Raises:
         InvalidInput: The limit is not a whole number.

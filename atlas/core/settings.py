@@ -66,7 +66,7 @@ class RankingWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings. They are read once when a store is opened, and passed as arguments, never global."""
+    """Settings, read once when a store is opened, and passed as arguments, never global."""
 
     store: Path = Path(".atlas")
     """ATLAS_STORE: the store directory."""

@@ -336,7 +336,7 @@ class JournalEntry(Tabular):
     """`hot`, `warm`, `cold` or `archived`: its stage on the way to being forgotten."""
 
     links: tuple[Link, ...] = ()
-    """Links to other entries. They can be followed in both directions."""
+    """Links to other entries, which can be followed in both directions."""
 
     def _caption(self) -> str:
         return self.content

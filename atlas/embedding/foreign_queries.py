@@ -32,8 +32,8 @@ def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...
 def foreign_queries() -> tuple[str, ...]:
     """Return some 400 queries on a hundred subjects, a few of them not in English.
 
-    They are questions, commands, titles and log lines. A fifth is about software, and a tenth about customer service. A
-    few of them are relevant to a store on one of the subjects.
+    The queries are questions, commands, titles and log lines. A fifth is about software, and a tenth about customer
+    service. A few of them are relevant to a store on one of the subjects.
     """
     return queries_in(ENGLISH)
 

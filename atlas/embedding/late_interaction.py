@@ -181,8 +181,8 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     """Fit the projection of a model to some hundred texts on many subjects.
 
     Args:
-        texts: Their word pieces.
-        vectors: Their pooled vectors, of unit length, shape (n, dim).
+        texts: Word pieces of each text.
+        vectors: The texts' pooled vectors, of unit length, shape (n, dim).
     """
     all_vectors = np.concatenate([text.vectors for text in texts])
     directions = np.zeros((all_vectors.shape[1], BITS), np.float32)
@@ -236,7 +236,7 @@ def _chance_matches(
 def match_scores(query: Vectors, texts: Sequence[bytes]) -> Vector:
     """Return the MaxSim of a query with each text, shape (n,).
 
-    This is the mean, over the query's word pieces, of the highest similarity to a piece of the text.
+    MaxSim is the mean, over the query's word pieces, of the highest similarity to a piece of the text.
     """
     bits = np.unpackbits(np.frombuffer(b"".join(texts), np.uint8).reshape(-1, _BYTES), axis=1)
     approximate = product(bits.astype(np.float32), query.T)

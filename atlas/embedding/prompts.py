@@ -118,8 +118,9 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
 
     Args:
         model: The current prompts of the model.
-        stored: Those that the store was embedded with, or None for an old store that did not record them: its documents
-            were embedded without prompts. Queries then have none either if the model expects one for documents.
+        stored: The prompts that the store was embedded with, or None for an old store that did not record them: its
+            documents were embedded without prompts. Queries then have none either if the model expects one for
+            documents.
     """
     return stored or (NO_PROMPTS if model.document else model)
 

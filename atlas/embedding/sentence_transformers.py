@@ -177,7 +177,8 @@ class SentenceTransformerEmbedder:
     def token_projection(self) -> Projection | None:
         """Return the projection of the model's word pieces, or None if it is not usable.
 
-        That of the bundled model comes with ATLAS. Any other is fitted once per user, which takes some seconds.
+        The projection of the bundled model comes with ATLAS. Any other is fitted once per user, which takes some
+        seconds.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.

@@ -124,7 +124,7 @@ def ablate(
         trajectories: The attempts.
         embedder: Embedding model of all stores.
         configurations: Names in `CONFIGURATIONS`.
-        settings: Settings of the stores. Their directory is ignored.
+        settings: Settings of the stores, except for the directory, which is ignored.
         budget_tokens: Largest number of tokens of the context block.
         seed: Seed of the intervals.
         limit: Number of attempts to replay, the earliest ones. By default all.

@@ -28,7 +28,7 @@ HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockResult:
-    """Figures of the context blocks for the queries of one task. They contain experiences only."""
+    """Figures of the context blocks for the queries of one task. The blocks contain experiences only."""
 
     task: str
     budget_tokens: int

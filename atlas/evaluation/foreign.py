@@ -59,7 +59,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 def load_shipped(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
-    They cover so many subjects that few of them are relevant to a particular store.
+    The queries cover so many subjects that few of them are relevant to a particular store.
     """
     return {SHIPPED: {text: text for text in evaluation_queries() if is_in(half, text)}}
 

@@ -91,7 +91,7 @@ def compare_models(
     Args:
         models: Names of models. The store's own model is always included, and is first.
         embedder_of: Returns the embedder of a model name.
-        settings: Settings of the stores. Their directories are ignored.
+        settings: Settings of the stores, except for the directory, which is ignored.
 
     Raises:
         NotFound: No task was tried twice and no query was judged, so there is no data to evaluate.

@@ -82,7 +82,7 @@ class AgentRow:
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the ranking for a query as if the memory did not contain the records in `without`.
 
-        They are excluded before ranking, because the threshold depends on the best hit.
+        These records are excluded before ranking, because the threshold depends on the best hit.
         """
         return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, without, depth)))
 
@@ -265,7 +265,7 @@ def evaluate_corpora(
     Args:
         corpora: The attempts and the tasks on them.
         embedder: Embedding model of all stores.
-        settings: Settings of the stores. Their directory is ignored.
+        settings: Settings of the stores, except for the directory, which is ignored.
         half: The half of the tasks to evaluate.
         seed: Seed of the intervals.
         watch: Called with the name of each step, for a progress bar.

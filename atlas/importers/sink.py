@@ -71,7 +71,7 @@ def _attempt_id(item: Item) -> str:
 def _known_attempts(memory: MemorySystem, items: list[Item]) -> set[str]:
     """Return the ids of attempts that are stored or merged into others, whatever was changed of them since.
 
-    Those of others that wait for review are not included.
+    Attempts of others that wait for review are not included.
     """
     ids = [attempt_id for attempt_id in map(_attempt_id, items) if attempt_id]
     if not ids:

@@ -23,7 +23,7 @@ T = TypeVar("T", bound=Scrubbable)
 V = TypeVar("V")
 
 HOME = "home directories"
-"""Kind of home directories. They are no secrets, but imports of logs shorten them, as they contain a user's name."""
+"""Kind of home directories. Not secret, but imports of logs shorten them, as they contain a user's name."""
 
 _KEY_SHAPES = (
     r"sk-(?=[A-Za-z0-9_-]{0,200}?(?<=[_-])(?=[A-Za-z0-9]{8})(?=\d{0,200}[A-Za-z])[A-Za-z]{0,200}\d)"
@@ -80,7 +80,7 @@ class Kind:
 
     name: str
     cues: tuple[str, ...]
-    """Lower-case substrings. Every text with such a secret contains one of them. They are searched first, for speed."""
+    """Lower-case substrings, searched first, for speed. Every text with such a secret contains one of them."""
 
     pattern: str
     """Regular expression, compiled and cached by `re` when a text first contains a cue."""
@@ -190,7 +190,7 @@ _SECRET_NAME = re.compile(
     rf"(?:^|[_.-])(?:{_NAMES}|passwd|password|passphrase|pwd|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
 )
 _WORD_NAME = re.compile(r"(?:secret|token)", re.IGNORECASE)
-"""Keys that a task may use for ordinary words. Their values are only secrets if they look like one."""
+"""Keys that a task may use for ordinary words. Values under such a key are secrets only if they look like one."""
 
 _SECRET_LOOK = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}")
 _PATH_NAME = re.compile(r"(?:^|[_.-])pwd$", re.IGNORECASE)

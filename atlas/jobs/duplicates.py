@@ -1,7 +1,7 @@
 """Near-duplicates in the current store, found synchronously in a small store and by the worker in a large one.
 
-They are attempts at the same task with the same outcome, solution and actions. Attempts with the same outcome but a
-different solution are repeated attempts: merging them would lose a solution.
+Near-duplicates are attempts at the same task with the same outcome, solution and actions. Attempts with the same
+outcome but a different solution are repeated attempts: merging them would lose a solution.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A child process for long-running jobs, which is reused between jobs and ends with its parent.
 
-They communicate by lines of JSON over the child's stdin and original stdout. The child writes its result to a file, and
-only reports that it exists.
+The two processes communicate by lines of JSON over the child's stdin and original stdout. The child writes its result
+to a file, and only reports that it exists.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Library:
     shelf: Shelf
     functions: Mapping[str, Function]
     definitions: tuple[SharedDefinition, ...] = ()
-    """Whole definitions. They are applied to programs before the functions."""
+    """Whole definitions, applied to programs before the functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

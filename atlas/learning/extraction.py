@@ -90,7 +90,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 def tests_of(task: Task, source: str) -> str:
     """Return the task's tests as Python code to append to a program, which raises if they fail. Empty without tests.
 
-    They may be a string or a list of assertions (as in MBPP), in the context's `test`, `tests` or `test_list`, or in
+    Tests may be a string or a list of assertions (as in MBPP), in the context's `test`, `tests` or `test_list`, or in
     the verification's `tests`. If they define `check(candidate)` without calling it (as in HumanEval), a call with the
     context's `entry_point` is added.
     """

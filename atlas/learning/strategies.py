@@ -156,7 +156,8 @@ class ProvenCompression:
         """Return the concepts that `compress` finds, with savings, rewritten programs and results of verification.
 
         Args:
-            library: Existing concepts. Their names are reserved. A found concept with equal code is marked as known.
+            library: Existing concepts. The concepts' names are reserved. A found concept with equal code is marked as
+                known.
 
         Raises:
             Cancelled: `cancelled` returned True; the store was not changed.
@@ -247,7 +248,7 @@ class StitchCompressionStrategy(ProvenCompression):
 
 
 class LLMCompressionStrategy(ProvenCompression):
-    """A strategy in which a language model proposes and names functions. They are checked as for Stitch."""
+    """A strategy in which a language model proposes and names functions. The functions are checked as for Stitch."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ class Form:
     name: str
     reads_like: str
     cues: tuple[str, ...]
-    """Substrings. Every match contains one of them. They are searched first, for speed."""
+    """Substrings, searched first, for speed. Every match contains one of them."""
 
     pattern: re.Pattern[str]
     """Matched against the result of `fold`, both line by line and joined."""
@@ -137,7 +137,7 @@ FORMS = (
         A_CLOSING_TAG,
     ),
 )
-"""The known forms, in the order of matching. Those named after a language are variants of "ignore the rules"."""
+"""The known forms, in the order of matching. Forms named after a language are variants of "ignore the rules"."""
 
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝοαειρτυνκ", "aeopcyxijsdhlqwoaeiptuvk")
 """Cyrillic and Greek homoglyphs of Latin letters."""

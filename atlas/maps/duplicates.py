@@ -70,7 +70,7 @@ def duplicate_attempts(
 
     Args:
         embedded: The attempts.
-        tasks: The rows of the attempts at each task. They are disjoint.
+        tasks: The rows of the attempts at each task. The groups are disjoint.
         threshold: See `near_duplicates`.
         on_progress: Called with the number of tasks done, and their total.
     """
@@ -145,7 +145,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 def _thin_out(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
     """Cut rows with more than `MAX_PAIRS` candidates to their first ones above the threshold.
 
-    They are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
+    These candidates are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
     """
     crowded = np.flatnonzero(np.count_nonzero(is_near, axis=1) > MAX_PAIRS)
     if len(crowded):

@@ -1,4 +1,7 @@
-"""Names that were given to domains. They are user data in a file of the store or in a server's ledger, not a cache."""
+"""Names that were given to domains.
+
+The names are user data in a file of the store or in a server's ledger, not a cache.
+"""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ def prose(text: str) -> Prose:
 def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     """Return the words that are probably names of people, judged by spelling.
 
-    These are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another that
-    begins with a capital, too, and are never written without one.
+    Such words are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another
+    that begins with a capital, too, and are never written without one.
     """
     coded, plain = set[str](), set[str]()
     paired, capital = Counter[str](), Counter[str]()

@@ -119,7 +119,7 @@ _OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "t
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name. They may be joined, as in `flightChanges`."""
+    """Return the words of a name. The words may be joined, as in `flightChanges`."""
     return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 

@@ -73,7 +73,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """Return the fuzzy membership of each neighbour, in (0, 1]. Those of a point add up to log2(k + 1)."""
+    """Return the fuzzy membership of each neighbour, in (0, 1]. The memberships of a point add up to log2(k + 1)."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
@@ -126,7 +126,7 @@ def lay_out(
 def islands(points: Floats) -> Numbers:
     """Return the island of each point. Islands are separated by gaps.
 
-    They are numbered from the largest.
+    Islands are numbered from the largest.
     """
     with extra("map", "the map"):
         from scipy.ndimage import label

@@ -73,9 +73,10 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt. Empty without hits. They are retrieved on first access.
+        """The memories for the task, as a part of a prompt.
 
-        If a memory fails, the hits of the others are used, and `problem` contains the reason.
+        Empty without hits. The memories are retrieved on first access. If a memory fails, the hits of the others are
+        used, and `problem` contains the reason.
         """
         if self._block is None:
             try:

@@ -102,7 +102,7 @@ def unwritten_attempts(
 ) -> list[Trajectory]:
     """Return attempts that no strategy has as a source, oldest first, at most `limit` of them.
 
-    These are successes, and failures if the bank's abstractor makes warnings. Attempts that are pending or in
+    The attempts are successes, and failures if the bank's abstractor makes warnings. Attempts that are pending or in
     quarantine are left out.
     """
     sources = bank.column("sources")

@@ -108,8 +108,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> None:
         """Join memories into a system: ATLAS's own, or any objects with the methods of these protocols, sync or async.
 
-        Sync methods of plugged-in memories are called in threads. Their coroutines are awaited on the caller's event
-        loop, or on ATLAS's own loop if the caller uses a sync method such as `query_sync`.
+        Sync methods of plugged-in memories are called in threads. The memories' coroutines are awaited on the caller's
+        event loop, or on ATLAS's own loop if the caller uses a sync method such as `query_sync`.
 
         Args:
             experience_memory: Another name of `experience`.

@@ -84,7 +84,7 @@ class UndoableMemories(ABC):
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
-        """Erase exactly the records of a plan, or raise `PlanOutdated`. They cannot be restored."""
+        """Erase exactly the records of a plan for good, or raise `PlanOutdated`."""
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
@@ -154,8 +154,8 @@ class UndoableMemories(ABC):
     def quarantine(self, ids: Sequence[str], *, reason: str) -> str:
         """Put records into quarantine as one operation, and return its id.
 
-        No search, context block or map contains them, and nothing is learned from them. They stay listed with the
-        reason, until `unquarantine` or an undo releases them.
+        No search, context block or map contains them, and nothing is learned from them. The records stay listed with
+        the reason, until `unquarantine` or an undo releases them.
 
         Args:
             ids: Ids of records in any memory.

@@ -67,7 +67,7 @@ class Collection(ABC):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Write new records. They are durable and visible to every process when this returns."""
+        """Write new records, which are durable and visible to every process when this returns."""
 
     @abstractmethod
     def add_unknown(
@@ -157,7 +157,7 @@ class Collection(ABC):
             text: None for a vector search.
             context: Log in which the words of later records count for earlier records, which become candidates too.
                 Ignored by a store without an order.
-            worth: Predicate for the wanted candidates. Others may be returned too. None for all.
+            worth: Predicate for the wanted candidates. Other records may be returned too. None for all.
             compared: Predicate for the candidates whose tokens are compared with the query's. Ignored by a store
                 without token vectors. None to compare no tokens.
         """

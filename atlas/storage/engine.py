@@ -346,7 +346,7 @@ class LedgerEngine(Protocol):
         """State shared across machines, or None if the ledger is a file."""
 
     def close(self) -> None:
-        """Close the connections. They are reopened on demand."""
+        """Close the connections. The next use opens new ones."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
         """Call a function, which is fast and never raises, after every write of this process."""

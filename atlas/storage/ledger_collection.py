@@ -137,7 +137,7 @@ class LedgerCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Write new records. They are durable, and found by every process, when this returns."""
+        """Write new records, which are durable and visible to every process when this returns."""
         records = self._records(ids, embeddings, metadatas, documents)
         self._add(records)
 
@@ -441,7 +441,8 @@ class LedgerCollection(Collection):
     def check_own(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it.
 
-        Curators may change all records. Others, and an agent on the command line, may change those that they stored.
+        Curators may change all records. Other people, and an agent on the command line, may change those that they
+        stored.
         """
         self._check_present(ids)
         if present_actor() is None or not may(Role.CURATOR):

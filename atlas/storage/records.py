@@ -1,6 +1,6 @@
 """Argument and result types of ledger engines: records, points in the history, and pending changes.
 
-They are independent of the engine, so the code above is the same for all engines.
+The types are independent of the engine, so the code above is the same for all engines.
 """
 
 from __future__ import annotations

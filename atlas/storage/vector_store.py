@@ -27,7 +27,7 @@ class LedgerVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Write new records. They are durable, and found by every process, when this returns."""
+        """Write new records, which are durable and visible to every process when this returns."""
         await in_thread(self.collection.add, ids, embeddings, metadatas, documents)
 
     async def update(

@@ -313,10 +313,10 @@ def link() -> zipfile.ZipInfo:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("nested/atlas.sqlite", "but has 'nested/atlas.sqlite'"),
-        ("../../evil", "but has '../../evil'"),
-        ("/etc/passwd", "but has '/etc/passwd'"),
-        (LEDGER, "each once, but has 'atlas.sqlite'"),
+        ("nested/atlas.sqlite", "got 'nested/atlas.sqlite'"),
+        ("../../evil", "got '../../evil'"),
+        ("/etc/passwd", "got '/etc/passwd'"),
+        (LEDGER, "each once, got 'atlas.sqlite'"),
         (link(), "domain_names.json is not a plain file"),
     ],
 )

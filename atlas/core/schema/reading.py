@@ -113,7 +113,7 @@ def _read_number(value: Any) -> float:
 class Readers:
     """The readers of types that records are made of.
 
-    They read texts, numbers, booleans, times, literals, dataclasses, mappings from texts, tuples and unions.
+    The readers read texts, numbers, booleans, times, literals, dataclasses, mappings from texts, tuples and unions.
     """
 
     scalars: ClassVar[Mapping[Any, Reader]] = {

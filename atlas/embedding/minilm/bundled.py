@@ -46,7 +46,7 @@ def bundled_files() -> Path:
     """Return the directory of the bundled model's weights and tokenizer.
 
     Raises:
-        EmbeddingUnavailable: They are missing.
+        EmbeddingUnavailable: The files are missing.
     """
     files = model_files(BUNDLED)
     assert files is not None

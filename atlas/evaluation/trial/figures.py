@@ -42,7 +42,7 @@ class ArmFigures:
 
     new: RateFigure
     n_errors: int
-    """Number of runs that timed out or crashed. They count as failures."""
+    """Number of runs that timed out or crashed. Such runs count as failures."""
 
     block_tokens: float
     tokens: float
@@ -127,7 +127,7 @@ def report_of(
     n_cells: int,
     stopped_by: str = "",
 ) -> TrialReport:
-    """Return the report on finished cells. Their order does not matter."""
+    """Return the report on finished cells. The order of the cells does not matter."""
     cells = sorted(finished_cells, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
     return TrialReport(
         design=design,

@@ -33,7 +33,7 @@ from atlas.protocols.infra import LLMClient
 from atlas.storage.records import NOT_TRUSTED
 
 MAX_ATTEMPTS = 4_000
-"""Maximum number of attempts read, newest first. Their programs are sampled further if limits require it."""
+"""Maximum number of attempts read, newest first. The attempts' programs are sampled further if limits require it."""
 
 PROGRAM_PATH = "the path of modules"
 BATCH = 500

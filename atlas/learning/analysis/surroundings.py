@@ -87,7 +87,7 @@ def _assigned_by_comprehension(
 
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables that closures outside the region share. They would miss the region's assignments."""
+    """Return the variables of the region that closures outside it read, and that so must be assigned outside it."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
     return frozenset(
         name.id

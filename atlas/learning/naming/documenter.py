@@ -74,7 +74,7 @@ class HeuristicDocumenter:
 
         Args:
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
-            tasks: Texts of all tasks, for comparison with a function's own tasks. They affect only its guidance.
+            tasks: Texts of all tasks, for comparison with a function's own tasks. The texts affect only its guidance.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)

@@ -1,7 +1,7 @@
 """Limits that a process sets on itself: seccomp, Landlock and resource limits, which the kernel enforces.
 
 The module uses the standard library only, because the process that runs it imports nothing else. No limit can be lifted
-again, not even by root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
+again, not even by root. The limits stop faulty programs, not programs that attack the kernel.
 """
 
 from __future__ import annotations

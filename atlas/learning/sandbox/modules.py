@@ -1,4 +1,4 @@
-"""The public names of modules. They are read in the sandbox, because an import may run any code."""
+"""The public names of modules. The names are read in the sandbox, because an import may run any code."""
 
 from __future__ import annotations
 

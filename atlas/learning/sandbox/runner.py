@@ -1,12 +1,12 @@
 """Programs of unknown origin, each run in a process of its own, with limits that the kernel enforces.
 
 `Sandbox.enforced` returns the guarantees, which depend on the system. On Linux on x86-64 and aarch64, programs have
-no network access and cannot start, signal or slow down other processes. They can read only Python's own files, and
+no network access and cannot start, signal or slow down other processes. Programs can read only Python's own files, and
 write only in a temporary directory. On other systems the corresponding Python functions are disabled, which prevents
 accidents only. On all systems, time, memory (not on macOS), files and output are limited, environment variables are not
 inherited, and child processes are killed. The sandbox does not withstand a program that is written to escape.
 
-Programs may use the standard library and any package that is installed with ATLAS, such as numpy. They run as a
+Programs may use the standard library and any package that is installed with ATLAS, such as numpy. Programs run as a
 module named `program`, so code under `if __name__ == "__main__"` does not run. Hashes are the same in every run.
 """
 

@@ -63,7 +63,8 @@ def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Conta
     """Return the term of a program. Names of local variables are separate terms.
 
     Args:
-        excluded: Statements that patterns must not contain. They and their parts get a sort that no hole has.
+        excluded: Statements that patterns must not contain. These statements and their parts get a sort that no hole
+            has.
         tools: Names of unbound variables that count as tools. Patterns may contain them.
 
     Raises:

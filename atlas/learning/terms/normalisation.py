@@ -53,8 +53,8 @@ def strip(source: str) -> ast.Module:
 def own_checks(module: ast.Module) -> list[ast.stmt]:
     """Return the top-level assertions and prints of a program, outside of functions and classes.
 
-    Agents use them to try out their functions. They are not part of the solution. The list is empty for a script, which
-    defines no function or class, because its output is its result.
+    Agents use them to try out their functions. Such statements are not part of the solution. The list is empty for a
+    script, which defines no function or class, because its output is its result.
     """
     statements = list(_at_top(module.body))
     if not any(map(_defines, statements)):

@@ -389,7 +389,7 @@ def check_ids(ids: Sequence[str]) -> list[str]:
     """Return the ids as a list.
 
     Raises:
-        InvalidInput: They are a string.
+        InvalidInput: A string was given instead of a list.
     """
     if isinstance(ids, str):
         raise InvalidInput(f"expected a list of ids, got the string {ids[:80]!r}; for one record, give [{ids[:80]!r}]")

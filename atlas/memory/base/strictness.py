@@ -93,7 +93,7 @@ class StrictnessPlan:
     n_lost_from_hits: int
 
     changed: tuple[ChangedQuery, ...]
-    """Queries with different hits. Those that gain or lose all hits come first."""
+    """Queries with different hits, first those that gain or lose all hits."""
 
     @property
     def n_losing(self) -> int:
@@ -135,7 +135,7 @@ class StrictMemories(ABC):
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
         """Return a plan to change the strictness, with the queries whose answers change or lose their best attempt.
 
-        The queries are those with judgements, and the tasks of the latest attempts. They do not count as retrievals.
+        The queries are those with judgements, and the tasks of the latest attempts. None of them counts as a retrieval.
 
         Args:
             strictness: From 0, which hides no hits, to 10. 1 is the measured level.

@@ -89,7 +89,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Open a library.
 
         Args:
-            primitive_loader: Loader of concepts. Those that the library lacks are added on opening.
+            primitive_loader: Loader of concepts. Concepts that the library lacks are added on opening.
 
         Raises:
             InvalidInput: A plugged-in part lacks a method, which the message names.

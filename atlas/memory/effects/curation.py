@@ -26,7 +26,7 @@ N_SAMPLED = 100
 """Largest number of records whose tasks are replayed. More would take seconds."""
 
 N_TASKS = 40
-"""Largest number of replayed tasks. These take at most 3 s with 10,000 records."""
+"""Largest number of replayed tasks. This many take at most 3 s with 10,000 records."""
 
 TITLE_CHARACTERS = 120
 

@@ -50,7 +50,7 @@ class StrategyEffect:
     """Attempts without it, for the base rate. These include its sources, which precede the strategy."""
 
     n_unplaced: int = 0
-    """Number of tries without the id of an attempt or task. They may be counted in `not_used` too."""
+    """Number of tries without the id of an attempt or task. Such tries may be counted in `not_used` too."""
 
     @property
     def difference(self) -> float | None:

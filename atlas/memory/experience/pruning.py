@@ -149,7 +149,7 @@ class PrunePlan(Tabular):
     """Number of chosen ids without a record."""
 
     missing: Mapping[str, int]
-    """Number of records that a criterion could not judge for lack of a value, by criterion. They are kept."""
+    """Number of records that a criterion could not judge for lack of a value, by criterion. Such records are kept."""
 
     moment: Moment = NO_MOMENT
     """Moment in the store's history at which the plan was made."""

@@ -33,7 +33,7 @@ BY_VALUE = (SCORED, SUMMARY)
 """Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
 N_CONSIDERED = 200
-"""Number of latest entries, of latest summaries and of most important entries that are ranked by value. They are read
+"""Number of latest entries, of latest summaries and of most important entries that are ranked by value, as read
 from an index, so the cost does not grow with the journal."""
 
 LIMIT = 10

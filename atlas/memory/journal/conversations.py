@@ -127,7 +127,7 @@ class Conversations(Memory[Turn]):
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted turns as one operation, and return the number of restored ones.
 
-        They and the turns after them are embedded again with their new predecessors.
+        The turns and the turns after them are embedded again with their new predecessors.
 
         Raises `NotFound` if an id never had a turn; the store was not changed.
         """

@@ -141,7 +141,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`. They may be deleted."""
+    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, deleted or not."""
     return _texts(entry, PROMOTED_TO)
 
 

@@ -73,7 +73,7 @@ class SummaryDraft:
     last_generation: int
     content: str
     source_ids: tuple[str, ...]
-    """Ids of its sources, oldest first. They are kept, in the cold tier."""
+    """Ids of the summarised entries, oldest first. These are kept, in the cold tier."""
 
     written_by: str = EXTRACTION
     """`extraction`, for sentences selected from its sources, or the name of a language model."""

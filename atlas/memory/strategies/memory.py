@@ -306,7 +306,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Bring retired strategies back. Those retired for their outcomes are pinned, to prevent another retirement."""
+        """Bring retired strategies back.
+
+        Strategies retired for their outcomes are pinned, to prevent another retirement.
+        """
         return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._excluded_ids())
 
     aunretire = twin(unretire)

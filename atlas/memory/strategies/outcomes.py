@@ -92,7 +92,7 @@ def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Contai
     """Bring retired strategies back, and return how many changed.
 
     Args:
-        by_outcomes: Strategies retired for their outcomes. These are pinned, to prevent another retirement.
+        by_outcomes: Strategies retired for their outcomes. Such strategies are pinned, to prevent another retirement.
     """
     pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
     scoped = store if store.operation_id else store.within("mark", "unretired")

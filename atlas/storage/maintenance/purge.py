@@ -26,13 +26,13 @@ class PurgePlan(Tabular):
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
-    """Other records that quote or name a purged one. They stay."""
+    """Records that quote or name a purged one, and stay."""
 
     n_reasons: int
     """Number of operations whose reason quotes a purged record. The reasons would be removed."""
 
     n_judged: int
-    """Number of judgements of purged records, or whose query quotes one. They would be removed."""
+    """Number of removed judgements: those of purged records, and those whose query quotes one."""
 
     copies: tuple[str, ...]
     """Older copies of the ledger and of marks in the store's directory, which would be removed."""
@@ -41,10 +41,10 @@ class PurgePlan(Tabular):
     """Other files in that directory, which stay."""
 
     backups: tuple[Backup, ...]
-    """The recorded backups of this store. They stay."""
+    """The recorded backups of this store, which stay."""
 
     indexes: tuple[str, ...]
-    """Remote indexes that belong to another store, or whose service is no longer configured. They stay."""
+    """Remote indexes that stay: of another store, or in a service that is no longer configured."""
 
     moment: Moment
     """Moment in the store's history at which the plan was made."""

@@ -94,7 +94,7 @@ def marks_file(collection: str) -> str:
 
 
 def has_file(collection: str) -> bool:
-    """Return whether a collection's name is a valid file name. Others have no file."""
+    """Return whether a collection has a file, as its name is a valid file name."""
     try:
         marks_file(collection)
     except InvalidInput:

@@ -12,7 +12,7 @@ from atlas.core.address import Address, companion, is_address, read_address
 LABEL = "store.json"
 
 _opened: dict[Path, Address] = {}
-"""Addresses that this process has opened, by directory. These may have a password. A label has none."""
+"""Addresses that this process has opened, by directory. The addresses may have a password. A label has none."""
 
 
 def remember(directory: Path, address: Address) -> None:

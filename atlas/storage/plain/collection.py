@@ -230,7 +230,7 @@ class PlainCollection(Collection):
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def notes(self) -> dict[str, str]:
-        """Return the texts stored with the collection, by name. They are lost when this object is."""
+        """Return the notes of the collection, by name, which last only as long as this object."""
         return dict(self._notes)
 
     def write_note(self, name: str, text: str) -> None:
@@ -277,7 +277,7 @@ class PlainCollection(Collection):
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
-        """Return whether there is no record. Those of other memories count too in a shared store that can count."""
+        """Return whether there is no record. Records of other memories count too in a shared store that can count."""
         return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._axis, 1)).ids)
 
     def n_upper_bound(self) -> int:

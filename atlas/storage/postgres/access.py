@@ -75,7 +75,7 @@ class AccessTables:
         return row[0] if row else ""
 
     def close(self) -> None:
-        """Close its connections. They are reopened on demand."""
+        """Close its connections. The next use opens new ones."""
         self._database.close()
 
     def _prepare(self) -> PostgresDatabase:

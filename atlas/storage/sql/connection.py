@@ -114,7 +114,7 @@ class Database(Protocol):
         """Return a write transaction: committed at the block's end, rolled back on any error."""
 
     def close(self) -> None:
-        """Close every connection. They are reopened on demand."""
+        """Close every connection. The next use opens new ones."""
 
     def rewrite(self) -> None:
         """Rewrite the database without free pages."""

@@ -66,7 +66,7 @@ class ConnectionPool(Generic[C]):
         return connection if connection is not None and connection in self._in_use else None
 
     def close(self, also: Callable[[], None] = lambda: None) -> None:
-        """Close the connections, and those in use once they are released. They are reopened on demand.
+        """Close the connections, and those in use once they are released. The next use opens new ones.
 
         Args:
             also: Function to call before a connection is used again.

@@ -90,7 +90,7 @@ class SqlLedger:
         self.notes = SqlNotes(database)
 
     def close(self) -> None:
-        """Close the connections. They are reopened on demand."""
+        """Close the connections. The next use opens new ones."""
         self.database.close()
 
     def after_write(self, listener: Callable[[], None]) -> None:
@@ -181,7 +181,7 @@ class SqlLedger:
     ) -> list[Record]:
         """Return live records sorted by a metadata key, or by insertion. Records without the key come last.
 
-        They have no vectors and no content, so that a large store can be listed.
+        The records have no vectors and no content, so that a large store can be listed.
         """
         if order_by and limit and not where:
             page = self._read_ordered(collection, order_by, descending=descending, limit=limit, offset=offset)

@@ -33,7 +33,7 @@ def sorted_sql(
     limit: int | None,
     offset: int,
 ) -> Sql:
-    """Return the query for light records sorted by a key, or as they were added. Those without the key come last."""
+    """Return the query for light records sorted by a key, or as they were added. Records without the key come last."""
     condition = where_sql(dialect, collection, where)
     direction = "DESC" if descending else "ASC"
     join, order = "", f"r.seq {direction}"

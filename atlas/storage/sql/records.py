@@ -112,7 +112,7 @@ class LedgerWriter:
     def edited(self, collection: str, records: Sequence[Record]) -> list[str]:
         """Return the ids of records that differ from the stored ones in more than the indexed text.
 
-        That of an entry contains the beginnings of its predecessors, so it is renewed with them.
+        The indexed text of an entry contains the beginnings of its predecessors, so it is renewed with them.
         """
         rows = self.connection.execute(
             "SELECT id, metadata, content FROM records WHERE collection = ? AND id IN (SELECT value FROM json_each(?))",

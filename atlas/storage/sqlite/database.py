@@ -240,7 +240,7 @@ class SqliteDatabase:
         self.on_commit()
 
     def rewrite(self) -> None:
-        """Rewrite the whole file, so that its pages contain no deleted data. Others may read at the same time.
+        """Rewrite the whole file, so that its pages contain no deleted data. Other processes may read at the same time.
 
         Raises:
             StoreUnavailable: Another process was writing, or the disk has no space for a second copy.

@@ -126,7 +126,7 @@ def _fill_collection(connection: Connection, collection: str, marks: Mapping[str
 
 
 def _restore_from_history(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks in before-images, and the records whose last mark is lost. These get the mark before it.
+    """Return the marks in before-images, and the records whose last mark is lost, and which get the mark before it.
 
     An undo restores an earlier state, which is in the before-image of the first change that replaced it.
     """

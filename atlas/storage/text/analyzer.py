@@ -78,7 +78,7 @@ class Term:
 def searchable(text: str) -> str:
     """Return a text for the index, with CJK runs split into bigrams, and with stems and parts of identifiers added.
 
-    These are added at the end, so that adjacent words remain adjacent.
+    The stems and parts are added at the end, so that adjacent words remain adjacent.
     """
     separated = text if text.isascii() else CJK_RUN.sub(_split_bigrams, _normalize(text))
     extra_terms = map(_extra_terms, _IDENTIFIER.findall(separated))

@@ -1,6 +1,6 @@
 """Spans with OpenInference's attributes as JSON: of Phoenix's API and data frames, and of OpenTelemetry's SDK.
 
-They are read as OTLP spans, whose attributes are the same. See `otlp`.
+The spans are read as OTLP spans, whose attributes are the same. See `otlp`.
 
 Source:
     https://arize.com/docs/phoenix/sdk-api-reference

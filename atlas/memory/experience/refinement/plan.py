@@ -84,7 +84,7 @@ class RefinePlan(Tabular):
     """Number of experiences in scope. If there are fewer decisions, only the newest were judged."""
 
     failures: tuple[str, ...] = ()
-    """Reasons why sets were not judged. Their experiences are kept."""
+    """Reasons why sets of experiences were not judged, and so are kept."""
 
     spent: str = ""
     """Number of calls and tokens, and their price, or empty if no model was used."""

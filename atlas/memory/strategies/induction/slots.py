@@ -55,9 +55,9 @@ _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date"
 class Generaliser:
     """Replaces a task's specific values by `{name}`, and records them as parameters.
 
-    Values in tool calls are named after their arguments, with a number if several share a name. Others are recognised
-    by form: dates, amounts, ids, quotations, numbers, and names of several words. Each of these kinds has one
-    placeholder.
+    Values in tool calls are named after their arguments, with a number if several share a name. Other values are
+    recognised by form: dates, amounts, ids, quotations, numbers, and names of several words. Each of these kinds has
+    one placeholder.
     """
 
     def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:

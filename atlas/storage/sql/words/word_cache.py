@@ -98,7 +98,7 @@ class WordCache:
 def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
     """Return the records of a table that have changed since a position, or None if they are too many or unknown.
 
-    They are unknown if the ledger was restored, or if the position is later than the reader's snapshot.
+    The changes are unknown if the ledger was restored, or if the position is later than the reader's snapshot.
     """
     current = table.at
     if position == current:

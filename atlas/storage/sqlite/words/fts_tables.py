@@ -1,7 +1,7 @@
 """The tables of keyword search: one FTS5 table for each collection, which has its own document frequencies.
 
-They are external-content tables over a view, so they can be checked against the records and rebuilt. Triggers keep them
-in sync. View and triggers call `searchable`, which every connection of `Database` defines.
+The tables are external-content tables over a view, so they can be checked against the records and rebuilt. Triggers
+keep them in sync. View and triggers call `searchable`, which every connection of `Database` defines.
 
 Postings and text lengths are read from FTS5's own tables. `bm25` computes the same scores, but takes about 5 µs for
 each record that contains a query word, and most of these records are not shown. The vocabulary table takes 1 µs for

@@ -179,7 +179,7 @@ class IndexBook:
     def release_lease(self) -> bool:
         """Release the lease, and return whether other writers may start immediately.
 
-        They may not if a sent request may still take effect. Then the lease expires by itself.
+        They have to wait for the lease to expire if a sent request may still take effect.
         """
         lease, is_unsure = self._lease, self._is_unsure
         self._lease, self._written, self._is_unsure = "", "", False

@@ -115,7 +115,7 @@ class ChromaService:
         )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Store the vectors under the keys. They are visible immediately, so the position is ignored."""
+        """Store the vectors under the keys. The vectors are visible immediately, so the position is ignored."""
         self._call_collection(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 

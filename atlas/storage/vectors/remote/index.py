@@ -211,7 +211,7 @@ class RemoteIndex:
     def remove(self, keys: Sequence[str]) -> None:
         """Remove vectors by key, ignoring unknown keys.
 
-        They may stay visible for a while, which is harmless, because the ledger has no vectors for them.
+        The vectors may stay visible for a while, which is harmless, because the ledger has no vectors for them.
         """
         if not keys:
             return

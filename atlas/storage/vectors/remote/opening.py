@@ -18,7 +18,7 @@ MAX_PART_SECONDS = 60.0
 
 
 class RemoteIndexes:
-    """The indexes of a store in one service. They share a connection, and the pause after a failure."""
+    """The indexes of a store in one service, with a shared connection and pause after a failure."""
 
     def __init__(self, address: str, *, seconds: float) -> None:
         """Parse the address. Nothing is connected yet.

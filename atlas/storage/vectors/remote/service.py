@@ -88,4 +88,4 @@ class VectorService(Protocol):
         """Delete a namespace, if it exists."""
 
     def close(self) -> None:
-        """Close the connections. They are reopened on demand."""
+        """Close the connections. The next use opens new ones."""
