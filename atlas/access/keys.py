@@ -138,9 +138,9 @@ class KeyRing:
         )
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._file.changing() as keys:
-            if any(other.name == name and not other.problem(now) for other in keys.values()):
+            if any(key.name == name and not key.problem(now) for key in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
-            if any(look_alike(other.name, name) and other.scope != bound_to for other in keys.values()):
+            if any(look_alike(key.name, name) and key.scope != bound_to for key in keys.values()):
                 raise InvalidInput(
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )

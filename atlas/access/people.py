@@ -152,8 +152,9 @@ class People:
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), excluded_id=identity.id), *self._keys.names(), self._owner]
-        if not any(look_alike(identity.name, other) for other in own_names):  # their name has changed at the provider
-            other_names += [other for other in self._actors() if other not in own_names]
+        is_renamed = not any(look_alike(identity.name, own_name) for own_name in own_names)  # at the provider
+        if is_renamed:
+            other_names += [name for name in self._actors() if name not in own_names]
         return unique_name(identity.name, other_names)
 
     def all(self) -> list[Person]:

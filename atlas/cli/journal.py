@@ -113,9 +113,11 @@ def _add_writing(parts: Any) -> None:
         "--keep-repetitions", action="store_true", help="write it even if the gate for repetitions would refuse it"
     )
     command = add_part(parts, "gates", _gates, "print which gates are on, or switch them on or off")
-    for what in ("noise", "repetitions"):
+    for reason in ("noise", "repetitions"):
         command.add_argument(
-            f"--{what}", choices=SWITCHED, help=f"on refuses {what}, off accepts {what}, for all who write to the store"
+            f"--{reason}",
+            choices=SWITCHED,
+            help=f"on refuses {reason}, off accepts {reason}, for all who write to the store",
         )
 
 
@@ -129,8 +131,8 @@ def _add_changing(parts: Any) -> None:
     command.add_argument("--remove", action="store_true", help="remove the link")
     command = add_part(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
     command.add_argument("-n", type=limit, default=20, help="number of links (default: 20)")
-    for name, what in (("accept", "make this link"), ("refuse", "never suggest this link again")):
-        command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=what)
+    for name, outcome in (("accept", "make this link"), ("refuse", "never suggest this link again")):
+        command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=outcome)
     command = add_part(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
     command.add_argument(
         "--keep-recent", type=count, default=200, metavar="N", help="number of latest entries to keep (default: 200)"

@@ -201,10 +201,11 @@ def _diff(options: argparse.Namespace, settings: Settings) -> int:
         differences = list(group)
         moved = f"{counted(len(differences), 'rate')} moved"
         print(f"{memory}: {moved if change == RATE else f'{len(differences):,} {change}'}")
-        for each in differences if options.all else differences[:SHOWN]:
-            details = ", ".join(each.fields) or " → ".join(rate or "no use" for rate in (each.before, each.after))
+        for difference in differences if options.all else differences[:SHOWN]:
+            rates = " → ".join(rate or "no use" for rate in (difference.before, difference.after))
+            details = ", ".join(difference.fields) or rates
             about = f"  ({details})" if change in (CHANGED, RATE) else ""
-            print(f"  {SIGNS[change]} {each.id[:8]}  {safe(each.title)[:80]}{about}")
+            print(f"  {SIGNS[change]} {difference.id[:8]}  {safe(difference.title)[:80]}{about}")
         if not options.all and len(differences) > SHOWN:
             print(f"  {SIGNS[change]} … and {len(differences) - SHOWN:,} more (--all prints them)")
     if not found:

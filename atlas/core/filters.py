@@ -173,21 +173,20 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not.
     """
     prefix, bare = _parts(name)
-    by_bare = {
-        other: full_name
-        for full_name in sorted(existing)
-        for other_prefix, other in [_parts(full_name)]
-        if other_prefix == prefix
-    }
+    by_bare = dict[str, str]()
+    for full_name in sorted(existing):
+        other_prefix, other_bare = _parts(full_name)
+        if other_prefix == prefix:
+            by_bare[other_bare] = full_name
     if bare in by_bare:
         return by_bare[bare]
     if len(bare) < MIN_CHARACTERS:
         return None
-    similar = [other for other in by_bare if sorted(other) == sorted(bare)]
+    similar = [bare_name for bare_name in by_bare if sorted(bare_name) == sorted(bare)]
     from difflib import get_close_matches
 
     similar += get_close_matches(bare, by_bare, n=3, cutoff=NEAR)
-    return next((by_bare[other] for other in similar if _without_digits(other) != _without_digits(bare)), None)
+    return next((by_bare[name] for name in similar if _without_digits(name) != _without_digits(bare)), None)
 
 
 def _names(tree: Filter) -> Iterator[str]:
@@ -254,7 +253,7 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     if not scopes:
         return {}
     first, *other_scopes = scopes
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in other_scopes)}
+    return {name: value for name, value in first.items() if all(scope.get(name) == value for scope in other_scopes)}
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

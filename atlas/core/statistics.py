@@ -209,10 +209,10 @@ def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[fl
     Source:
         Zou & Donner, Statistics in Medicine 2008: both intervals combined by the distances of their ends.
     """
-    one, other, difference = first.interval, second.interval, first.mean - second.mean
-    low = math.hypot(first.mean - one.low, other.high - second.mean)
-    high = math.hypot(one.high - first.mean, second.mean - other.low)
-    return max(-1.0, difference - low), min(1.0, difference + high)
+    difference = first.mean - second.mean
+    below = math.hypot(first.mean - first.interval.low, second.interval.high - second.mean)
+    above = math.hypot(first.interval.high - first.mean, second.mean - second.interval.low)
+    return max(-1.0, difference - below), min(1.0, difference + above)
 
 
 def _squared_t_quantile(degrees: int) -> float:

@@ -76,7 +76,7 @@ _usual_values: dict[str, float] = {}
 def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
     if embedder.model_name not in _usual_values:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:UNRELATED]]
-        near = [first @ other.T for first, other in combinations(texts, 2)]
+        near = [first @ second.T for first, second in combinations(texts, 2)]
         _usual_values[embedder.model_name] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
     return _usual_values[embedder.model_name]
 

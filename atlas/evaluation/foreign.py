@@ -45,12 +45,12 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
     """
     own_queries = _queries(corpus)
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
-    for other in corpora:
-        other_queries = _queries(other)
-        is_of_one_origin = bool(corpus.origin) and corpus.origin == other.origin
+    for other_corpus in corpora:
+        other_queries = _queries(other_corpus)
+        is_of_one_origin = bool(corpus.origin) and corpus.origin == other_corpus.origin
         if not is_of_one_origin and not own_queries.keys() & other_queries.keys():
             texts = {text for queries in by_source.values() for text in queries}
-            by_source[other.name] = {
+            by_source[other_corpus.name] = {
                 text: group for text, group in other_queries.items() if text not in texts and is_in(half, group)
             }
     return by_source

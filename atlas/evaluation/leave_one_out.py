@@ -100,7 +100,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
         queries=tuple(
             JudgedQuery(
                 text=attempt.text,
-                grades={other: SAME for other in by_task[attempt.task_id] if other != attempt.id},
+                grades={attempt_id: SAME for attempt_id in by_task[attempt.task_id] if attempt_id != attempt.id},
                 group=attempt.task_id,
                 without=frozenset({attempt.id}),
             )
@@ -170,15 +170,19 @@ def _predict(
 
 
 def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
-    values = {each.name: each.values for each in predictions}
+    values = {prediction.name: prediction.values for prediction in predictions}
     rows = []
-    for each in predictions:
-        accuracy, brier = estimates(each.values, groups, seed=seed)
-        baselines = [name for name in each.against if name in values]
-        differences = {name: _difference(each.values - values[name], groups, seed) for name in baselines}
+    for prediction in predictions:
+        accuracy, brier = estimates(prediction.values, groups, seed=seed)
+        baselines = [name for name in prediction.against if name in values]
+        differences = {name: _difference(prediction.values - values[name], groups, seed) for name in baselines}
         rows.append(
             OutcomeRow(
-                name=each.name, accuracy=accuracy, brier=brier, n_guessed=each.n_guessed, differences=differences
+                name=prediction.name,
+                accuracy=accuracy,
+                brier=brier,
+                n_guessed=prediction.n_guessed,
+                differences=differences,
             )
         )
     return tuple(rows)

@@ -228,7 +228,7 @@ def _run_retriever(
     return _RetrieverRun(
         name=retriever.name,
         against=retriever.against,
-        values=np.array([[metric.measure(each) for metric in METRICS.values()] for each in judged], np.float64),
+        values=np.array([[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged], np.float64),
     )
 
 
@@ -251,16 +251,16 @@ def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) 
 
 
 def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
-    values = {each.name: each.values for each in runs}
+    values = {run.name: run.values for run in runs}
     return tuple(
         RowResult(
-            name=each.name,
-            estimates=_by_metric(each.values, groups, seed),
+            name=run.name,
+            estimates=_by_metric(run.values, groups, seed),
             differences={
-                name: _by_metric(each.values - values[name], groups, seed) for name in each.against if name in values
+                name: _by_metric(run.values - values[name], groups, seed) for name in run.against if name in values
             },
         )
-        for each in runs
+        for run in runs
     )
 
 
@@ -270,7 +270,7 @@ def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Es
 
 def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
     judged = [_judge(query, texts, ()) for query in queries]
-    return {name: _mean([metric.expect(each) for each in judged]) for name, metric in METRICS.items()}
+    return {name: _mean([metric.expect(ranking) for ranking in judged]) for name, metric in METRICS.items()}
 
 
 def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:

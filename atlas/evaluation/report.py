@@ -177,8 +177,13 @@ def _foreign_grid(results: Sequence[ForeignResult]) -> Grid:
     return [
         ["asked in", "queries of", "queries", *(f"{FOREIGN_TOLD}, {name}" for name in names)],
         *(
-            [each.asked_in, each.source, f"{each.n_queries:,}", *(cell(each.told_something[name]) for name in names)]
-            for each in results
+            [
+                result.asked_in,
+                result.source,
+                f"{result.n_queries:,}",
+                *(cell(result.told_something[name]) for name in names),
+            ]
+            for result in results
         ),
     ]
 
@@ -189,13 +194,13 @@ def _block_grid(results: Sequence[BlockResult]) -> Grid:
         heading,
         *(
             [
-                each.task,
-                f"{each.budget_tokens:,}",
-                f"{each.n_queries:,}",
-                *map(cell, (each.in_block, each.in_full, each.until_full)),
-                cell(each.difference, signed=True),
+                result.task,
+                f"{result.budget_tokens:,}",
+                f"{result.n_queries:,}",
+                *map(cell, (result.in_block, result.in_full, result.until_full)),
+                cell(result.difference, signed=True),
             ]
-            for each in results
+            for result in results
         ),
     ]
 

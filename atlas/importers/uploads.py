@@ -37,7 +37,7 @@ class Sources:
         """
         try:
             file = Path(path).expanduser()
-            is_there = file.exists()
+            exists = file.exists()
         except (
             OSError,
             RuntimeError,
@@ -46,7 +46,7 @@ class Sources:
             raise InvalidInput(
                 f"{path!r:.200} cannot be looked up: {error}; check the path, or upload the files"
             ) from error
-        if not is_there:
+        if not exists:
             raise InvalidInput(f"there is no file or directory {path}; check the path, or upload the files")
         return cls((file,))
 

@@ -42,7 +42,7 @@ class MapFile(ArtefactFile[MemoryMap]):
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
         memory_map = MemoryMap(
             ids=tuple(header["ids"]),
-            domains=tuple(decode(Domain, each, "domain") for each in header["domains"]),
+            domains=tuple(decode(Domain, encoded, "domain") for encoded in header["domains"]),
             recipe=decode(MapRecipe, header["recipe"], "recipe"),
             trustworthiness=header["trustworthiness"],
             revision=header["revision"],

@@ -98,17 +98,17 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
         return all(fits(member, expected) for member in members)
     if len(members := _members(expected)) > 1:
         return any(fits(actual, member) for member in members)
-    of, into = _origin(actual), _origin(expected)
-    if of in _UNSPECIFIC or into in _UNSPECIFIC:
+    actual_origin, expected_origin = _origin(actual), _origin(expected)
+    if actual_origin in _UNSPECIFIC or expected_origin in _UNSPECIFIC:
         return False
-    if of != into and into not in _WIDER.get(of, ()):
+    if actual_origin != expected_origin and expected_origin not in _WIDER.get(actual_origin, ()):
         return False
     actual_contents, expected_contents = _contents(actual), _contents(expected)
     if not actual_contents or not expected_contents:
         return True
     return (
         len(actual_contents) == len(expected_contents) and all(map(_contents_fit, actual_contents, expected_contents))
-        if of == into
+        if actual_origin == expected_origin
         else _contents_fit(actual_contents[0], expected_contents[0])
     )
 

@@ -134,9 +134,13 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _definitions(concept.code):
-            other, first_meaning = defined.setdefault(name, (concept.name, meaning))
+            first_owner, first_meaning = defined.setdefault(name, (concept.name, meaning))
             if first_meaning != meaning:
-                owners = f"{other} and {concept.name}" if other != concept.name else f"Two concepts named {other}"
+                owners = (
+                    f"{first_owner} and {concept.name}"
+                    if first_owner != concept.name
+                    else f"Two concepts named {first_owner}"
+                )
                 return f"{owners} define {name} in different ways. Rename one of these functions, then try again."
     return ""
 

@@ -298,7 +298,7 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
     run.progress("verifying", 0)
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
-    return {name for name, same in zip(terms, verdicts, strict=True) if same is False}
+    return {name for name, is_same in zip(terms, verdicts, strict=True) if is_same is False}
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
@@ -323,7 +323,7 @@ def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapp
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)
     run.progress("verifying", 1)
-    wrong = [name for name, same in zip(calling, verdicts, strict=True) if same is False]
+    wrong = [name for name, is_same in zip(calling, verdicts, strict=True) if is_same is False]
     run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
     for name in wrong:
         rewritten.put(name, rewritten.originals[name])
@@ -338,8 +338,8 @@ def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function
     run.progress("verifying", 1)
     return {
         culprit
-        for name, same in zip(rewritten, verdicts, strict=True)
-        if same is False
+        for name, is_same in zip(rewritten, verdicts, strict=True)
+        if is_same is False
         for culprit in _responsible_functions(name, shelf, functions, run)
     }
 
@@ -362,7 +362,7 @@ def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Func
     wrong = set()
     for suspect in needed:
         alone = shelf.copy()
-        alone.inline([other for other in alone.patterns if other != suspect])
+        alone.inline([name for name in alone.patterns if name != suspect])
         if _run_all([(name, standalone(name, alone, functions))], run) == [False]:
             wrong.add(suspect)
     return wrong or set(needed)
@@ -395,17 +395,22 @@ def with_definitions(
     compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
 ) -> Compression:
     """Return the compression with the shared definitions as its first functions."""
-    names = {each.name for each in sharing.definitions}
+    names = {definition.name for definition in sharing.definitions}
     whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
     rewritten = whole.rewritten
-    shared = tuple(_shared_abstraction(each, rewritten, sharing, originals, verify) for each in sharing.definitions)
+    shared = tuple(
+        _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
+    )
     found = tuple(
         replace(
-            each,
-            needs=tuple(sorted({*each.needs} - names | needed_tools(sharing.definitions, each.needs))),
-            calls=(*(other.name for other in sharing.definitions if other.name in each.needs), *each.calls),
+            abstraction,
+            needs=tuple(sorted({*abstraction.needs} - names | needed_tools(sharing.definitions, abstraction.needs))),
+            calls=(
+                *(definition.name for definition in sharing.definitions if definition.name in abstraction.needs),
+                *abstraction.calls,
+            ),
         )
-        for each in compression.abstractions
+        for abstraction in compression.abstractions
     )
     return replace(
         compression,
@@ -414,7 +419,8 @@ def with_definitions(
         n_found=compression.n_found + len(shared),
         n_valid=compression.n_valid + len(shared),
         tokens_before=compression.tokens_before + whole.n_tokens_less,
-        tokens_library=compression.tokens_library + sum(n_tokens(each.source) for each in sharing.definitions),
+        tokens_library=compression.tokens_library
+        + sum(n_tokens(definition.source) for definition in sharing.definitions),
         library=replace(compression.library, definitions=sharing.definitions),
     )
 
@@ -483,7 +489,7 @@ def describe_rewriting(name: str, shelf: Shelf, functions: Mapping[str, Function
         before=program_source(shelf.originals[name], {}),
         after=rewritten_source(name, shelf, functions),
         standalone=standalone(name, shelf, functions),
-        functions=tuple(functions[each].name for each in shelf.functions_of(name)),
+        functions=tuple(functions[head].name for head in shelf.functions_of(name)),
     )
 
 
@@ -500,7 +506,7 @@ def _abstraction(
         name=functions[name].name,
         source=source,
         arity=len(functions[name].interface.parameters),
-        calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
+        calls=tuple(functions[head].name for head in shelf.patterns if head in shelf.term(name).calls),
         needs=tools_of(shelf.expanded(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
@@ -513,12 +519,12 @@ def _proofs(
     name: str, program_ids: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
 ) -> tuple[str, ...]:
     """Return the programs that pass with the function and fail if it raises, so that their tests do run it."""
-    same = [
+    passing_ids = [
         program_id
         for program_id in program_ids
         if run.verdicts.get((program_id, standalone(program_id, shelf, functions)))
     ]
     verdicts = _run_all(
-        [(program_id, standalone(program_id, shelf, functions, disabled=name)) for program_id in same], run
+        [(program_id, standalone(program_id, shelf, functions, disabled=name)) for program_id in passing_ids], run
     )
-    return tuple(program_id for program_id, verdict in zip(same, verdicts, strict=True) if verdict is False)
+    return tuple(program_id for program_id, verdict in zip(passing_ids, verdicts, strict=True) if verdict is False)

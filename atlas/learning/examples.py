@@ -190,7 +190,7 @@ def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
         return []
     try:
         recorded = json.loads(_last_line(run))
-        pairs = [(call, result) for of, call, result in recorded if of == called_by]
+        pairs = [(call, result) for caller, call, result in recorded if caller == called_by]
     except (ValueError, TypeError, RecursionError):
         return []
     renamed_calls = ((_rename_call(call, called_by, name), result) for call, result in pairs if isinstance(result, str))

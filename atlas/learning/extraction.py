@@ -152,9 +152,9 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
 
 def _heredoc(text: str) -> Iterator[str]:
     """Yield the here-document of a shell command before the command itself, which may parse as well."""
-    command, _, rest = text.lstrip().partition("\n")
+    command, _, heredoc = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
-        lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
+        lines = itertools.takewhile(lambda line: line.strip() != opened[2], heredoc.split("\n"))
         yield "\n".join(lines)
 
 

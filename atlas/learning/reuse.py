@@ -142,7 +142,7 @@ def reuse(
     return Reuse(
         n_programs=len(originals),
         n_functions=len(library.shelf.patterns) + len(library.definitions),
-        used=dict(Counter(each for rewritten in whole.rewritten.values() for each in rewritten.functions)),
+        used=dict(Counter(function for rewritten in whole.rewritten.values() for function in rewritten.functions)),
         saved=_savings(shelf, library, whole.rewritten),
         tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + whole.n_tokens_less,
         tokens_after=sum(map(lengths.of, originals)),
@@ -178,8 +178,8 @@ def _apply_shared_definitions(
         candidates = [source for source in sources if source.program.id not in wrong]
         sharing = apply_definitions(library.definitions, candidates, judged)
         verdicts = verdicts_on(sharing, originals, verify)
-        changed = {name for name, same in verdicts.items() if same is False}
-        unjudged = {name for name, same in verdicts.items() if same is None} & judged
+        changed = {name for name, is_same in verdicts.items() if is_same is False}
+        unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
         if not (changed or unjudged):
             return sharing, len(wrong)
         wrong |= changed
@@ -188,7 +188,10 @@ def _apply_shared_definitions(
 
 def _prefix(library: Library) -> str:
     """Return the prefix of the functions' names. Programs that already use it are left out."""
-    names = [*(function.name for function in library.functions.values()), *(each.name for each in library.definitions)]
+    names = [
+        *(function.name for function in library.functions.values()),
+        *(definition.name for definition in library.definitions),
+    ]
     return next((name.rstrip("0123456789") for name in names if name[-1:].isdigit()), "\0")
 
 

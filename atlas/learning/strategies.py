@@ -382,7 +382,7 @@ def _replay_workflows(
 ) -> list[LearnedConcept]:
     """Return workflows as concepts, each proven by replaying the calls of its runs."""
     by_shape = _by_shape(library)
-    tests = [(each.code, each.test(number)) for each in workflows for number in range(len(each.runs))]
+    tests = [(workflow.code, workflow.test(number)) for workflow in workflows for number in range(len(workflow.runs))]
     results = iter(sandbox.run_all(tests, is_cancelled=cancelled))
     learned = []
     for workflow in workflows:

@@ -43,8 +43,8 @@ def verified_sharing(
     while True:
         sharing = share(sources, limits, prefix, excluded, judged)
         verdicts = verdicts_on(sharing, originals, verify)
-        wrong = {name for name, same in verdicts.items() if same is False}
-        unjudged = {name for name, same in verdicts.items() if same is None} & judged
+        wrong = {name for name, is_same in verdicts.items() if is_same is False}
+        unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
         if verify is None or not (wrong or unjudged):
             return sharing, len(excluded)
         judged -= unjudged
@@ -52,7 +52,12 @@ def verified_sharing(
         unreadable = {name for name in wrong if normal.get(name) is False}
         sources = [source for source in sources if source.program.id not in unreadable]
         blamed = wrong - unreadable
-        excluded |= {each.form for each in sharing.definitions for name in blamed if each.name in sharing.used[name]}
+        excluded |= {
+            definition.form
+            for definition in sharing.definitions
+            for name in blamed
+            if definition.name in sharing.used[name]
+        }
 
 
 def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None) -> Mapping[str, bool | None]:
@@ -91,14 +96,14 @@ def proofs_of(
         return ()
     stub = raising_stub(definition.name)
     passing = verify([(originals[name], sharing.prelude(name) + source) for name, source in sources.items()])
-    same = [name for name in sources if passing.get(name)]
-    broken = verify([(originals[name], sharing.prelude(name, stub) + sources[name]) for name in same])
-    return tuple(name for name in same if broken.get(name) is False)
+    passing_names = [name for name in sources if passing.get(name)]
+    broken = verify([(originals[name], sharing.prelude(name, stub) + sources[name]) for name in passing_names])
+    return tuple(name for name in passing_names if broken.get(name) is False)
 
 
 def needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
     """Return the tools that definitions need, directly or through other definitions."""
-    by_name = {each.name: each for each in definitions}
+    by_name = {definition.name: definition for definition in definitions}
     reached: set[str] = set()
     waiting = [name for name in names if name in by_name]
     while waiting:

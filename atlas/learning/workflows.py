@@ -174,12 +174,12 @@ def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[st
             for run in _runs(attempt):
                 groups[tuple(call.kind for call in run.calls)].append(run)
     shared = {kinds: runs for kinds, runs in groups.items() if _is_shared(kinds, runs)}
-    longest = [kinds for kinds in shared if not any(_is_part(kinds, other, shared) for other in shared)]
+    longest = [kinds for kinds in shared if not any(_is_part(kinds, other_kinds, shared) for other_kinds in shared)]
     found = [_workflow("workflow", shared[kinds]) for kinds in longest]
-    linked = [each for each in found if each.is_linked]
+    linked = [workflow for workflow in found if workflow.is_linked]
     best = sorted(linked, key=lambda each: (-each.saving, each.code))[:MAX_WORKFLOWS]
     names = _free_names(set(taken))
-    return [_workflow(next(names), each.runs) for each in best if each.saving > 0]
+    return [_workflow(next(names), workflow.runs) for workflow in best if workflow.saving > 0]
 
 
 def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
@@ -320,7 +320,9 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
 
 def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
     """Return the name of the parameter with these values. Add a parameter if there is none."""
-    existing = next((each for each, others in parameters.items() if dump(others) == dump(values)), None)
+    existing = next(
+        (known_name for known_name, known_values in parameters.items() if dump(known_values) == dump(values)), None
+    )
     if existing is not None:
         return existing
     free = unused_name(name, {*taken, *parameters})

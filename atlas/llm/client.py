@@ -272,8 +272,8 @@ class _Service:
             if self._protocol_is_known:
                 return False
             self._protocol_is_known = True  # this protocol failed as well
-            [other] = (kind for name, kind in APIS.items() if name != api.name)
-            self.api, self._can_force = self._connect(other), True
+            [other_api] = (kind for name, kind in APIS.items() if name != api.name)
+            self.api, self._can_force = self._connect(other_api), True
             api.close()
             return True
 

@@ -127,14 +127,14 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     short, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
-        for other in range(start, n, BLOCK):
-            is_near = short[rows] @ short[other : other + BLOCK].T >= threshold - ROUNDING
-            is_near = np.triu(is_near, 1) if other == start else is_near
+        for other_start in range(start, n, BLOCK):
+            is_near = short[rows] @ short[other_start : other_start + BLOCK].T >= threshold - ROUNDING
+            is_near = np.triu(is_near, 1) if other_start == start else is_near
             if np.count_nonzero(is_near) > MAX_PAIRS:
                 is_near[n_found[rows] >= MAX_PAIRS] = False
-                _thin_out(is_near, vectors[rows], vectors[other : other + BLOCK], threshold)
+                _thin_out(is_near, vectors[rows], vectors[other_start : other_start + BLOCK], threshold)
             row_numbers, column_numbers = np.divmod(np.flatnonzero(is_near), is_near.shape[1])
-            pairs = _confirm(vectors, np.stack([row_numbers + start, column_numbers + other], axis=1), threshold)
+            pairs = _confirm(vectors, np.stack([row_numbers + start, column_numbers + other_start], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
             blocks.append(pairs)
         if on_progress:

@@ -193,7 +193,9 @@ def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int
     fewest = max(2, SHARED_BY * size)
     weights = {}
     for word, n in counts[number].items():
-        elsewhere = sum(domain_counts.get(word, 0) for other, domain_counts in counts.items() if other != number)
+        elsewhere = sum(
+            domain_counts.get(word, 0) for other_number, domain_counts in counts.items() if other_number != number
+        )
         share, share_elsewhere = n / size, (elsewhere + 0.5) / (n_others + 1)
         if n >= fewest and share > share_elsewhere:
             weights[word] = float(share * np.log(1 + share / share_elsewhere))
@@ -216,7 +218,7 @@ def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int])
     ordered = own_words + shared if len(own_words) < WORDS_IN_NAME else own_words
     terms: list[str] = []
     for word in ordered:
-        if len(terms) < MAX_TERMS and not any(_are_alike(word, other) for other in terms):
+        if len(terms) < MAX_TERMS and not any(_are_alike(word, term) for term in terms):
             terms.append(word)
     return tuple(terms)
 

@@ -203,14 +203,14 @@ def _complete(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subj
     """Extend a phrase by the words and the verb that it mostly occurs with."""
     n = len(group.tasks[subject])
     longer = [
-        other
-        for other in ranked
-        if other.n_words > subject.n_words
-        and other.words[-1] == subject.words[-1]
-        and set(subject.words) <= set(other.words)
-        and subject.verb in ("", other.verb)
-        and subject.of in ("", other.of)
-        and len(group.tasks[other] & group.tasks[subject]) >= MOSTLY * n
+        longer_subject
+        for longer_subject in ranked
+        if longer_subject.n_words > subject.n_words
+        and longer_subject.words[-1] == subject.words[-1]
+        and set(subject.words) <= set(longer_subject.words)
+        and subject.verb in ("", longer_subject.verb)
+        and subject.of in ("", longer_subject.of)
+        and len(group.tasks[longer_subject] & group.tasks[subject]) >= MOSTLY * n
     ]
     return max(longer, key=lambda other: (other.n_words, len(group.tasks[other]), other), default=subject)
 

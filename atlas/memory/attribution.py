@@ -93,7 +93,11 @@ class TrajectoryAttribution:
         key = (*_key(task), attempt)
         with self._lock:
             if keeps_coin:
-                earlier = (self._deliveries[each] for each in reversed(self._deliveries) if each[:2] == key[:2])
+                earlier = (
+                    self._deliveries[delivery_key]
+                    for delivery_key in reversed(self._deliveries)
+                    if delivery_key[:2] == key[:2]
+                )
                 delivery = replace(delivery, coin=next(earlier, _NO_DELIVERY).coin)
             self._deliveries.pop(key, None)
             self._deliveries[key] = delivery

@@ -311,10 +311,14 @@ class _Draft:
         near_copies = list[_Part]()
         for part in parts:
             earlier = [*self._texts, *near_copies]
-            same = [other for other in earlier if other.memory == part.memory and other.content == part.content]
-            if same:
-                self._omit(part, "repeats", repeats=same[0].id)
-            elif any(_is_near_copy(part, other) for other in self._texts):
+            copies = [
+                earlier_part
+                for earlier_part in earlier
+                if earlier_part.memory == part.memory and earlier_part.content == part.content
+            ]
+            if copies:
+                self._omit(part, "repeats", repeats=copies[0].id)
+            elif any(_is_near_copy(part, text) for text in self._texts):
                 near_copies.append(part)
             else:
                 self._add(part)

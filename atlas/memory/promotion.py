@@ -168,8 +168,8 @@ class Promoter:
             **({f"{METADATA}{LOG}": log} if log else {}),
         }
         rows = self._journal.browse(where, limit=N_LOOKED_AT)
-        same = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
-        return next(iter(self._journal.get_many(same[:1])), None)
+        entry_ids = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
+        return next(iter(self._journal.get_many(entry_ids[:1])), None)
 
     def _is_there(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience

@@ -100,7 +100,7 @@ def _clean(
     path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], purges: Iterable[UnfinishedPurge]
 ) -> bool:
     """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""
-    collections = sorted({name for rest in purges for name in rest.collections})
+    collections = sorted({name for purge in purges for name in purge.collections})
     for name in collections:
         drop_index(name)
     in_use = remove_leftovers(path)

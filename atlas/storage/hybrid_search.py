@@ -124,7 +124,9 @@ def _add_context(
     before = collection.ledger.columns.before(collection.name, list(best), context.within, n_before)
     if inside is not None:
         seen = set(inside.tolist())
-        before = {seq: [each for each in earlier if each in seen] for seq, earlier in before.items()}
+        before = {
+            seq: [predecessor for predecessor in earlier if predecessor in seen] for seq, earlier in before.items()
+        }
     added: dict[int, float] = defaultdict(float)
     for seq, earlier in before.items():
         for neighbour, share in zip(earlier, context.shares, strict=False):  # the first records have fewer predecessors

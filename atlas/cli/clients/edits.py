@@ -277,7 +277,7 @@ def _without(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
+        return f"{{ {', '.join(f'{name} = {_toml(item)}' for name, item in value.items())} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

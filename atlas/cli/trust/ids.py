@@ -23,7 +23,11 @@ def ids_of(memory: MemorySystem | RemoteMemory, beginnings: Iterable[str]) -> li
 
 def _id_of(memory: MemorySystem, beginning: str) -> str:
     memories = [kind.records(memory) for kind in known_kinds().values()]
-    ids = [i for each in memories for i in memory.storage.ledger.ids_with_prefix(each.collection_name, beginning)]
+    ids = [
+        i
+        for kind_memory in memories
+        for i in memory.storage.ledger.ids_with_prefix(kind_memory.collection_name, beginning)
+    ]
     if beginning in ids:
         return beginning
     if len(ids) != 1:

@@ -118,7 +118,7 @@ def _row(
     seed: int,
 ) -> CurationRow:
     with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
-        ids = system.experience.store_many([each.attempt for each in remains])
+        ids = system.experience.store_many([record.attempt for record in remains])
         by_id = dict(zip(ids, remains, strict=True))
         values = list[list[float]]()
         for successes in right.values():
@@ -126,9 +126,10 @@ def _row(
             hits = system.experience.retrieve(description, K, count_retrieval=False).hits
             success_ids = {attempt.id for attempt in successes}
             attempts = [by_id[hit.item.id] for hit in hits if success_ids & by_id[hit.item.id].sources]
-            values.append([float(bool(attempts)), max((_evidence(each, successes) for each in attempts), default=0.0)])
+            best_evidence = max((_evidence(record, successes) for record in attempts), default=0.0)
+            values.append([float(bool(attempts)), best_evidence])
     found_rate, evidence = estimates(np.array(values, np.float64), list(right), seed=seed)
-    lengths = [len(text_of(each.attempt).split()) for each in remains]
+    lengths = [len(text_of(record.attempt).split()) for record in remains]
     return CurationRow(
         policy=name,
         share=share,
@@ -142,8 +143,12 @@ def _row(
 def _evidence(remains: Remains, successes: Sequence[Trajectory]) -> float:
     """Return the largest share of a successful attempt's words that a record contains. 1 if an attempt has no words."""
     words = _words(text_of(remains.attempt))
-    stood_for = [_words(text_of(attempt)) for attempt in successes if attempt.id in remains.sources]
-    return max(len(words & each) / len(each) if each else 1.0 for each in stood_for)
+    sources = [attempt for attempt in successes if attempt.id in remains.sources]
+    return max(_share_of_words(_words(text_of(attempt)), words) for attempt in sources)
+
+
+def _share_of_words(attempt_words: frozenset[str], words: frozenset[str]) -> float:
+    return len(words & attempt_words) / len(attempt_words) if attempt_words else 1.0
 
 
 def _words(text: str) -> frozenset[str]:

@@ -66,7 +66,7 @@ def _corpus(
     queries = []
     for talk in talks:
         own_ids = frozenset(record.id for record in records[talk.id])
-        grades = {other: SAME for other in of_task[talk.task_id] if other not in own_ids}
+        grades = {talk_id: SAME for talk_id in of_task[talk.task_id] if talk_id not in own_ids}
         number = talk.task_id.rpartition("/")[
             2
         ]  # the name seeds the dev/test split, so it must not change: late interaction was chosen on it

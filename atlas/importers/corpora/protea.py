@@ -76,9 +76,9 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
     queries = tuple(
         JudgedQuery(
             text=line.text,
-            grades={other.id: SAME for other in entries if (other.kind, other.generation) == (CRASH, line.generation)},
+            grades={entry.id: SAME for entry in entries if (entry.kind, entry.generation) == (CRASH, line.generation)},
             group=line.task_id,
-            without=frozenset(other.id for other in entries if _is_left_out(other, line)),
+            without=frozenset(own_entry.id for own_entry in entries if _is_left_out(own_entry, line)),
         )
         for line in reflections
     )

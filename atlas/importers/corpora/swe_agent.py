@@ -26,7 +26,7 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
         queries=tuple(
             JudgedQuery(
                 text=run.task.description,
-                grades={other: SAME for other in of_issue[run.task.id] if other != run.id},
+                grades={run_id: SAME for run_id in of_issue[run.task.id] if run_id != run.id},
                 group=run.task.id,
                 without=frozenset({run.id}),
             )

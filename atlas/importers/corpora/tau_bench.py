@@ -58,7 +58,7 @@ def _first_messages(name: str, records: Sequence[Trajectory], trials: Mapping[st
         queries=tuple(
             JudgedQuery(
                 text=run.task.description,
-                grades={other: SAME for other in trials[run.task.id] if other != run.id},
+                grades={trial_id: SAME for trial_id in trials[run.task.id] if trial_id != run.id},
                 group=run.task.id,
                 without=frozenset({run.id}),
             )

@@ -61,7 +61,7 @@ class LogNames:
         names = self._journal.values(f"{METADATA}{LOG}")
         if log in names:
             return log
-        n_shared = {other: len(self._journal.titles([_in_log(e.id, other) for e in entries])) for other in names}
+        n_shared = {name: len(self._journal.titles([_in_log(e.id, name) for e in entries])) for name in names}
         nearest = max(n_shared, key=lambda other: n_shared[other], default=log)
         return nearest if n_shared.get(nearest, 0) >= SHARED * len(entries) else log
 

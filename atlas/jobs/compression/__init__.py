@@ -175,7 +175,9 @@ def add_concepts(
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
     """Return the workflows among the concepts as strategies, without advice that the bank contains already."""
-    strategies = {content_hash(each): each for each in map(strategy_of_workflow, filter(is_workflow, concepts))}
+    strategies = {
+        content_hash(strategy): strategy for strategy in map(strategy_of_workflow, filter(is_workflow, concepts))
+    }
     if not strategies:
         return []
     existing = set(map(content_hash, memory.strategies.get_many(memory.strategies.ids())))

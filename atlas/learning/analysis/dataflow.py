@@ -184,10 +184,10 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
 def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     """Return the analysed use, or the reason why the occurrence cannot be replaced by a call."""
     pattern = occurrence.pattern
-    rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
-    if pattern.hole_sorts.count(REST) > 1 or (rest is not None and len(occurrence.holes[rest]) > 1):
+    rest_hole = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
+    if pattern.hole_sorts.count(REST) > 1 or (rest_hole is not None and len(occurrence.holes[rest_hole]) > 1):
         return "has a hole for statements"
-    region = program.region(occurrence.root, None if rest is None else occurrence.holes[rest][0])
+    region = program.region(occurrence.root, None if rest_hole is None else occurrence.holes[rest_hole][0])
     if region is None:
         return "has a hole for statements"
     numbers = {name: index for index, name in occurrence.symbols.items()}
@@ -318,16 +318,16 @@ def fits(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> 
     if isinstance(use, str):
         return False
     outputs = {use.numbers[name] for name in use.flow.touched & use.live}
-    inputs = {each.hole for each in interface.parameters if each.hole in occurrence.symbols}
+    inputs = {parameter.hole for parameter in interface.parameters if parameter.hole in occurrence.symbols}
     if not use.flow.ends and not outputs <= set(interface.outputs):
         return False
     if not {_name(use, index) for index in inputs} <= use.assigned:
         return False
-    for each in interface.parameters:
-        if each.takes is not None:
-            if not _takes(each.hole, each.takes, use, inputs):
+    for parameter in interface.parameters:
+        if parameter.takes is not None:
+            if not _takes(parameter.hole, parameter.takes, use, inputs):
                 return False
-            use = use.with_called_hole(each.hole)
+            use = use.with_called_hole(parameter.hole)
     return all(_is_value(hole, use) for hole in use.positions)
 
 
@@ -405,9 +405,10 @@ def _is_value(hole: int, use: _Use) -> bool:
 
 def _is_steady(hole: int, use: _Use) -> bool:
     """Return whether no argument that is evaluated in between can change the value of this one."""
-    siblings = [use.argument(other) for other in use.positions if other != hole]
+    siblings = [use.argument(position) for position in use.positions if position != hole]
     return not any(
-        use.program.purity.has_side_effects(other) or use.program.purity.consumed_iterators(other) for other in siblings
+        use.program.purity.has_side_effects(sibling) or use.program.purity.consumed_iterators(sibling)
+        for sibling in siblings
     )
 
 

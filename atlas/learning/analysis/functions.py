@@ -95,7 +95,9 @@ class Renderer(Decoder):
     def __init__(self, functions: Mapping[str, Function], inside: Function | None = None) -> None:
         self._functions = functions
         self._inside = inside
-        self._parameters = {} if inside is None else {each.hole: each for each in inside.interface.parameters}
+        self._parameters = (
+            {} if inside is None else {parameter.hole: parameter for parameter in inside.interface.parameters}
+        )
 
     def node(self, term: Term) -> Any:
         """Return the node, as `Decoder.node` does."""
@@ -125,7 +127,7 @@ class Renderer(Decoder):
         assert self._inside is not None
         name = ast.Name(self._inside.names[index], ast.Load())
         takes = self._parameters[index].takes
-        return name if takes is None else ast.Call(name, [self._variable(each) for each in takes], [])
+        return name if takes is None else ast.Call(name, [self._variable(number) for number in takes], [])
 
     def _variable(self, index: int) -> ast.Name:
         assert self._inside is not None
@@ -178,7 +180,7 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
     """Return the code of a function, which may call others."""
     arguments = ast.arguments(
         posonlyargs=[],
-        args=[ast.arg(function.names[each.hole]) for each in function.interface.parameters],
+        args=[ast.arg(function.names[parameter.hole]) for parameter in function.interface.parameters],
         kwonlyargs=[],
         kw_defaults=[],
         defaults=[],

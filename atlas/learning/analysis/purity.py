@@ -177,7 +177,10 @@ class Purity:
         """Return the names of possible iterators that this node itself consumes."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
         iterables = [
-            iterator for part in parts for each in _consumed_expressions(part) for iterator in _iterators(each)
+            iterator
+            for part in parts
+            for expression in _consumed_expressions(part)
+            for iterator in _iterators(expression)
         ]
         return names_in(*iterables) - self._sized_names
 
@@ -355,8 +358,8 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Starred(value=inner):
             yield from _iterators(inner)
         case ast.Call(func=ast.Name(id=name), args=args) if name in ITERATING_FUNCTIONS:
-            for each in args:
-                yield from _iterators(each)
+            for argument in args:
+                yield from _iterators(argument)
 
 
 def _sized_names(module: ast.Module) -> Iterator[str]:

@@ -55,7 +55,9 @@ class CallGraph:
                 self._functions[node.name].append(node)
             elif isinstance(node, ast.ClassDef):
                 self._classes[node.name].append(node)
-        self._implicit = [each for name in self._functions if _is_special(name) for each in self._functions[name]]
+        self._implicit = [
+            definition for name in self._functions if _is_special(name) for definition in self._functions[name]
+        ]
 
     def may_call_back(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
         """Return whether evaluating code may call its enclosing function.
@@ -74,7 +76,7 @@ class CallGraph:
                 callees = self._callees(node, arguments)
                 if callees is None:
                     return True
-                waiting += [each for each in callees if id(each) not in reached]
+                waiting += [callee for callee in callees if id(callee) not in reached]
                 reached |= dict.fromkeys(map(id, callees))
             if around & reached.keys():
                 return True
@@ -95,7 +97,7 @@ class CallGraph:
             if isinstance(part, ast.Call) and not is_before and self._is_unknown(part):
                 return None
             if is_before and self._is_callee(part):
-                callees += [each for each in self._definitions(part) if _is_generator(each)]
+                callees += [definition for definition in self._definitions(part) if _is_generator(definition)]
             else:
                 callees += self._definitions(part)
         return callees
@@ -114,10 +116,16 @@ class CallGraph:
             case _:
                 return []
         constructors = [
-            method for each in self._classes.get(name, ()) for method in each.body if _is_construction_method(method)
+            method
+            for definition in self._classes.get(name, ())
+            for method in definition.body
+            if _is_construction_method(method)
         ]
         bases = [
-            method for each in self._classes.get(name, ()) for base in each.bases for method in self._definitions(base)
+            method
+            for definition in self._classes.get(name, ())
+            for base in definition.bases
+            for method in self._definitions(base)
         ]
         return [*self._functions.get(name, ()), *constructors, *bases]
 

@@ -17,8 +17,8 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 def live_after(region: Region, program: ProgramTree) -> Names:
     """Return the variables that may be read after a region of statements before they are written again."""
     flows = Flows(program.symbols)
-    rest = flows.of(region.following)
-    live, killed = rest.reads, rest.written
+    following = flows.of(region.following)
+    live, killed = following.reads, following.written
     for _, parent in _upwards(region.node, program):
         if isinstance(parent, (*LOOPS, ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
             killed = frozenset()  # a `break` or an exception may leave the rest out
@@ -87,7 +87,7 @@ def _assigned_by_comprehension(
 
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables of the region that closures outside it read, and that so must be assigned outside it."""
+    """Return the variables that closures outside the region use, and whose assignments a call would hide from them."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
     return frozenset(
         name.id
@@ -137,7 +137,7 @@ def _upwards(node: ast.AST, program: ProgramTree) -> Iterator[tuple[ast.AST, ast
 def _siblings(statement: ast.stmt, program: ProgramTree) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """Return the statements before and after a statement in its block."""
     block = program.block_of(statement)
-    index = next(number for number, other in enumerate(block) if other is statement)
+    index = next(number for number, sibling in enumerate(block) if sibling is statement)
     return block[:index], block[index + 1 :]
 
 

@@ -125,8 +125,8 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]
     for number, (task, program) in enumerate(uses, start=1):
         parts[f"task {number}"] = cut(task, MAX_TASK_CHARACTERS)
         parts[f"program {number}"] = cut(program, MAX_PROGRAM_CHARACTERS)
-    others = list(names.items())[-MAX_PROMPT_NAMES:]
-    parts["other functions"] = "\n".join(f"{name}: {description}" for name, description in others)
+    latest_names = list(names.items())[-MAX_PROMPT_NAMES:]
+    parts["other functions"] = "\n".join(f"{name}: {description}" for name, description in latest_names)
     texts = {name: text for name, text in parts.items() if text}
     return f"The function, and programs that use it:\n{as_data(texts, limit=sum(map(len, texts.values())))}"
 

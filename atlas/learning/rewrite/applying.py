@@ -59,14 +59,14 @@ def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
     inlined: dict[str, Pattern] = {}
     for name, pattern in shelf.patterns.items():
         body = pattern.body
-        for other in reversed(inlined.values()):
-            body = inline_pattern(body, other)
+        for inlined_pattern in reversed(inlined.values()):
+            body = inline_pattern(body, inlined_pattern)
         inlined[name] = replace(pattern, body=body)
     return inlined
 
 
 def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
     """Inline each call of a pattern that does not make the program shorter."""
-    other = inline_pattern(shelf.programs[name], pattern)
-    if lengths.of(name, other) <= lengths.of(name):
-        shelf.put(name, other)
+    inlined_program = inline_pattern(shelf.programs[name], pattern)
+    if lengths.of(name, inlined_program) <= lengths.of(name):
+        shelf.put(name, inlined_program)

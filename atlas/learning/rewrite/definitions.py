@@ -247,9 +247,13 @@ def equivalence_key(
         shape: Converts each function before the comparison.
     """
     names = closure(name, units)
-    numbers = {each: f"unit_{number}" for number, each in enumerate(names) if isinstance(units[each].node, Function)}
-    parts = [_shape(units[each].node, numbers, shape) for each in names]
-    imports = sorted({statement for each in names for statement in units[each].imports})
+    numbers = {
+        unit_name: f"unit_{number}"
+        for number, unit_name in enumerate(names)
+        if isinstance(units[unit_name].node, Function)
+    }
+    parts = [_shape(units[unit_name].node, numbers, shape) for unit_name in names]
+    imports = sorted({statement for unit_name in names for statement in units[unit_name].imports})
     return "\n".join([*parts, *imports])
 
 
@@ -281,8 +285,8 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
     """Return the parameter names of a unit and of all units that it depends on."""
     return tuple(
         argument.arg
-        for each in closure(name, units)
-        for part in ast.walk(units[each].node)
+        for unit_name in closure(name, units)
+        for part in ast.walk(units[unit_name].node)
         if isinstance(part, Function)
         for argument in (*part.args.args, *part.args.kwonlyargs)
     )

@@ -29,8 +29,8 @@ def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disab
         disabled: A function to replace by a stub that raises.
     """
     parts = [
-        function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
-        for each in shelf.functions_of(name)
+        function_source(replace(functions[head], pattern=shelf.patterns[head]), functions)
+        for head in shelf.functions_of(name)
     ]
     stubs = [raising_stub(functions[disabled].name)] if disabled else []
     return "\n\n\n".join([*parts, *stubs, rewritten_source(name, shelf, functions)])

@@ -95,7 +95,9 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
         if isinstance(node, COMPREHENSIONS):
             yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
         inner = [*ast.iter_child_nodes(node)]
-        waiting += [part for each in inner for part in _beyond_arithmetic(each)] if _is_atomic(node) else inner
+        if _is_atomic(node):
+            inner = [part for child in inner for part in _beyond_arithmetic(child)]
+        waiting += inner
 
 
 def _is_atomic(node: ast.AST) -> bool:

@@ -191,8 +191,8 @@ class Lengths:
         modules = import_modules(self._needed_names(self._shelf.term(name)))
         if not modules:
             return set()
-        bodies = {other: pattern.body for other, pattern in self._shelf.patterns.items()}
-        return {other for other, body in bodies.items() if modules & import_modules(self._needed_names(body))}
+        bodies = {head: pattern.body for head, pattern in self._shelf.patterns.items()}
+        return {head for head, body in bodies.items() if modules & import_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
         """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""

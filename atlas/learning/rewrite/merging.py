@@ -38,7 +38,7 @@ def _generality(pattern: Pattern) -> tuple[bool, int]:
 def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
     """Call one pattern instead of its duplicates, in programs and in later functions of the library."""
     pattern, callers = shelf.patterns[name], shelf.callers()
-    changed = set[str]().union(*(callers[other] for other in duplicates)) - set(duplicates)
+    changed = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
     shelf.inline(duplicates)
     order = list(shelf.patterns)
     for caller in changed:

@@ -115,7 +115,7 @@ class Sharing:
             stub: Code to append, unless the program needs no definition.
         """
         used = self.used.get(program_id, ())
-        parts = [each.source for each in self.definitions if each.name in used]
+        parts = [definition.source for definition in self.definitions if definition.name in used]
         return "".join(f"{part}\n\n\n" for part in [*parts, *([stub] if stub else [])])
 
 
@@ -145,12 +145,12 @@ def share(
         names = _names(chosen, prefix)
         definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
         sharing = _rewritten(sources, definitions)
-        called = {callee for each in definitions for callee in each.calls}
+        called = {callee for definition in definitions for callee in definition.calls}
         unused = {
-            each.form
-            for each in definitions
-            if (worth := _worth(each, groups[each.form], sharing)).n_tasks < limits.min_tasks
-            or (each.name not in called and use_problem(worth, limits))
+            definition.form
+            for definition in definitions
+            if (worth := _worth(definition, groups[definition.form], sharing)).n_tasks < limits.min_tasks
+            or (definition.name not in called and use_problem(worth, limits))
         }
         if not unused:
             return sharing
@@ -167,7 +167,7 @@ def apply_definitions(
     Args:
         judged: Ids of programs that are run with the shared definitions.
     """
-    classes_by_name = {each.name for each in definitions}
+    classes_by_name = {definition.name for definition in definitions}
     fitting = [source for source in sources if not classes_by_name & set(source.free)]
     return _rewritten(_mark_judged(fitting, judged), definitions)
 
@@ -232,7 +232,11 @@ def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
     if not all(isinstance(node, Definition | ast.Import | ast.ImportFrom) for node in module.body):
         return set()
     mentioned = {node.name: set(_mentioned_names(node)) for node in module.body if isinstance(node, Definition)}
-    last = {name for name in mentioned if not any(name in names for other, names in mentioned.items() if other != name)}
+    last = {
+        name
+        for name in mentioned
+        if not any(name in names for mentioning, names in mentioned.items() if mentioning != name)
+    }
     return last & units.keys() if len(last) == 1 else set()
 
 
@@ -248,16 +252,18 @@ def _choose(
         replaceable = [member for member in groups[form] if member[0].may_be_replaced_by(member[1], source.keys[name])]
         if _problem(replaceable, source, name, limits):
             continue
-        needed = [source.forms[each] for each in closure(name, source.units)]
-        classes = {firsts[each][1]: each for each in needed if not _is_function(*firsts[each])}
+        needed = [source.forms[unit_name] for unit_name in closure(name, source.units)]
+        classes = {firsts[form][1]: form for form in needed if not _is_function(*firsts[form])}
         is_clear = not excluded.intersection(needed) and all(
-            classes_by_name.get(each, wanted) == wanted and each not in free for each, wanted in classes.items()
+            classes_by_name.get(class_name, wanted) == wanted and class_name not in free
+            for class_name, wanted in classes.items()
         )
         if is_clear and all(
-            source.may_have_parameters(each, _parameters(firsts, source, each)) for each in closure(name, source.units)
+            source.may_have_parameters(unit_name, _parameters(firsts, source, unit_name))
+            for unit_name in closure(name, source.units)
         ):
             classes_by_name |= classes
-            chosen |= {each: firsts[each] for each in needed}
+            chosen |= {form: firsts[form] for form in needed}
     return chosen
 
 
@@ -290,7 +296,7 @@ def _saving(members: Sequence[tuple[Source, str]]) -> int:
 
 def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
     """Return why a definition is not worth sharing, or an empty string."""
-    tasks = {each.program.task_id for each, _ in members}
+    tasks = {member.program.task_id for member, _ in members}
     if problem := use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
     node = source.units[name].node
@@ -315,7 +321,7 @@ def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, s
 
 def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
     unit = source.units[name]
-    renamed = {each: names[source.forms[each]] for each in (name, *unit.calls)}
+    renamed = {unit_name: names[source.forms[unit_name]] for unit_name in (name, *unit.calls)}
     node = copy.deepcopy(unit.node)
     Renamer(renamed).visit(node)
     imports = ast.parse("\n".join(merge_imports(unit.imports))).body
@@ -323,7 +329,7 @@ def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) 
     return SharedDefinition(
         name=names[form],
         source=ast.unparse(module),
-        calls=tuple(names[source.forms[each]] for each in unit.calls),
+        calls=tuple(names[source.forms[callee]] for callee in unit.calls),
         tools=unit.tools,
         arity=len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0,
         key=source.keys[name],
@@ -349,7 +355,7 @@ def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedD
 
 
 def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> Sharing:
-    by_form = {each.form: each for each in definitions}
+    by_form = {definition.form: definition for definition in definitions}
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}
     for source in sources:
@@ -359,11 +365,15 @@ def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition
             if form in by_form and source.may_be_replaced_by(name, by_form[form].key)
         }
         fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
-        shared = {name: each.name for name, each in found.items() if fitting >= set(closure(name, source.units))}
+        shared = {
+            name: definition.name for name, definition in found.items() if fitting >= set(closure(name, source.units))
+        }
         if shared:
             module = _without_own_definitions(source, shared)
             programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
-            used[source.program.id] = tuple(each.name for each in definitions if each.name in shared.values())
+            used[source.program.id] = tuple(
+                definition.name for definition in definitions if definition.name in shared.values()
+            )
     return Sharing(definitions=tuple(definitions), programs=programs, used=used)
 
 
@@ -376,13 +386,13 @@ def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.M
     )
     mentioned, bound = set(_mentioned_names(others)), bound_names(others)
     is_fixed = bound | (tested or set())
-    renamed = {name: other for name, other in shared.items() if name not in is_fixed and other != name}
+    renamed = {name: new_name for name, new_name in shared.items() if name not in is_fixed and new_name != name}
     called = {callee for name in shared for callee in source.units[name].calls}
     unread = shared.keys() - mentioned - called
     kept = {
         name
-        for name, other in shared.items()
-        if other != name and (name in bound or tested is None or name in tested or name in unread)
+        for name, new_name in shared.items()
+        if new_name != name and (name in bound or tested is None or name in tested or name in unread)
     }
     body: list[ast.stmt] = []
     for node in copy.deepcopy(source.module).body:

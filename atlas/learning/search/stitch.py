@@ -69,7 +69,7 @@ class StitchEngine:
             (directory / "request.json").write_text(json.dumps(_request(numbered, limits, self._costs)), "ascii")
             stop_reason = _run(directory, limits, progress, cancelled)
             proposal = _proposal(directory, numbered, stop_reason, limits)
-        original_symbols = [{number: symbol for symbol, number in each.items()} for each in symbols]
+        original_symbols = [{number: symbol for symbol, number in numbered.items()} for numbered in symbols]
         return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
 
 

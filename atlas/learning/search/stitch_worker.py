@@ -79,9 +79,9 @@ def _limit(megabytes: int, cpu_seconds: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    for what, limit in ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_CPU, cpu_seconds)):
+    for resource_kind, limit in ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_CPU, cpu_seconds)):
         with suppress(ValueError, OSError):  # macOS refuses the memory limit, but the time limits still apply
-            resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))
+            resource.setrlimit(resource_kind, (limit, resource.getrlimit(resource_kind)[1]))
 
 
 def _end_without_parent(seconds: float) -> None:

@@ -29,10 +29,10 @@ def check_round_trip(module: ast.Module) -> None:
         InvalidPython: The program changes, or `ast.unparse` fails.
     """
     try:
-        same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
+        survives = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # for example an f-string with a backslash inside its braces
         raise InvalidPython(f"the code does not survive `ast.unparse`: {error}; leave this program out") from error
-    if not same:
+    if not survives:
         raise InvalidPython("the code does not survive `ast.unparse`; leave this program out")
 
 

@@ -64,5 +64,5 @@ def _rewritten(term: Term, by_head: Mapping[str, Sequence[Pattern]]) -> Term:
     if not term.children:
         return term
     children = [_rewritten(child, by_head) for child in term.children]
-    same = all(new is old for new, old in zip(children, term.children, strict=True))
-    return term if same else Term(term.head, children)
+    is_unchanged = all(new is old for new, old in zip(children, term.children, strict=True))
+    return term if is_unchanged else Term(term.head, children)

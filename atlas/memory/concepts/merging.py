@@ -92,7 +92,7 @@ def plan_concept_merge(
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
     parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    survivors = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
+    survivors = {duplicate.concept.id: best.concept for best, duplicates in parted for duplicate in duplicates}
     planned = tuple(_group(best, duplicates, survivors, subjects) for best, duplicates in parted)
     outside = [subject for subject in naming if subject.concept.id not in subjects]
     linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
@@ -138,7 +138,7 @@ def _group(
     survivors: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
-    survivor, duplicate_concepts = best.concept, [other.concept for other in duplicates]
+    survivor, duplicate_concepts = best.concept, [duplicate.concept for duplicate in duplicates]
     names = defined_names(survivor)
     fitting = [c for c in duplicate_concepts if c.language == survivor.language and defined_names(c) & names]
     examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))
@@ -163,7 +163,7 @@ def _group(
         merged=_relink(merged, survivors, subjects),
         why_kept=_why(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
-        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
         n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 

@@ -73,11 +73,11 @@ class ConceptWriter:
 
     def _check_hash(self, concept: CodeConcept) -> None:
         content_hash = to_entry(made_at(concept, self.clock.now())).metadata["content_hash"]
-        same = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
-        if same != concept.id:
+        existing_id = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
+        if existing_id != concept.id:
             raise InvalidInput(
                 f"the library already has the code of {concept.name!r}, except for layout and comments: "
-                f"concept {same!r}; edit that concept, or delete it first"
+                f"concept {existing_id!r}; edit that concept, or delete it first"
             )
 
     def _check_name(self, concept: CodeConcept) -> None:
@@ -86,9 +86,11 @@ class ConceptWriter:
                 f"expected a Python identifier as the name, got {concept.name!r}; use the name of its function"
             )
         titles = self.store.column("title")
-        same = [concept_id for concept_id, name in titles.items() if name == concept.name and concept_id != concept.id]
-        if same:
+        namesakes = [
+            concept_id for concept_id, name in titles.items() if name == concept.name and concept_id != concept.id
+        ]
+        if namesakes:
             raise InvalidInput(
-                f"concept {same[0]!r} is already named {concept.name!r}, so calls of the name would be ambiguous; "
+                f"concept {namesakes[0]!r} is already named {concept.name!r}, so calls of the name would be ambiguous; "
                 "use another name, or edit the existing concept"
             )

@@ -77,7 +77,9 @@ class Meter:
         """
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
-            memory_names = ", ".join(each for each, records in self.memories.items() if isinstance(records, Memory))
+            memory_names = ", ".join(
+                memory_name for memory_name, records in self.memories.items() if isinstance(records, Memory)
+            )
             raise InvalidInput(f"expected one of {memory_names} for the memory, got {name!r}")
         sampled = spread(list(leaving), N_SAMPLED)
         judgements = self.storage.judgements.all()
@@ -86,7 +88,7 @@ class Meter:
             every = to_replay(of_sampled, self._experience)
         tasks = spread(every, N_TASKS)
         masked = memory.without(list(leaving)) if tasks else memory
-        sections = {each: _remembering(section) for each, section in known_sections().items()}
+        sections = {name: _remembering(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():
             records = [
@@ -111,9 +113,9 @@ class Meter:
         searches = searches_for(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
             other_memories = {
-                each: outcome(ask, memory, searches[each], task, EACH, False)
-                for each, memory in self.memories.items()
-                if each != name
+                memory_name: outcome(ask, memory, searches[memory_name], task, EACH, False)
+                for memory_name, memory in self.memories.items()
+                if memory_name != name
             }
             answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
         results = [result_of({**other_memories, name: answer}) for answer in answers]
@@ -124,9 +126,9 @@ class Meter:
     def _answer(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
         block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
         texts = []
-        for each, hits in result.hits.items():
-            shown_ids = set(block.shown.get(each, ()))
-            texts += [sections[each].text(hit.item) for hit in hits if hit.item.id in shown_ids]
+        for memory_name, hits in result.hits.items():
+            shown_ids = set(block.shown.get(memory_name, ()))
+            texts += [sections[memory_name].text(hit.item) for hit in hits if hit.item.id in shown_ids]
         return Answer(
             hits={hit.item.id: hit.item for hit in result.hits.get(name, ())},
             shown=block.shown.get(name, ()),
@@ -195,7 +197,9 @@ def _loss(
         if before is not after:
             words |= _words(before.texts) - _words(after.texts)
             remaining_conditions = set(_conditions(after.texts))
-            conditions |= {each: None for each in _conditions(before.texts) if each not in remaining_conditions}
+            conditions |= {
+                condition: None for condition in _conditions(before.texts) if condition not in remaining_conditions
+            }
     by_need = sorted(tasks_by_record, key=lambda i: (-worth(best_records[i]), -len(tasks_by_record[i]), i))
     return CurationLoss(
         n_leaving=len(leaving),

@@ -52,9 +52,9 @@ def compare(before: Any, after: Any) -> Iterator[RecordDifference]:
 def _compare_memory(name: str, before: Memory[Any], after: Memory[Any]) -> Iterator[RecordDifference]:
     ids, later_ids = before.ids(), after.ids()
     earlier, later = set(ids), set(later_ids)
-    yield from _listed(name, after, [each for each in later_ids if each not in earlier], ADDED)
-    yield from _listed(name, before, [each for each in ids if each not in later], REMOVED)
-    common = [each for each in ids if each in later]
+    yield from _listed(name, after, [record_id for record_id in later_ids if record_id not in earlier], ADDED)
+    yield from _listed(name, before, [record_id for record_id in ids if record_id not in later], REMOVED)
+    common = [record_id for record_id in ids if record_id in later]
     for batch in (common[start : start + BATCH] for start in range(0, len(common), BATCH)):
         yield from _compare_records(name, before, after, batch)
 

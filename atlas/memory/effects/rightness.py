@@ -72,17 +72,17 @@ def tasks_of(
         if judgement.is_right and judgement.collection == memory.collection_name and judgement.record_id in distinct:
             queries.setdefault(judgement.record_id, set()).add(judgement.query)
     return RecordTasks(
-        ids={i: frozenset(each - {""}) for i, each in ids.items()},
+        ids={i: frozenset(task_ids - {""}) for i, task_ids in ids.items()},
         attempted=attempted,
-        queries={i: frozenset(each) for i, each in queries.items()},
+        queries={i: frozenset(texts) for i, texts in queries.items()},
     )
 
 
 def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
     """Return the distinct tasks of records whose text is known, judged queries last."""
-    known = {task.id for each in tasks.attempted.values() for task in each}
+    known = {task.id for attempted in tasks.attempted.values() for task in attempted}
     missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
-    all_tasks = [task for each in tasks.attempted.values() for task in each]
+    all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]
     if experience is not None and missing_ids:
         rows = experience.browse({"task_id": {"$in": sorted(missing_ids)}}, order_by="", descending=False)
         first = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}

@@ -53,7 +53,7 @@ def parse_trust(name: str) -> Trust:
     try:
         return Trust[name.upper()]
     except KeyError as error:
-        known = ", ".join(each.label for each in Trust)
+        known = ", ".join(level.label for level in Trust)
         raise InvalidInput(f"min_trust should be one of {known}, but is {name!r:.80}") from error
 
 
@@ -95,12 +95,12 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
     trust = trust_of_all(system)
     return TrustedMemories(
         memories={
-            name: memory.without([record_id for record_id, each in trust[name].items() if each < least])
+            name: memory.without([record_id for record_id, level in trust[name].items() if level < least])
             for name, memory in memories.items()
             if name in trust and not isinstance(memory, PluggedMemory)
         },
         origins={
-            record_id: each.label for by_id in trust.values() for record_id, each in by_id.items() if each >= least
+            record_id: level.label for by_id in trust.values() for record_id, level in by_id.items() if level >= least
         },
     )
 
@@ -109,7 +109,7 @@ def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
     """Return the class of each record of a memory, also of deleted ones, without regard to its sources."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated = {record_id: name for column in STATED for record_id, name in records.column(column).items()}
-    names = {each.label: each for each in Trust}
+    names = {level.label: level for level in Trust}
     found = {}
     for record_id in {*records.ids(), *origins}:
         own = _of_origin(origins.get(record_id), people)

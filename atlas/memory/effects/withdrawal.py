@@ -140,7 +140,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         InvalidInput: There are no ids.
         NotFound: One of them does not exist.
     """
-    requested, kept_ids = (tuple(dict.fromkeys(check_ids(each))) for each in (ids, keep))
+    requested, kept_ids = (tuple(dict.fromkeys(check_ids(id_list))) for id_list in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
     newest = records = [record for record_id in requested for record in _records(system, record_id)]

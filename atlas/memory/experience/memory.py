@@ -209,7 +209,8 @@ class ChromaExperienceMemory(Memory[Experience]):
                 raise not_found(self.noun, experience_id)
         scoped = self if self.operation_id else self.within("outcome", reason)
         ids = {
-            success: [each for each, value in outcomes.items() if value is success] for success in (True, False, None)
+            success: [experience_id for experience_id, value in outcomes.items() if value is success]
+            for success in (True, False, None)
         }
         return sum(scoped.apply_outcomes(scoped.plan_outcomes(ids[success], success)) for success in ids)
 

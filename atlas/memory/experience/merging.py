@@ -100,7 +100,9 @@ def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
 
 def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     duplicates = [subject for subject in subjects if subject is not best]
-    merged_from = join_distinct(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
+    merged_from = join_distinct(
+        lineage(best.experience.metadata), *(_ids(duplicate.experience) for duplicate in duplicates)
+    )
     attempts = _attempts([best, *duplicates])
     metadata = {
         **_shared_metadata(best, duplicates),
@@ -112,9 +114,9 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
         kept_id=best.experience.id,
         kept_title=best.title,
         why_kept=_why(best, subjects),
-        removed=tuple(_away(other) for other in duplicates),
+        removed=tuple(_away(duplicate) for duplicate in duplicates),
         merged=replace(best.experience, metadata=metadata),
-        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
     )
 
 
@@ -140,7 +142,7 @@ def _ids(experience: Experience) -> list[str]:
 
 def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
     """Return the best record's metadata. `ONLY_IF_ALL` and the scope are kept only if all records have them."""
-    stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
+    stays = all(duplicate.experience.metadata.get(ONLY_IF_ALL) for duplicate in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
     return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 

@@ -55,7 +55,8 @@ class OutcomePlan(Tabular):
         return f"{len(self.changes):,} outcomes would be set"
 
     def _rows(self) -> Iterator[TableRow]:
-        return ({"experience": each.title, "outcome": each.before, "would be": self.label} for each in self.changes)
+        for change in self.changes:
+            yield {"experience": change.title, "outcome": change.before, "would be": self.label}
 
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:

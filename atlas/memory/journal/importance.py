@@ -118,14 +118,16 @@ def check_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Re
     Entries with different numbers, such as error codes or scores, are not duplicates.
     """
     score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
-    for other in earlier:
-        if numbers != _numbers(other.content):
+    for earlier_entry in earlier:
+        if numbers != _numbers(earlier_entry.content):
             continue
-        shared = _word_overlap_share(entry.content, other.content)
-        if shared >= SAME_WORDS and score == score_of(other.content, other.metadata):
+        shared = _word_overlap_share(entry.content, earlier_entry.content)
+        if shared >= SAME_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
             share = math.floor(100 * shared)
-            reason = f"shares {share} % of its words with entry {other.id} of generation {other.generation}"
-            return Refusal(REPEATED, reason, other.id)
+            reason = (
+                f"shares {share} % of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
+            )
+            return Refusal(REPEATED, reason, earlier_entry.id)
     return None
 
 

@@ -108,7 +108,7 @@ def kind_of_item(item: Any) -> MemoryKind:
     for kind in kinds:
         if isinstance(item, kind.types):
             return kind
-    types = ", ".join(each.__name__ for kind in kinds for each in kind.types)
+    types = ", ".join(item_type.__name__ for kind in kinds for item_type in kind.types)
     raise InvalidInput(f"expected one of {types}, got {type(item).__name__}; return another item from the importer")
 
 

@@ -383,5 +383,5 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def _known_already(self, strategy: Strategy) -> InvalidInput:
         ids_by_hash = self._store.known_hashes([content_hash(strategy)])
-        same = ids_by_hash.get(content_hash(strategy), strategy.id)
-        return InvalidInput(f"strategy {same!r} already has this content; edit it, or delete it first")
+        existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)
+        return InvalidInput(f"strategy {existing_id!r} already has this content; edit it, or delete it first")

@@ -79,6 +79,6 @@ def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> Strate
 
 
 def _why(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
-    if all(survivor.usage_count > other.usage_count for other in duplicates):
+    if all(survivor.usage_count > duplicate.usage_count for duplicate in duplicates):
         return "it was tried most"
     return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most tried"

@@ -253,7 +253,9 @@ class StrategyWriter:
                     "plan again"
                 )
         reworded = [
-            each.id for each in changed if any(getattr(each, n) != getattr(stored[each.id], n) for n in KEPT_FIELDS)
+            strategy.id
+            for strategy in changed
+            if any(getattr(strategy, n) != getattr(stored[strategy.id], n) for n in KEPT_FIELDS)
         ]
         check_may_change(self.store, reworded)
 
@@ -333,10 +335,12 @@ class StrategyWriter:
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
-        same = [
+        same_ids = [
             i for i, distance in zip(result.ids, result.distances, strict=True) if 1.0 - distance >= self.same_situation
         ]
-        return next((other.id for other in self.read(self.store.get(same)) if is_joinable(other, strategy)), "")
+        return next(
+            (candidate.id for candidate in self.read(self.store.get(same_ids)) if is_joinable(candidate, strategy)), ""
+        )
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
@@ -351,8 +355,8 @@ class StrategyWriter:
                 strategy = _with_reason_not_merged(strategy, combined.why_not)
                 arguments = self.columns(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
-            same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
-            return retry(lambda: self._with_sources(same, strategy)).strategy or strategy
+            existing_id = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
+            return retry(lambda: self._with_sources(existing_id, strategy)).strategy or strategy
         return strategy
 
     def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:

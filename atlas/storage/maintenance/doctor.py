@@ -179,8 +179,8 @@ def _marks_leftovers(store: Store) -> list[str]:
 
 
 def _list(ids: Sequence[str]) -> str:
-    rest = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
-    return ", ".join(ids[:MAX_NAMED]) + rest
+    more = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
+    return ", ".join(ids[:MAX_NAMED]) + more
 
 
 def _fix_marks(store: Store) -> None:

@@ -99,7 +99,7 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
 
 def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:
     """Remove the oldest recorded backups beside the newest one."""
-    recorded = [Path(each.path) for each in read_backups(store.ledger)]
+    recorded = [Path(backup.path) for backup in read_backups(store.ledger)]
     pattern = re.compile(rf".*-{_mark(store)}-\d{{8}}-\d{{6}}\.zip")
     older = [
         path

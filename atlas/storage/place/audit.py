@@ -114,9 +114,9 @@ class AuditLog:
         """Write pending counts of refusals. Called when a server stops."""
         with self._lock:
             counted, self._refusals = self._refusals, {}
-        for (who, about), n in counted.items():
+        for (actor, about), n in counted.items():
             if n:
-                self.note(REFUSED, who=who, about=about, n=n)
+                self.note(REFUSED, who=actor, about=about, n=n)
 
     def events(self) -> list[AuditEvent]:
         """Return all events, newest first. A line truncated by a crash is skipped.

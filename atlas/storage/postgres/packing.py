@@ -58,7 +58,7 @@ def merge(parts: Sequence[WordPlaces]) -> WordPlaces:
     if len(parts) == 1:
         return parts[0]
     sorted_parts = sorted(parts, key=lambda part: int(part.seqs[0]))
-    if all(part.seqs[-1] < other.seqs[0] for part, other in pairwise(sorted_parts)):
+    if all(part.seqs[-1] < next_part.seqs[0] for part, next_part in pairwise(sorted_parts)):
         return WordPlaces(
             np.concatenate([part.seqs for part in sorted_parts]),
             np.concatenate([part.often for part in sorted_parts]),

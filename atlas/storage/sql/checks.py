@@ -62,9 +62,9 @@ def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
 
 def foreign_problem(foreign: list[str]) -> str:
     """Return the message about foreign objects in a schema."""
-    rest = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
+    more = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
-        f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
+        f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{more}. Writes may run "
         "them. If you created them, drop them. Otherwise restore an earlier backup"
     )
 

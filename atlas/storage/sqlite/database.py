@@ -231,12 +231,12 @@ class SqliteDatabase:
     def replace_with(self, source: Path) -> None:
         """Replace the file's content by another file's, in one transaction that every other process sees as a whole."""
         with self._translate_errors():
-            other = sqlite3.connect(source)
+            source_connection = sqlite3.connect(source)
             try:
                 with self._connection() as connection:
-                    other.backup(connection)
+                    source_connection.backup(connection)
             finally:
-                other.close()
+                source_connection.close()
         self.on_commit()
 
     def rewrite(self) -> None:

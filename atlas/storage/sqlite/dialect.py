@@ -67,9 +67,9 @@ class SqliteDialect:
 
 def _in_list(values: Sequence[Scalar]) -> Sql:
     # JSON has no limit on the number of values. Floats are passed in hexadecimal, because SQLite may round decimals.
-    others = [value for value in values if not isinstance(value, float)]
+    exact_values = [value for value in values if not isinstance(value, float)]
     floats = [value for value in values if isinstance(value, float)]
-    condition = Sql("value IN (SELECT value FROM json_each(?))", (json.dumps(others),))
+    condition = Sql("value IN (SELECT value FROM json_each(?))", (json.dumps(exact_values),))
     if not floats:
         return condition
     hexadecimal = json.dumps([value.hex() for value in floats])

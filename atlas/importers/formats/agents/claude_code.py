@@ -149,14 +149,14 @@ class _Session:
         if request is None:
             raise InvalidInput("answers a request that is not in the file, so the task is unknown")
         reply = self._reply(message)
-        same = as_text(message.get("id"), "message.id")
+        message_id = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
-        if same and same == self._message and last is not None and last.role == AGENT:
+        if message_id and message_id == self._message and last is not None and last.role == AGENT:
             request.messages[-1] = _together(last, reply)  # one message may span several lines
         else:
             request.messages.append(reply)
-        self._message = same
-        request.spending.add(same or as_text(line.get("uuid"), "uuid"), message.get("usage"))
+        self._message = message_id
+        request.spending.add(message_id or as_text(line.get("uuid"), "uuid"), message.get("usage"))
         model = as_text(message.get("model"), "message.model")
         request.agent = model if model and model != "<synthetic>" else request.agent
         request.error = reply.text if line.get("isApiErrorMessage") else ""

@@ -107,7 +107,7 @@ class _Session:
         """Remove a message and those after it, or all if there is none of this id."""
         ids = list(self._messages)
         kept = ids[: ids.index(message_id)] if message_id in ids else []
-        self._messages = {each: self._messages[each] for each in kept}
+        self._messages = {message_id: self._messages[message_id] for message_id in kept}
 
     def _take_message(self, message: Json, position: int) -> None:
         kind = required_text(message, "type", "type")

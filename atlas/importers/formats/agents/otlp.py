@@ -217,8 +217,8 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
         service = {"key": "service.name", "value": {"stringValue": _service(resource, n)}}
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
-                whose = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
-                payload = {_RESOURCES[0]: [whose]}
+                enclosing = {"resource": {"attributes": [service]}, _SCOPES[0]: [{"spans": [span]}]}
+                payload = {_RESOURCES[0]: [enclosing]}
                 yield from (SpanRequest(received.trace, payload) for received in decode_spans(payload, refuse))
 
 

@@ -119,9 +119,9 @@ def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
             elt=ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]),
             generators=[ast.comprehension(target=ast.Name(id=each), iter=items, ifs=[])],
         ):
-            for side, other in ((left, right), (right, left)):
-                if isinstance(side, ast.Name) and side.id == each and not reads(other, each):
-                    return ast.Compare(other, [ast.In()], [items])
+            for side, other_side in ((left, right), (right, left)):
+                if isinstance(side, ast.Name) and side.id == each and not reads(other_side, each):
+                    return ast.Compare(other_side, [ast.In()], [items])
     return None
 
 

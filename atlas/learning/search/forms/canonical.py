@@ -70,10 +70,10 @@ class _Blocks(ast.NodeTransformer):
     def rewrite(self, block: list[ast.stmt]) -> list[ast.stmt]:
         for statement in block:
             self.visit(statement)
-        rest: list[ast.stmt] = []
+        remaining: list[ast.stmt] = []
         for statement in reversed(block):
-            rest = self._apply_rules([statement, *rest])
-        return rest
+            remaining = self._apply_rules([statement, *remaining])
+        return remaining
 
     def _apply_rules(self, rest: list[ast.stmt]) -> list[ast.stmt]:
         for rule in _RULES:

@@ -82,7 +82,9 @@ class HeuristicRefineStrategy:
         deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in useful])
         is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
         if not self._mix_outcomes:
-            is_same &= np.array([[_is_same_case(experience, other) for other in useful] for experience in useful])
+            is_same &= np.array(
+                [[_is_same_case(experience, other_experience) for other_experience in useful] for experience in useful]
+            )
         groups = _groups(is_same)
         merged = [_merge([useful[position] for position in group]) for group in groups]
         for group, result in zip(groups, merged, strict=True):

@@ -98,7 +98,7 @@ class Generaliser:
         """Return the name for a value of a tool call: its argument's name, with a number if the name is in use."""
         if value not in self._numbered:
             name = self._names[value]
-            same_name = [other for other in self._numbered if self._names[other] == name]
+            same_name = [number for number in self._numbered if self._names[number] == name]
             self._numbered[value] = f"{name}_{len(same_name) + 1}" if same_name else name
         return self._numbered[value]
 
@@ -107,9 +107,9 @@ class Generaliser:
         if kind in self._keep:
             return value
         if kind == "name":
-            first, _, rest = value.partition(" ")
-            if " " in rest and _SENTENCE_START.search(match.string, 0, match.start()):
-                return f"{first} {self._placeholder(kind, 'text', rest)}"
+            first, _, remainder = value.partition(" ")
+            if " " in remainder and _SENTENCE_START.search(match.string, 0, match.start()):
+                return f"{first} {self._placeholder(kind, 'text', remainder)}"
         if kind == "quoted":
             return f"{value[0]}{self._placeholder('text', 'text', value[1:-1])}{value[-1]}"
         return self._placeholder(kind, _TYPES.get(kind, "text"), value)

@@ -118,9 +118,10 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
     faults = []
     for thought in reversed(reflections_of(trajectory)):
         first = sentences(thought)[0]
-        rest, n_found = _FAULT.subn("", first, count=1)
-        if n_found and rest:
-            why = rest if rest.startswith(("when ", "due to ", "for ")) else f"because {rest[0].lower()}{rest[1:]}"
+        remainder, n_found = _FAULT.subn("", first, count=1)
+        if n_found and remainder:
+            is_clause = remainder.startswith(("when ", "due to ", "for "))
+            why = remainder if is_clause else f"because {remainder[0].lower()}{remainder[1:]}"
             faults.append(_short(generalise(why)))
     return _distinct(faults)[:MAX_FAULTS]
 
@@ -231,7 +232,7 @@ def _times(line: str, n: int) -> str:
 def _distinct(texts: Iterable[str]) -> list[str]:
     distinct: list[str] = []
     for text in texts:
-        if text and not any(_alike(text, other) for other in distinct):
+        if text and not any(_alike(text, kept_text) for kept_text in distinct):
             distinct.append(text)
     return distinct
 

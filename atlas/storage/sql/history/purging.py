@@ -161,7 +161,7 @@ def _decode_unfinished(encoded: Mapping[str, Any]) -> UnfinishedPurge:
 def note_unfinished(connection: Connection, unfinished: Mapping[str, UnfinishedPurge]) -> None:
     """Note the unfinished parts of purges, as part of a transaction."""
     write_texts(
-        connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in unfinished.items()}
+        connection, _UNFINISHED, {operation_id: json.dumps(asdict(purge)) for operation_id, purge in unfinished.items()}
     )
 
 
