@@ -78,7 +78,7 @@ def _confirm_and_fetch(
                    f"{BUNDLED} is used."):  # fmt: skip
         return "fetching it was declined"
     announce(f"Fetching the embedding model {model} ({FETCHED_SIZE}), once …")
-    return "" if _fetch(model) else "it could not be fetched from the model hub"
+    return "" if _fetch(model) else "the model could not be fetched from the model hub"
 
 
 def canonical_name(model: str) -> str:

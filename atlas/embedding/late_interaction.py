@@ -173,7 +173,7 @@ def projection_of(text: str, dimension: int) -> Projection:
         raise ValueError(f"expected {BITS} directions of {dimension} dimensions, got {len(flat)} numbers")
     projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
     if not projection.is_usable:
-        raise ValueError("its quantization levels are inconsistent")
+        raise ValueError("the quantization levels are inconsistent")
     return projection
 
 

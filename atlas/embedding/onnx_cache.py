@@ -143,7 +143,7 @@ class OnnxCache:
         try:
             return OnnxEncoder(directory, batch_size)
         except UnloadableExport as error:  # the files are intact, so a new export would fail in the same way
-            raise MissingExport(f"its export cannot be loaded: {error}") from error
+            raise MissingExport(f"the export cannot be loaded: {error}") from error
 
     def _check(self, key: str) -> None:
         """Raise `MissingExport` if a package is missing, or an export with the same libraries failed recently."""
@@ -171,7 +171,7 @@ class OnnxCache:
         try:
             _run_exporter(model, temporary, announce)
             if self.key(files) != key:
-                raise MissingExport("its files changed during the export; try again")
+                raise MissingExport("the model's files changed during the export; try again")
             seal = {name: _seal(temporary / name) for name in _SEALED}
             (temporary / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged export
@@ -256,7 +256,7 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
         finally:
             limit.cancel()
     if process.returncode:
-        raise MissingExport(problem or f"its export ended with status {process.returncode}")
+        raise MissingExport(problem or f"the export ended with status {process.returncode}")
 
 
 def _parse_message(line: str) -> dict[str, str]:

@@ -62,9 +62,9 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     # in onnxruntime, eager attention is a sixth faster than the decomposed fused one
     encoder = TorchEncoder(load_model(model, "cpu", model_kwargs={"attn_implementation": "eager"}), 32)
     if encoder.tokenizer is None or encoder.window is None:
-        raise ExportError("its tokenizer is not from the package tokenizers, or has no maximum length")
+        raise ExportError("the tokenizer is not from the package tokenizers, or has no maximum length")
     if encoder.window > MAX_WINDOW:
-        raise ExportError(f"its window of {encoder.window:,} tokens would need too much memory")
+        raise ExportError(f"the model's window of {encoder.window:,} tokens would need too much memory")
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)
     on_step("optimising the graph")
@@ -133,10 +133,10 @@ def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
         expected = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
         actual = graph.token_vectors(text)
         if expected.shape != actual.shape:
-            raise ExportError(f"its token vectors have shape {expected.shape}, the graph's {actual.shape}")
+            raise ExportError(f"the model's token vectors have shape {expected.shape}, the graph's {actual.shape}")
         differences.append(np.abs(actual - expected).max() / max(1.0, float(np.abs(expected).max())))
     if not np.max(differences) <= TOLERANCE:  # negated, so that NaN fails too
-        raise ExportError(f"its vectors and the graph's differ by up to {np.max(differences):.1e}")
+        raise ExportError(f"the model's vectors and the graph's differ by up to {np.max(differences):.1e}")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -76,7 +76,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     except _ending() as error:
         if _is_a_persons(error):
             raise
-        raise RuntimeError(f"it raised {error!r}") from error
+        raise RuntimeError(f"the call raised {error!r}") from error
     if not inspect.isawaitable(result):
         return cast("T", result)
     try:
@@ -141,7 +141,7 @@ def _call_here(function: Callable[[], T]) -> T:
     try:
         return function()
     except StopIteration as error:  # asyncio's futures reject StopIteration, so the awaiting task would hang
-        raise RuntimeError(f"it raised {error!r}") from error
+        raise RuntimeError(f"the call raised {error!r}") from error
 
 
 def _log_failure(future: Future[Any]) -> None:
@@ -168,7 +168,7 @@ async def _contain_errors(awaitable: Awaitable[T]) -> T:
             raise
         if _is_a_persons(error):
             raise
-        raise RuntimeError(f"it raised {error!r}") from error
+        raise RuntimeError(f"the call raised {error!r}") from error
 
 
 def _is_a_persons(error: BaseException) -> bool:

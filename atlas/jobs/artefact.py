@@ -175,7 +175,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():  # numpy would continue, and fail with arbitrary errors
-                raise zipfile.BadZipFile(f"its part {damaged} is damaged")
+                raise zipfile.BadZipFile(f"the part {damaged} is damaged")
             arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("version") != VERSION:

@@ -63,7 +63,7 @@ class MapFile(ArtefactFile[MemoryMap]):
             )
         }
         if len(lengths) != 1 or memory_map.coordinates.shape[1:] != (2,):
-            raise ValueError("its columns differ in length")
+            raise ValueError("the columns differ in length")
         return memory_map
 
 

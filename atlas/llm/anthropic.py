@@ -54,7 +54,7 @@ class AnthropicApi:
         except anthropic.APIError as error:
             raise ApiError(str(error) or type(error).__name__) from error
         except ValueError as error:
-            raise ApiError(f"its reply is not JSON ({error})", status=200) from error
+            raise ApiError(f"the reply is not JSON ({error})", status=200) from error
 
     def cannot_force(self, error: ApiError) -> bool:
         """Return whether a model rejects a forced tool call, as thinking models do."""

@@ -193,7 +193,7 @@ class Account:
     def check_available(self, model: object) -> None:
         """Raise `LLMUnavailable` if the model failed earlier in this operation, or if no time is left."""
         if reason := self._stopped.get(id(model)):
-            raise LLMUnavailable(f"it was not called again after an earlier failure: {reason}")
+            raise LLMUnavailable(f"the model was not called again after an earlier failure: {reason}")
         if self.seconds_left == 0.0:
             raise self.unavailable(
                 model, LLMUnavailable("the time limit was reached before the request; raise ATLAS_LLM_STORE_SECONDS")

@@ -86,7 +86,7 @@ def _reply(response: httpx.Response) -> ModelReply:
     try:
         body = response.json()
     except ValueError as error:
-        raise ApiError(f"its reply is not JSON ({error})", status=200) from error
+        raise ApiError(f"the reply is not JSON ({error})", status=200) from error
     try:
         choice = body["choices"][0]
         message = choice["message"]

@@ -144,9 +144,9 @@ def _parse_report(output: Path) -> dict[str, Any]:
 
 def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: float) -> tuple[bool, str]:
     if code is None:
-        return False, f"it took longer than {timeout_seconds:g} seconds"
+        return False, f"the command took longer than {timeout_seconds:g} seconds"
     if code not in (0, 1):
-        return False, f"it ended with the code {code}"
+        return False, f"the command ended with the code {code}"
     return bool(reported.get("success", code == 0)), ""
 
 

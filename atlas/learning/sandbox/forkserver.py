@@ -116,7 +116,7 @@ def _serve(request: Answer, requests: int) -> Answer:
         is_full = directory.is_full()
         directory.remove()
     if is_full:
-        answer = _answer("error", f"its files took more than {request['disk_megabytes']} MB")
+        answer = _answer("error", f"the program's files took more than {request['disk_megabytes']} MB")
     else:
         answer = _reported_answer(listener.result, token) or _inferred_answer(status, usage, is_late, request)
     return {**answer, **listener.output(), "seconds": time.monotonic() - began}

@@ -273,7 +273,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     """Return how a collection's keyword index differs from its records, or an empty string."""
     table = word_table(connection, collection)
     if table is None:
-        return "it has no table of words"
+        return "the table of words is missing"
     rows = connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0", (collection,)
     ).fetchall()
@@ -282,12 +282,12 @@ def check_word_table(connection: Connection, collection: str) -> str:
     expected = Counter(_list_occurrences(group_by_term(records)) if records else ())
     totals = connection.execute("SELECT n_records, n_tokens FROM word_tables WHERE key = ?", (_key(table),)).fetchone()
     if totals != (n_records, n_tokens):
-        return "its totals are wrong"
+        return "the totals are wrong"
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings WHERE key = ?", (_key(table),)
     ).fetchall()
     stored = Counter(_list_occurrences((term, unpack(*packed)) for term, *packed in rows))
-    return "" if stored == expected else "its words differ from those of the records"
+    return "" if stored == expected else "the words differ from the records' words"
 
 
 def _list_occurrences(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:

@@ -210,7 +210,7 @@ class SqlNotes:
                 check_not_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
-                raise PlanOutdated("it was changed again since; nothing was done. Reload it")
+                raise PlanOutdated("the text was changed since it was read; nothing was done. Reload it")
             deleted = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", deleted)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])

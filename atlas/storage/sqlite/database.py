@@ -108,7 +108,7 @@ class LedgerFile:
         if self._is_suspect or is_short:
             result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if result != "ok" or not status.st_size:
-                raise damage_error(self.path, f"it ends before its last page: {result}")
+                raise damage_error(self.path, f"the file ends before its last page: {result}")
         self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
         self._is_suspect = False
 
@@ -118,7 +118,7 @@ class LedgerFile:
 
     def _missing_error(self) -> StoreError:
         if self.path.parent.is_dir():
-            return damage_error(self.path, "it is missing or empty, though the store was in use")
+            return damage_error(self.path, "the file is missing or empty, though the store was in use")
         return store_removed(self.path.parent, self.path)
 
 

@@ -148,7 +148,7 @@ def _check_version(connection: Connection, path: Path) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if n_tables and application != APPLICATION_ID:
-        raise damage_error(path, "it is a SQLite file of another program")
+        raise damage_error(path, "the file belongs to another program")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"{path} has schema {version}, but this version of ATLAS supports schemas up to {SCHEMA_VERSION}. "

@@ -106,7 +106,7 @@ class IndexedSearch:
             if len(neighbours) == k or len(hits) < n_hits:
                 return neighbours
             if n_hits == self._index.most_hits:
-                raise IndexUnreachable(f"it returns at most {n_hits} hits, too few for the best {k} records")
+                raise IndexUnreachable(f"the index returns at most {n_hits} hits, too few for the best {k} records")
             # Some hits were windows of the same record, or records that have changed since.
             n_hits = min(4 * n_hits, self._index.most_hits)
 

@@ -126,7 +126,7 @@ def test_a_run_is_judged_by_its_code_or_by_a_judge(store, tmp_path, mode, judge,
 
 def test_a_run_that_takes_too_long_is_ended_and_failed(store, tmp_path):
     report = run(plan(mode="hang", n_tasks=1, timeout_seconds=0.5), store, tmp_path / "trial")
-    assert {cell.result.error for cell in report.cells} == {"it took longer than 0.5 seconds"}
+    assert {cell.result.error for cell in report.cells} == {"the command took longer than 0.5 seconds"}
 
 
 def test_the_task_and_the_block_are_in_no_command_line_and_the_arm_nowhere(store, tmp_path):
@@ -156,7 +156,7 @@ def test_a_trial_of_errors_alone_names_an_output(store, tmp_path):
     [line] = failure_lines(report)
     file = tmp_path / "trial" / "runs" / report.cells[0].cell.directory / "output.txt.errors"
     assert f"runs/{file.parent.name}/output.txt" in line
-    assert "The first: it ended with the code 2" in line
+    assert "The first: the command ended with the code 2" in line
     assert "no_such_file.py" in file.read_text()
     page = trial_page(report, TrialJournal(tmp_path / "trial").trace)
     assert all("Every run ended with an error" in text for text in (as_text(report), as_markdown(report), page))

@@ -95,7 +95,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(open_store, 
     connection.close()
     before = files_in(path)
     for read_only in (False, True):
-        with pytest.raises(StoreDamaged, match="it is a SQLite file of another program"):
+        with pytest.raises(StoreDamaged, match="the file belongs to another program"):
             open_store(read_only=read_only)
     assert files_in(path) == before
 

@@ -100,7 +100,7 @@ def test_another_store_in_its_place_is_not_written_to(used, open_store):
 def test_a_ledger_that_alone_was_removed_is_damage(used):
     for file in used.store.path.glob("atlas.sqlite*"):
         file.unlink()
-    assert_all_refuse(used, StoreDamaged, "it is missing or empty, though the store was in use")
+    assert_all_refuse(used, StoreDamaged, "the file is missing or empty, though the store was in use")
     assert not (used.store.path / "atlas.sqlite").exists()
 
 

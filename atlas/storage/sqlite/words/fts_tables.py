@@ -137,7 +137,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
     """
     table = word_table(connection, collection)
     if table is None:
-        return "it has no table of words"
+        return "the table of words is missing"
     objects = {f"{kind.upper()} {name}" for kind, name in connection.execute("SELECT type, name FROM sqlite_master")}
     if missing := set(_parts(table)) - objects:
         return f"there is no {min(missing)}"

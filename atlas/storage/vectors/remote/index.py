@@ -230,7 +230,7 @@ class RemoteIndex:
         """
         note = self._note()
         if seal is not None and seal not in [pending.seal for pending in note.seals]:
-            raise IndexUnreachable("it was cleared or rebuilt since its seal was read")
+            raise IndexUnreachable("the index was cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
         n_hits = min(k, self.most_hits)
@@ -239,7 +239,7 @@ class RemoteIndex:
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
-            raise IndexUnreachable(f"it must be rebuilt: {error}") from error
+            raise IndexUnreachable(f"the index must be rebuilt: {error}") from error
         self._known_positions[note.namespace] = answer.sees_up_to
         if seal is not None:
             self._check(answer, note, seal, n_hits)
@@ -387,14 +387,14 @@ class RemoteIndex:
         position = max(pending.position for pending in note.seals if pending.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
-            raise IndexUnreachable("it must be rebuilt, because it was emptied")
+            raise IndexUnreachable("the index was emptied and must be rebuilt")
         if answer.sees_up_to < position:
-            raise IndexBehind("its answer lacks recent writes")
+            raise IndexBehind("the answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
-            raise IndexUnreachable("its answer has keys of another index")
+            raise IndexUnreachable("the answer has keys of another index")
         # A seal of an unfinished index has no number of keys. Then all requested hits are expected.
         if len(answer.hits) < (min(n_hits, seal.n_keys) if seal.n_keys else n_hits):
-            raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {n_hits}")
+            raise IndexUnreachable(f"the index answered with {len(answer.hits)} hits instead of {n_hits}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
         """Call the service. Distrust the namespace if it is missing or has other settings."""

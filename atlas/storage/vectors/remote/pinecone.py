@@ -85,20 +85,20 @@ class PineconeService:
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
-                f"it has {stats.dimension} dimensions, but the store's embedding model has {dimension}; create an "
+                f"the index has {stats.dimension} dimensions, but the store's embedding model has {dimension}; create an "
                 f"index with {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:
-            raise IndexUnreachable(f"its metric is {stats.metric!r}; make an index of the metric cosine")
+            raise IndexUnreachable(f"the index's metric is {stats.metric!r}; make an index of the metric cosine")
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys, and return the position of the write."""
         rows = [{"id": key, "values": _round(vector)} for key, vector in zip(keys, vectors, strict=True)]
         reply = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if reply.upserted_count != len(rows):
-            raise IndexUnreachable(f"it stored {reply.upserted_count} of {len(rows)} vectors")
+            raise IndexUnreachable(f"the service stored {reply.upserted_count} of {len(rows)} vectors")
         if reply.response_info is None or reply.response_info.lsn_committed is None:
-            raise IndexUnreachable("its reply lacks the position of the write, so its visibility is unknown")
+            raise IndexUnreachable("the reply lacks the position of the write, so its visibility is unknown")
         return reply.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
@@ -116,7 +116,7 @@ class PineconeService:
         hits = [(match.id, match.score) for match in result.matches]
         sees_up_to = result.response_info.lsn_reconciled if result.response_info else None
         if hits and sees_up_to is None:
-            raise IndexUnreachable("its answer lacks the position of the last write, so it is not used")
+            raise IndexUnreachable("the answer lacks the position of the last write, so the index is not used")
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:

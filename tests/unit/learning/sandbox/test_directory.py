@@ -12,7 +12,7 @@ from atlas.learning.sandbox.runner import RunLimits, Sandbox
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 
-FULL = "its files took more than 2 MB"
+FULL = "the program's files took more than 2 MB"
 
 
 @pytest.fixture(scope="module")

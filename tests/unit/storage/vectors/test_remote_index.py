@@ -121,7 +121,7 @@ def test_without_positions_nothing_is_believed(open_store, pinecone):
     opened = filled(open_store, pinecone.address)
     assert nearest_of(opened).upkeep.seal() == Seal()
     assert opened.store.indexes.fault == (
-        f"{pinecone.address} cannot be used: its reply lacks the position of the write, so its visibility is unknown"
+        f"{pinecone.address} cannot be used: the reply lacks the position of the write, so its visibility is unknown"
     )
     assert missed(opened) == []
 
@@ -343,8 +343,8 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
 @pytest.mark.parametrize(
     ("index", "said"),
     [
-        ({"dimension": 3}, "it has 3 dimensions, but the store's embedding model has 8; create an index with 8"),
-        ({"dimension": 8, "metric": "euclidean"}, "its metric is 'euclidean'; make an index of the metric cosine"),
+        ({"dimension": 3}, "the index has 3 dimensions, but the store's embedding model has 8; create an index with 8"),
+        ({"dimension": 8, "metric": "euclidean"}, "the index's metric is 'euclidean'; make an index of the metric cosine"),
     ],
 )
 def test_an_index_of_another_kind_is_refused_with_what_to_do(open_store, pinecone, index, said):
@@ -491,7 +491,7 @@ def test_a_query_for_a_seal_that_was_replaced_is_refused(open_store, pinecone):
     index = nearest_of(opened).index
     seal = index.seal()
     index.clear()
-    with pytest.raises(IndexUnreachable, match="it was cleared or rebuilt since its seal was read"):
+    with pytest.raises(IndexUnreachable, match="the index was cleared or rebuilt since its seal was read"):
         index.query([1.0] * DIMENSION, 3, seal=seal)
 
 

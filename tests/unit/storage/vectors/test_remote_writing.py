@@ -40,7 +40,7 @@ def test_half_a_write_is_written_again(open_store, pinecone):
     opened.add(*IDS)
     pinecone.troubles = [Trouble(), Trouble(), Trouble(body=b'{"upsertedCount": 3}')]
     assert opened.store.catch_up() == 0
-    assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: it stored 3 of 70 vectors"
+    assert opened.store.indexes.fault == f"{pinecone.address} cannot be used: the service stored 3 of 70 vectors"
     assert nearest_of(opened).upkeep.seal() == Seal()
     assert opened.store.catch_up() == 70
     assert nearest_of(opened).index.count() == 70
