@@ -95,7 +95,8 @@ def _parts(text: str) -> SplitResult:
     except ValueError:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port; correct it") from None
     schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
-    if parts.scheme not in schemes and (not parts.scheme or plugin_named(INDEXES, parts.scheme) is None):
+    is_known = parts.scheme in schemes or (parts.scheme and plugin_named(INDEXES, parts.scheme) is not None)
+    if not is_known:
         scheme = f"{parts.scheme}://" if parts.scheme else "no scheme"
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}; correct it")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):

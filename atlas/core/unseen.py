@@ -70,8 +70,8 @@ def _chooses_emoji(before: str, after: str) -> bool:
 def _joins(unseen: str, before: str, after: str) -> bool:
     if unseen not in (JOINER, NON_JOINER):
         return False
-    if _is_letter(before[-1:]) and (_is_letter(after) or unicodedata.combining(before[-1:]) == _VIRAMA):
-        return True
+    if _is_letter(before[-1:]):
+        return _is_letter(after) or unicodedata.combining(before[-1:]) == _VIRAMA
     return unseen == JOINER and _is_emoji(before.removesuffix(AS_EMOJI)[-1:]) and _is_emoji(after)
 
 
@@ -80,4 +80,6 @@ def _is_letter(character: str) -> bool:
 
 
 def _is_emoji(character: str) -> bool:
-    return character > "\x7f" and (unicodedata.category(character)[0] == "S" or character in _MORE_EMOJI)
+    if character <= "\x7f":
+        return False
+    return unicodedata.category(character)[0] == "S" or character in _MORE_EMOJI

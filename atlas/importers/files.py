@@ -63,7 +63,8 @@ def read_head(path: Path, limits: Limits) -> bytes:
     if not head.removeprefix(BOM).strip():
         is_short = len(head) < HEAD_BYTES
         raise NothingToImport("the file is empty" if is_short else "the file begins with whitespace only")
-    if head.startswith(_UTF_16_OR_32) or (b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")):
+    begins_with_wide_bracket = b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")
+    if head.startswith(_UTF_16_OR_32) or begins_with_wide_bracket:
         raise ImportFailed("the file is not UTF-8, but seems to be UTF-16 or UTF-32; save it as UTF-8")
     return head.removeprefix(BOM)
 

@@ -351,7 +351,9 @@ def _is_this_machine(host: str) -> bool:
 def _is_passing(error: ApiError) -> bool:
     """Return whether a retry may succeed, as after a timeout or a broken connection."""
     status = error.status
-    return status is None or status < 400 or status in PASSING or (status >= 500 and not error.is_about_path)
+    if status is None or status < 400 or status in PASSING:
+        return True
+    return status >= 500 and not error.is_about_path
 
 
 def _describe(error: ApiError) -> str:

@@ -164,7 +164,8 @@ def _objects(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> 
 
 
 def _is_prose(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value))
+    texts = value if isinstance(value, list) else [value]
+    return all(isinstance(text, str) for text in texts)
 
 
 def _check_text(name: str, text: str, basis: Basis) -> None:

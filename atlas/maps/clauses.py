@@ -105,7 +105,8 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
         return
     reading = _SentenceState()
     for before, word in pairwise(["", *words, ""]):
-        if not reading.run and word.lower() in VERBS and (not before or before.lower() in BEFORE_VERBS):
+        may_follow = not before or before.lower() in BEFORE_VERBS
+        if may_follow and not reading.run and word.lower() in VERBS:
             reading.verb = reading.link = word.lower()
         elif _may_name(word, excluded):
             reading.run.append(word)
@@ -139,7 +140,8 @@ class _SentenceState:
 
     def end_run(self, word: str) -> Iterator[Clause]:
         """Read the word with which a run ends, and yield what it is."""
-        if word in DETERMINERS or (len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS):
+        ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
+        if ends_with_verb or word in DETERMINERS:
             self.run.pop()  # `clients hammer the endpoint`, `goals generate`
         for clause in self._ended():
             if word != "of" or clause.phrase.head not in QUANTITIES:
@@ -165,8 +167,11 @@ class _SentenceState:
 
 def _is_noun(word: str) -> bool:
     """Return whether a word may be a noun, judged by its ending: `delayed` and `contacting` are none."""
-    is_form = (word.endswith("ed") and len(word) > 5) or (word.endswith("ing") and word not in NOUNS_IN_ING)
-    return len(word) > 2 and not is_form and word not in ADJECTIVES and singular(word) not in FORM
+    is_past = word.endswith("ed") and len(word) > 5
+    is_participle = word.endswith("ing") and word not in NOUNS_IN_ING
+    if is_past or is_participle:
+        return False
+    return len(word) > 2 and word not in ADJECTIVES and singular(word) not in FORM
 
 
 def _may_name(word: str, excluded: Container[str]) -> bool:

@@ -237,7 +237,7 @@ class TomlEdit:
         below = f"[{'.'.join(self.table)}."
         later_headers = (i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i]) and below not in lines[i])
         end = next(later_headers, len(lines))
-        while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        while end > start + 1 and _is_blank_or_comment(lines[end - 1]):
             end -= 1  # comments before the next table belong to it
         return range(start, end)
 
@@ -266,6 +266,10 @@ class TomlEdit:
                 "edit it by hand (--print shows the entries)"
             )
         return changed
+
+
+def _is_blank_or_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _without(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:

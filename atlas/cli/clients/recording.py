@@ -110,7 +110,7 @@ class SessionSink:
 
 
 def _goes_on(before: Experience, attempt: Experience) -> bool:
-    """Return whether an attempt has more steps than the stored one."""
-    return len(attempt.steps) > len(before.steps) or (
-        len(attempt.steps) == len(before.steps) and attempt.solution_output != before.solution_output
-    )
+    """Return whether an attempt has more steps than the stored one, or as many and another answer."""
+    if len(attempt.steps) != len(before.steps):
+        return len(attempt.steps) > len(before.steps)
+    return attempt.solution_output != before.solution_output

@@ -90,5 +90,7 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 
 
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
-    """Return whether an entry has the same text, or is from the same generation but is not its crash."""
-    return (other.generation == reflection.generation and other.kind != CRASH) or other.text == reflection.text
+    """Return whether an entry has the reflection's text, or is of its generation without being its crash."""
+    if other.generation == reflection.generation and other.kind != CRASH:
+        return True
+    return other.text == reflection.text

@@ -72,7 +72,8 @@ def _step(value: Any, position: int) -> Step:
     thought = as_text(step.get("thought"), f"{name}thought")
     action = as_text(step.get("action"), f"{name}action")
     response = as_text(step.get("response"), f"{name}response")
-    is_repeated = response.strip() == thought.strip() or (thought.strip() in response and action.strip() in response)
+    contains_both = thought.strip() in response and action.strip() in response
+    is_repeated = contains_both or response.strip() == thought.strip()
     return Step(
         thought=thought.strip(),
         action=action.strip(),

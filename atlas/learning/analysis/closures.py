@@ -54,4 +54,6 @@ def _is_exhausted(iterator: ast.AST, program: ProgramTree) -> bool:
         return _is_exhausted(call, program)
     if name == REDUCE:
         return call.args[1:2] == [iterator]
-    return name in CONSUMING and call.args[0] is iterator and (len(call.args) == 1 or name not in ("max", "min"))
+    if name in ("max", "min") and len(call.args) > 1:
+        return False
+    return name in CONSUMING and call.args[0] is iterator

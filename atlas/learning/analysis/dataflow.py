@@ -185,9 +185,10 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     """Return the analysed use, or the reason why the occurrence cannot be replaced by a call."""
     pattern = occurrence.pattern
     rest_hole = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
-    if pattern.hole_sorts.count(REST) > 1 or (rest_hole is not None and len(occurrence.holes[rest_hole]) > 1):
+    rests = [] if rest_hole is None else occurrence.holes[rest_hole]
+    if pattern.hole_sorts.count(REST) > 1 or len(rests) > 1:
         return "has a hole for statements"
-    region = program.region(occurrence.root, None if rest_hole is None else occurrence.holes[rest_hole][0])
+    region = program.region(occurrence.root, rests[0] if rests else None)
     if region is None:
         return "has a hole for statements"
     numbers = {name: index for index, name in occurrence.symbols.items()}

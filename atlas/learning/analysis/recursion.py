@@ -144,8 +144,10 @@ class CallGraph:
                 return is_handed
             case ast.Name(id=name):
                 origin = self._origins.get(id(function), "")
+                if id(function) in self._symbols:
+                    return False
                 is_defined = name in self._functions or name in self._classes
-                return id(function) not in self._symbols and (is_defined or origin == BUILTIN or _is_elsewhere(origin))
+                return is_defined or origin == BUILTIN or _is_elsewhere(origin)
             case ast.Attribute(attr=name):
                 return name in self._functions or name in MEMBERS or self._is_of_module(function)
         return False

@@ -87,12 +87,15 @@ class Flows:
 
     def bound(self, target: ast.AST) -> Names:
         """Return the variables that a target, an argument list or a comprehension binds."""
-        return frozenset(
-            node.arg if isinstance(node, ast.arg) else node.id
-            for node in ast.walk(target)
-            if id(node) in self._symbols
-            and (isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)))
-        )
+        names = set[str]()
+        for node in ast.walk(target):
+            if id(node) not in self._symbols:
+                continue
+            if isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+        return frozenset(names)
 
     def _expression(self, node: ast.AST) -> Flow:
         if isinstance(node, ast.Name):

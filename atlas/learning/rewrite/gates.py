@@ -90,7 +90,8 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     waiting: list[ast.AST] = [*statements]
     while waiting:
         node = waiting.pop(0)
-        if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
+        is_signed_number = isinstance(node, ast.UnaryOp) and _is_number(node.operand)
+        if isinstance(node, (*_OPERATIONS, ast.UnaryOp)) and not is_signed_number:
             yield node
         if isinstance(node, COMPREHENSIONS):
             yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)

@@ -146,12 +146,12 @@ def share(
         definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
         sharing = _rewritten(sources, definitions)
         called = {callee for definition in definitions for callee in definition.calls}
-        unused = {
-            definition.form
-            for definition in definitions
-            if (worth := _worth(definition, groups[definition.form], sharing)).n_tasks < limits.min_tasks
-            or (definition.name not in called and use_problem(worth, limits))
-        }
+        unused = set[str]()
+        for definition in definitions:
+            worth = _worth(definition, groups[definition.form], sharing)
+            is_useless = definition.name not in called and use_problem(worth, limits)
+            if is_useless or worth.n_tasks < limits.min_tasks:
+                unused.add(definition.form)
         if not unused:
             return sharing
         refused |= unused
@@ -389,11 +389,9 @@ def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.M
     renamed = {name: new_name for name, new_name in shared.items() if name not in is_fixed and new_name != name}
     called = {callee for name in shared for callee in source.units[name].calls}
     unread = shared.keys() - mentioned - called
-    kept = {
-        name
-        for name, new_name in shared.items()
-        if new_name != name and (name in bound or tested is None or name in tested or name in unread)
-    }
+    kept = {name for name, new_name in shared.items() if new_name != name}
+    if tested is not None:
+        kept &= bound | tested | unread
     body: list[ast.stmt] = []
     for node in copy.deepcopy(source.module).body:
         name = getattr(node, "name", "")

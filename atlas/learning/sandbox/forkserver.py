@@ -194,7 +194,8 @@ def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, 
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
     cpu_seconds = usage.ru_utime + usage.ru_stime
-    if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]):
+    is_killed_late = code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]
+    if is_killed_late or code == -signal.SIGXCPU:
         return _answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
     how = f"by signal {-code}" if code < 0 else f"with status {code}"
     return _answer("error", f"its process ended {how} before the program did")

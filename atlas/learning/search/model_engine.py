@@ -122,9 +122,8 @@ class _Questions:
                 n_answered += 1
                 continue
             is_last = number + 1 == len(batches)
-            if not isinstance(answer, LLMError) or (
-                not n_answered and (is_last or not isinstance(answer, LLMReplyInvalid))
-            ):
+            is_hopeless = is_last or not isinstance(answer, LLMReplyInvalid)
+            if not isinstance(answer, LLMError) or (is_hopeless and not n_answered):
                 raise answer
             self.notes.append(f"no usable answer about {len(batch):,} programs: {answer}")
             if not isinstance(answer, LLMReplyInvalid):

@@ -159,7 +159,8 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
     answer = _answer(directory)
     if answer is None and IN_TIME in stop_reason:
         return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])
-    if answer is None or (stop_reason and IN_TIME not in stop_reason and not answer["patterns"]):
+    was_aborted = stop_reason != "" and IN_TIME not in stop_reason
+    if answer is None or (was_aborted and not answer["patterns"]):
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
         )

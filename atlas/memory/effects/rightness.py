@@ -29,11 +29,11 @@ class RecordTasks:
 
     def is_right(self, record_id: str, task: Task) -> bool:
         """Return whether a record is right for a task."""
-        return (
-            task.description in self.queries.get(record_id, ())
-            or (task.id != "" and task.id in self.ids.get(record_id, ()))
-            or any(task_key(task) == task_key(attempted) for attempted in self.attempted.get(record_id, ()))
-        )
+        if task.description in self.queries.get(record_id, ()):
+            return True
+        if task.id != "" and task.id in self.ids.get(record_id, ()):
+            return True
+        return any(task_key(task) == task_key(attempted) for attempted in self.attempted.get(record_id, ()))
 
 
 def worth(record: Any) -> int:

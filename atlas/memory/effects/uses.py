@@ -109,14 +109,15 @@ def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -
 
 def _called_concepts(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
     """Return the concepts whose functions the agent calls, unless other received texts name them too."""
-    names = {record: text.strip().partition("\n")[0] for record, text in texts.items() if record[0] == "concepts"}
-    return {
-        record
-        for record, name in names.items()
-        if (len(name) >= SHORT_ID or "_" in name)
-        and re.search(rf"(?<!def )\b{re.escape(name)}\s*\(", words)
-        and not any(name in text for text in given_texts)
-    }
+    called_concepts = set[tuple[str, str]]()
+    for record, text in texts.items():
+        name = text.strip().partition("\n")[0]
+        is_distinctive = len(name) >= SHORT_ID or "_" in name
+        if record[0] != "concepts" or not is_distinctive or any(name in given for given in given_texts):
+            continue
+        if re.search(rf"(?<!def )\b{re.escape(name)}\s*\(", words):
+            called_concepts.add(record)
+    return called_concepts
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,13 @@ _KINDS = {"GENERATION": MODEL, "EMBEDDING": OTHER, "TOOL": TOOL, "RETRIEVER": TO
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether the file contains traces with their observations."""
-    return any(
-        ("observations" in keys and keys & {"trace", "id", "timestamp"})
-        or {"trace", "observations"} <= keys
-        or {"trace", "scores"} <= keys
-        or ("trace" in keys and b'"projectId"' in head)
-        for keys in (document_keys(head), *record_keys(head))
-    )
+    return any(_are_keys_of_trace(keys, head) for keys in (document_keys(head), *record_keys(head)))
+
+
+def _are_keys_of_trace(keys: Set[str], head: bytes) -> bool:
+    if "observations" in keys:
+        return not keys.isdisjoint({"trace", "id", "timestamp"})
+    return "trace" in keys and ("scores" in keys or b'"projectId"' in head)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:

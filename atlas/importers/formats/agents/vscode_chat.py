@@ -32,9 +32,9 @@ _VOTES: dict[float | None, str] = {0: "down", 1: "up"}
 def matches(path: Path, head: bytes) -> bool:
     """Return whether the file is a chat: an object with requests, and with its participants or its session id."""
     keys = document_keys(head)
-    return bool(keys & {"responderUsername", "requesterUsername", "sessionId"}) and (
-        "requests" in keys or b'"vscode' in head
-    )
+    if keys.isdisjoint({"responderUsername", "requesterUsername", "sessionId"}):
+        return False
+    return "requests" in keys or b'"vscode' in head
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:

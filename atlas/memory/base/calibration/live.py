@@ -171,7 +171,9 @@ class LiveCalibration:
 
     def _is_missing(self) -> bool:
         measurement = self._measured
-        return measurement is None or not measurement.is_whole or (self._is_outgrown and measurement.is_small)
+        if measurement is None or not measurement.is_whole:
+            return True
+        return self._is_outgrown and measurement.is_small
 
     def _is_measuring(self) -> bool:
         return self._measuring is not None and self._measuring.is_alive()

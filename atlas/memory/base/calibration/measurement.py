@@ -110,9 +110,9 @@ class LevelMeasurement:
         A language without records in the store is treated like the other languages, if these are all treated the same.
         """
         known_languages = set(self.languages) or {""}
-        return language in self.languages_by_words or (
-            language not in known_languages and known_languages <= set(self.languages_by_words)
-        )
+        if language in known_languages or language in self.languages_by_words:
+            return language in self.languages_by_words
+        return known_languages <= set(self.languages_by_words)
 
     def weights_in(self, weights: RankingWeights, language: str) -> RankingWeights:
         """Return the weights for queries in a language. Meaning has no weight if `is_by_words`.

@@ -203,10 +203,10 @@ def _is_about_task(sentence: str) -> bool:
 
 def _is_message(step: Step) -> bool:
     """Return whether an action is a message to or from a user."""
+    if str(step.metadata.get("observation_from", "")).startswith("user"):
+        return True
     words = step.action.split()
-    return str(step.metadata.get("observation_from", "")).startswith("user") or (
-        len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
-    )
+    return len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
 
 
 def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
@@ -221,8 +221,8 @@ def _is_prose(value: Any) -> bool:
 
 def _argument(name: str, value: Any) -> str:
     """Return an argument's name, followed by its value if this is enumerated, such as `economy`."""
-    is_choice = isinstance(value, bool) or (isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value))
-    return f"{name}={value!r}" if is_choice else name
+    is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
+    return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 
 
 def _times(line: str, n: int) -> str:

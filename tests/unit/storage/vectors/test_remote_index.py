@@ -344,7 +344,10 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
     ("index", "said"),
     [
         ({"dimension": 3}, "the index has 3 dimensions, but the store's embedding model has 8; create an index with 8"),
-        ({"dimension": 8, "metric": "euclidean"}, "the index's metric is 'euclidean'; make an index of the metric cosine"),
+        (
+            {"dimension": 8, "metric": "euclidean"},
+            "the index's metric is 'euclidean'; make an index of the metric cosine",
+        ),
     ],
 )
 def test_an_index_of_another_kind_is_refused_with_what_to_do(open_store, pinecone, index, said):
