@@ -193,7 +193,9 @@ class MemoryQueryResult(Tabular):
         return _summary(sum(map(len, self.hits.values())), sum(self.n_hidden.values()), problems)
 
     def _rows(self) -> Iterator[TableRow]:
-        return ({"memory": name, **row} for name, hits in self.hits.items() for hit in hits for row in hit._rows())
+        for name, hits in self.hits.items():
+            for hit in hits:
+                yield from ({"memory": name, **row} for row in hit._rows())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,11 +83,9 @@ def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) 
 
 def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
     """Return the indices of content words that are missing in the other text."""
-    return [
-        place
-        for place, word in enumerate(words.words)
-        if len(word) >= MIN_LETTERS
-        and any(letter.isalpha() for letter in word)
-        and word.casefold() not in FUNCTION_WORDS
-        and word.casefold() not in shared
-    ]
+    ignored = shared | FUNCTION_WORDS
+    return [place for place, word in enumerate(words.words) if _has_letters(word) and word.casefold() not in ignored]
+
+
+def _has_letters(word: str) -> bool:
+    return len(word) >= MIN_LETTERS and any(letter.isalpha() for letter in word)

@@ -107,12 +107,11 @@ class _Query:
 def _results(
     asked_in: str, queries: Sequence[_Query], is_answered: Values, names: Sequence[str], seed: int
 ) -> tuple[ForeignResult, ...]:
-    rows_of = {
-        source: [row for row, query in enumerate(queries) if query.source == source]
-        for source in dict.fromkeys(query.source for query in queries)
-    }
-    if len(rows_of) > 1:
-        rows_of[TOGETHER] = list(range(len(queries)))
+    rows_by_source = dict[str, list[int]]()
+    for row, query in enumerate(queries):
+        rows_by_source.setdefault(query.source, []).append(row)
+    if len(rows_by_source) > 1:
+        rows_by_source[TOGETHER] = list(range(len(queries)))
     return tuple(
         ForeignResult(
             asked_in=asked_in,
@@ -122,7 +121,7 @@ def _results(
                 zip(names, estimates(is_answered[rows], [queries[row].group for row in rows], seed=seed), strict=True)
             ),
         )
-        for source, rows in rows_of.items()
+        for source, rows in rows_by_source.items()
     )
 
 

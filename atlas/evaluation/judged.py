@@ -23,17 +23,15 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
         ids: Ids of the searchable records in it.
     """
     by_text = _findable(judgements, collection, ids)
-    right = {
-        query: [judgement.record_id for judgement in of_it if judgement.is_right] for query, of_it in by_text.items()
-    }
-    queries = tuple(
-        JudgedQuery(text=query, grades=dict.fromkeys(record_ids, SAME), group=query)
-        for query, record_ids in right.items()
-        if record_ids
-    )
+    queries = []
+    for query, query_judgements in by_text.items():
+        right_ids = [judgement.record_id for judgement in query_judgements if judgement.is_right]
+        if right_ids:
+            queries.append(JudgedQuery(text=query, grades=dict.fromkeys(right_ids, SAME), group=query))
     if not queries:
         return None
-    return RetrievalTask(name=JUDGED_TASK, about="A query that was judged → the records judged right.", queries=queries)
+    about = "A query that was judged → the records judged right."
+    return RetrievalTask(name=JUDGED_TASK, about=about, queries=tuple(queries))
 
 
 def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
@@ -43,9 +41,8 @@ def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collecti
     """
     judgements_by_query = by_query([judgement for judgement in judgements if judgement.collection == collection])
     by_text = _findable(judgements, collection, ids)
-    return {
-        query: query for query in by_text if not any(judgement.is_right for judgement in judgements_by_query[query])
-    }
+    right_queries = {query for query in by_text if any(judgement.is_right for judgement in judgements_by_query[query])}
+    return {query: query for query in by_text if query not in right_queries}
 
 
 def _findable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:

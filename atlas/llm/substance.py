@@ -78,9 +78,9 @@ class Basis:
     @cached_property
     def examples(self) -> set[tuple[str, ...]]:
         """The words of each text in the instructions' example answer that does not occur in the data, of any length."""
-        sources = [f" {' '.join(_words(source))} " for source in self.sources]
+        data = "\n".join(f" {' '.join(_words(source))} " for source in self.sources)
         texts = {tuple(_words(text)) for text in _QUOTED.findall(self.instructions)}
-        return {words for words in texts if words and not any(f" {' '.join(words)} " in source for source in sources)}
+        return {words for words in texts if words and f" {' '.join(words)} " not in data}
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:

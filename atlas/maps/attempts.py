@@ -32,8 +32,10 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
         task_ids = store.ledger.columns.column(collection, "task_id")
         requests = _requests(store, collection)
         texts = _places(requests.get(record_id) for record_id in ids)
-        unsure = [place for places in texts if len({task_ids.get(ids[place]) for place in places}) > 1
-                  for place in places]  # fmt: skip
+        unsure = list[int]()
+        for places in texts:
+            if len({task_ids.get(ids[place]) for place in places}) > 1:
+                unsure += places
         contexts = _contexts(store, collection, [ids[place] for place in unsure])
     full_requests = [(requests[i], contexts.get(i, "")) if i in requests else None for i in ids]
     return _join(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(full_requests)])

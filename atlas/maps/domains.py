@@ -135,7 +135,8 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     rows, columns = linear_sum_assignment(-overlap) if overlap.size else ([], [])
     matches = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
     free = max(olds, default=-1) + 1
-    return matches | {number: free + place for place, number in enumerate(n for n in news if n not in matches)}
+    unmatched = [number for number in news if number not in matches]
+    return matches | {number: free + place for place, number in enumerate(unmatched)}
 
 
 def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:

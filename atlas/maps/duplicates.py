@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -106,10 +107,10 @@ def near_duplicates(
     gathered_groups = _gather(distinct, pairs, threshold)
     single_rows = set(range(len(distinct))) - {row for rows, _ in gathered_groups for row in rows}
     gathered_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
-    groups = [
-        DuplicateGroup(ids=tuple(embedded.ids[i] for row in rows for i in equal[row]), similarity_min=lowest)
-        for rows, lowest in gathered_groups
-    ]
+    groups = []
+    for rows, lowest in gathered_groups:
+        places = chain.from_iterable(equal[row] for row in rows)
+        groups.append(DuplicateGroup(ids=tuple(embedded.ids[i] for i in places), similarity_min=lowest))
     return _largest_first(groups)
 
 

@@ -57,13 +57,11 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
     texts_by_domain, people = _read_domains(texts, labels)
-    singular = _singulars(
-        Counter(word for domain_texts in texts_by_domain.values() for text in domain_texts for word in text.words)
-    )
-    counts = {
-        number: Counter(word for text in domain_texts for word in {singular.get(word, word) for word in text.words})
-        for number, domain_texts in texts_by_domain.items()
-    }
+    frequencies = Counter[str]()
+    for text in chain.from_iterable(texts_by_domain.values()):
+        frequencies.update(text.words)
+    singulars = _singulars(frequencies)
+    counts = {number: _count_members(domain_texts, singulars) for number, domain_texts in texts_by_domain.items()}
     sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
     weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
     owners = _owners(weights)
@@ -177,13 +175,22 @@ def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
-    """Return plurals by their singulars, where both occur: one word counts for the two."""
-    return {
-        word: singular
-        for word in frequencies
-        for singular in (word[:-1], word[:-2] if word.endswith("es") else "")
-        if word.endswith("s") and len(singular) >= 3 and singular in frequencies and not singular.endswith("s")
-    }
+    """Return the singular of each plural, where both occur: one word counts for the two."""
+    singulars = dict[str, str]()
+    for word in frequencies:
+        for ending in ("s", "es"):
+            stem = word.removesuffix(ending)
+            if stem != word and len(stem) >= 3 and stem in frequencies and not stem.endswith("s"):
+                singulars[word] = stem
+    return singulars
+
+
+def _count_members(texts: Sequence[Prose], singulars: Mapping[str, str]) -> Counter[str]:
+    """Return the number of texts with each word, where a plural counts as its singular."""
+    counts = Counter[str]()
+    for text in texts:
+        counts.update({singulars.get(word, word) for word in text.words})
+    return counts
 
 
 def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int, int]) -> dict[str, float]:

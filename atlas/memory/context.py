@@ -168,10 +168,11 @@ class ContextBlock:
     @property
     def credited(self) -> dict[str, tuple[str, ...]]:
         """The shown records credited with the outcome of the task, by memory: all except warnings."""
-        return {
-            name: tuple(record_id for record_id in ids if record_id not in self.warnings.get(name, ()))
-            for name, ids in self.shown.items()
-        }
+        credited = dict[str, tuple[str, ...]]()
+        for name, ids in self.shown.items():
+            warnings = self.warnings.get(name, ())
+            credited[name] = tuple(record_id for record_id in ids if record_id not in warnings)
+        return credited
 
 
 def held_out(coin: Coin, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
@@ -356,10 +357,8 @@ class _Draft:
 
     def ids(self, passes: Callable[[_Part, RecordText], bool]) -> dict[str, tuple[str, ...]]:
         """Return the ids of the shown parts that satisfy a predicate, by memory."""
-        return {
-            name: tuple(part.id for part, text in self._texts.items() if part.memory == name and passes(part, text))
-            for name in self._headings
-        }
+        passing = [part for part, text in self._texts.items() if passes(part, text)]
+        return {name: tuple(part.id for part in passing if part.memory == name) for name in self._headings}
 
     def _omit(self, part: _Part, reason: Reason, **details: Any) -> None:
         self.omitted.append(

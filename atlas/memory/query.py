@@ -94,8 +94,11 @@ def error_text(error: BaseException) -> str:
 
 def joined(*errors: Mapping[str, str]) -> dict[str, str]:
     """Return the distinct errors of several steps, by memory."""
-    names = dict.fromkeys(name for problems in errors for name in problems)
-    return {name: "; ".join(dict.fromkeys(problems[name] for problems in errors if name in problems)) for name in names}
+    problems = dict[str, list[str]]()
+    for errors_of_step in errors:
+        for name, problem in errors_of_step.items():
+            problems.setdefault(name, []).append(problem)
+    return {name: "; ".join(dict.fromkeys(of_memory)) for name, of_memory in problems.items()}
 
 
 def searches_for(

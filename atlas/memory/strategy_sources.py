@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from atlas.core.operations import Use
 from atlas.core.statistics import SuccessRate
@@ -61,12 +62,11 @@ def tasks_without(
     for attempt in attempts(experience, _among("task_id", all_ids) if len(all_ids) <= MANY else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
-    return {
-        strategy.id: rate_without(
-            (attempt for task in tasks[strategy.id] for attempt in at_task[task]), tries[strategy.id]
-        )
-        for strategy in strategies
-    }
+    rates = dict[str, SuccessRate]()
+    for strategy in strategies:
+        attempts_at_tasks = chain.from_iterable(at_task[task] for task in tasks[strategy.id])
+        rates[strategy.id] = rate_without(attempts_at_tasks, tries[strategy.id])
+    return rates
 
 
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
@@ -119,13 +119,12 @@ def unwritten_attempts(
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
     """Return the source tasks of strategies: the tasks of their sources, or else the task in their metadata."""
     attempts_by_source = linked(experience, [source for strategy in strategies for source in strategy.sources])
-    tasks = {
-        strategy.id: {attempts_by_source[source].task_id for source in strategy.sources if source in attempts_by_source}
-        for strategy in strategies
-    }
-    return {
-        strategy.id: {task for task in tasks[strategy.id] or {_named_task(strategy)} if task} for strategy in strategies
-    }
+    tasks = dict[str, set[str]]()
+    for strategy in strategies:
+        linked_sources = [source for source in strategy.sources if source in attempts_by_source]
+        task_ids = {attempts_by_source[source].task_id for source in linked_sources} or {_named_task(strategy)}
+        tasks[strategy.id] = task_ids - {""}
+    return tasks
 
 
 def _named_task(strategy: Strategy) -> str:

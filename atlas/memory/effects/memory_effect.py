@@ -136,9 +136,8 @@ class MemoryEffect:
 
         Attempts after a failure are counted as `n_succeeded`, so that `rate` is their share.
         """
-        follows = [
-            attempt.follows_failure for task in self.tasks for attempt in task.attempts if attempt.has_used == has_used
-        ]
+        attempts = [attempt for task in self.tasks for attempt in task.attempts]
+        follows = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
         return Tries(n=len(follows), n_succeeded=sum(follows))
 
     @property

@@ -92,17 +92,14 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
         InvalidInput: There is no such class.
     """
     least = parse_trust(min_trust)
-    trust = trust_of_all(system)
-    return TrustedMemories(
-        memories={
-            name: memory.without([record_id for record_id, level in trust[name].items() if level < least])
-            for name, memory in memories.items()
-            if name in trust and not isinstance(memory, PluggedMemory)
-        },
-        origins={
-            record_id: level.label for by_id in trust.values() for record_id, level in by_id.items() if level >= least
-        },
-    )
+    levels = trust_of_all(system)
+    trusted, origins = dict[str, AnyMemory](), dict[str, str]()
+    for by_id in levels.values():
+        origins |= {record_id: level.label for record_id, level in by_id.items() if level >= least}
+    for name, memory in memories.items():
+        if name in levels and not isinstance(memory, PluggedMemory):
+            trusted[name] = memory.without([record_id for record_id, level in levels[name].items() if level < least])
+    return TrustedMemories(memories=trusted, origins=origins)
 
 
 def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:

@@ -142,9 +142,10 @@ def read_subjects(log: EntryLog) -> list[Subject]:
     rows = log.store.scan(order_by="created_at", descending=True)
     ids = [row["id"] for row in rows]
     usage, marks = log.store.usage(ids), log.store.marks(ids)
-    linking = Counter(
-        target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
-    )
+    linking = Counter[str]()
+    for row in rows:
+        for name in sorted(set(LINK_TYPES) - {"summarises"}):
+            linking.update(_targets(row, name))
     entries = [entry for start in range(0, len(ids), BATCH) for entry in log.get(ids[start : start + BATCH])]
     summaries = _summary_of_each(entries)
     return [

@@ -186,16 +186,16 @@ def _read_lines(store: Collection, within: str, groups: Set[Group]) -> _Lines:
     values, written_at = store.column(within, where), store.column("created_at", where)
     names = sorted(filter(is_scope_name, store.keys()))
     scopes = {name: store.column(name, where) for name in names}
-    groups_by_id = {
-        record_id: (value, frozenset((name, scopes[name][record_id]) for name in names if record_id in scopes[name]))
-        for record_id, value in values.items()
-    }
-    of_groups = {
+    groups_by_id = dict[str, Group]()
+    for record_id, value in values.items():
+        scope = frozenset((name, scopes[name][record_id]) for name in names if record_id in scopes[name])
+        groups_by_id[record_id] = value, scope
+    wanted_groups = {
         record_id: groups_by_id[record_id]
         for record_id in ids
         if groups_by_id.get(record_id) in groups and record_id in written_at  # may be deleted concurrently
     }
-    return _Lines(groups=of_groups, written_at=written_at)
+    return _Lines(groups=wanted_groups, written_at=written_at)
 
 
 def _by_group(lines: Iterable[tuple[str, Group]]) -> Groups:
@@ -207,13 +207,12 @@ def _by_group(lines: Iterable[tuple[str, Group]]) -> Groups:
 
 def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
     """Return the successors of changed records."""
-    return {
-        follower
-        for ids in log.values()
-        for place, entry_id in enumerate(ids)
-        if entry_id in changed_ids
-        for follower in ids[place + 1 : place + 1 + N_NEIGHBOURS]
-    }
+    followers = set[str]()
+    for ids in log.values():
+        for place, entry_id in enumerate(ids):
+            if entry_id in changed_ids:
+                followers.update(ids[place + 1 : place + 1 + N_NEIGHBOURS])
+    return followers
 
 
 def _before(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:

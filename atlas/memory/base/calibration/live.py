@@ -295,18 +295,12 @@ class LiveCalibration:
             languages: The language of each foreign query.
             vectors: The vectors of the foreign queries, followed by others.
         """
-        scale = self._usual_scale()
-        return tuple(
-            name
-            for name in dict.fromkeys(languages)
-            if name != ENGLISH
-            and scale.meaning(
-                median_cosine(
-                    [vector for vector, language in zip(vectors, languages, strict=False) if language == name]
-                )
-            )
-            > MOST_ALIKE
-        )
+        scale, by_language = self._usual_scale(), dict[str, list[Vector]]()
+        for language, vector in zip(languages, vectors, strict=False):
+            by_language.setdefault(language, []).append(vector)
+        by_language.pop(ENGLISH, None)
+        cosines = {language: median_cosine(own_vectors) for language, own_vectors in by_language.items()}
+        return tuple(language for language, cosine in cosines.items() if scale.meaning(cosine) > MOST_ALIKE)
 
     def _usual_scale(self) -> Calibration:
         return self._usual or USUAL.get(self.embedder.model_name, Calibration())

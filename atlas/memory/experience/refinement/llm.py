@@ -147,10 +147,11 @@ def _refuse(problem: str, ids: Sequence[str]) -> None:
 
 def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
     merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
-    return [
-        with_merged_from(by_id[survivor], [experience for target, experience in merged if target == survivor])
-        for survivor in (decision.experience_id for decision in decisions if decision.action == "keep")
-    ]
+    kept = list[Experience]()
+    for survivor_id in (decision.experience_id for decision in decisions if decision.action == "keep"):
+        duplicates = [experience for target_id, experience in merged if target_id == survivor_id]
+        kept.append(with_merged_from(by_id[survivor_id], duplicates))
+    return kept
 
 
 def _keep_all(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:

@@ -85,8 +85,8 @@ class PineconeService:
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
-                f"the index has {stats.dimension} dimensions, but the store's embedding model has {dimension}; create an "
-                f"index with {dimension} dimensions and the metric cosine"
+                f"expected {dimension} dimensions, as of the store's embedding model, got an index of "
+                f"{stats.dimension}; create an index with {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:
             raise IndexUnreachable(f"the index's metric is {stats.metric!r}; make an index of the metric cosine")
