@@ -251,17 +251,13 @@ def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) 
 
 
 def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
-    values = {run.name: run.values for run in runs}
-    return tuple(
-        RowResult(
-            name=run.name,
-            estimates=_by_metric(run.values, groups, seed),
-            differences={
-                name: _by_metric(run.values - values[name], groups, seed) for name in run.against if name in values
-            },
-        )
-        for run in runs
-    )
+    values, rows = {run.name: run.values for run in runs}, list[RowResult]()
+    for run in runs:
+        baselines = [name for name in run.against if name in values]
+        differences = {name: _by_metric(run.values - values[name], groups, seed) for name in baselines}
+        estimates_by_metric = _by_metric(run.values, groups, seed)
+        rows.append(RowResult(name=run.name, estimates=estimates_by_metric, differences=differences))
+    return tuple(rows)
 
 
 def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Estimate]:

@@ -102,16 +102,15 @@ def _blocks(
     watch: Watch,
 ) -> list[BlockResult]:
     """Evaluate the context blocks of the row `AGENT`, empty if it is not among the rows."""
-    return [
-        result
-        for row in rows
-        if isinstance(row, AgentRow)
-        for task in tasks
-        for result in evaluate_blocks(
-            task, texts, row.hits, row.id_field, counter_of(row.experience.embedder),
-            half=half, seed=seed, on_progress=watch(f"context blocks of {task.name}"),
-        )
-    ]  # fmt: skip
+    results = list[BlockResult]()
+    for row in (row for row in rows if isinstance(row, AgentRow)):
+        counter = counter_of(row.experience.embedder)
+        for task in tasks:
+            on_progress = watch(f"context blocks of {task.name}")
+            results += evaluate_blocks(
+                task, texts, row.hits, row.id_field, counter, half=half, seed=seed, on_progress=on_progress
+            )
+    return results
 
 
 def _without_record(key: str, values: Collection[str]) -> Where | None:

@@ -336,12 +336,11 @@ def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
     run.progress("verifying", 1)
-    return {
-        culprit
-        for name, is_same in zip(rewritten, verdicts, strict=True)
-        if is_same is False
-        for culprit in _responsible_functions(name, shelf, functions, run)
-    }
+    culprits = set[str]()
+    for name, is_same in zip(rewritten, verdicts, strict=True):
+        if is_same is False:
+            culprits.update(_responsible_functions(name, shelf, functions, run))
+    return culprits
 
 
 def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
@@ -402,15 +401,7 @@ def with_definitions(
         _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
     )
     found = tuple(
-        replace(
-            abstraction,
-            needs=tuple(sorted({*abstraction.needs} - names | needed_tools(sharing.definitions, abstraction.needs))),
-            calls=(
-                *(definition.name for definition in sharing.definitions if definition.name in abstraction.needs),
-                *abstraction.calls,
-            ),
-        )
-        for abstraction in compression.abstractions
+        _with_shared_definitions(abstraction, names, sharing.definitions) for abstraction in compression.abstractions
     )
     return replace(
         compression,
@@ -423,6 +414,15 @@ def with_definitions(
         + sum(n_tokens(definition.source) for definition in sharing.definitions),
         library=replace(compression.library, definitions=sharing.definitions),
     )
+
+
+def _with_shared_definitions(
+    abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
+) -> Abstraction:
+    """Return a function that calls shared definitions, and needs the tools that these need."""
+    calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
+    needs = {*abstraction.needs} - names | needed_tools(definitions, abstraction.needs)
+    return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

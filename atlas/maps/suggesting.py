@@ -60,15 +60,13 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
         memory_map: The map, with the names that people gave.
         titles: The task of each typical record, by id.
     """
-    return tuple(
-        UnnamedDomain(
-            number=domain.number,
-            terms=domain.terms,
-            tasks=tuple(titles[record_id][:TASK_CHARACTERS] for record_id in domain.typical if record_id in titles),
-        )
-        for domain in memory_map.domains
-        if not domain.is_named_by_person
-    )
+    unnamed = list[UnnamedDomain]()
+    for domain in memory_map.domains:
+        if not domain.is_named_by_person:
+            known_titles = [titles[record_id] for record_id in domain.typical if record_id in titles]
+            tasks = tuple(title[:TASK_CHARACTERS] for title in known_titles)
+            unnamed.append(UnnamedDomain(number=domain.number, terms=domain.terms, tasks=tasks))
+    return tuple(unnamed)
 
 
 async def suggest_names(

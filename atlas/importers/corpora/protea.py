@@ -73,19 +73,16 @@ def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
 
 
 def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Sequence[LogEntry]) -> JudgedCorpus:
-    queries = tuple(
-        JudgedQuery(
-            text=line.text,
-            grades={entry.id: SAME for entry in entries if (entry.kind, entry.generation) == (CRASH, line.generation)},
-            group=line.task_id,
-            without=frozenset(own_entry.id for own_entry in entries if _is_left_out(own_entry, line)),
-        )
-        for line in reflections
-    )
+    queries = []
+    for line in reflections:
+        crashes = [crash for crash in entries if (crash.kind, crash.generation) == (CRASH, line.generation)]
+        excluded_ids = frozenset(line_entry.id for line_entry in entries if _is_left_out(line_entry, line))
+        grades = {crash.id: SAME for crash in crashes}
+        queries.append(JudgedQuery(text=line.text, grades=grades, group=line.task_id, without=excluded_ids))
     return JudgedCorpus(
         name=name,
         trajectories=tuple(entry(line.id, line.task_id, line.text) for line in entries),
-        tasks=(RetrievalTask(name=name, about=about, queries=queries),),
+        tasks=(RetrievalTask(name=name, about=about, queries=tuple(queries)),),
     )
 
 

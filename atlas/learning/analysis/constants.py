@@ -34,12 +34,10 @@ def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
     """Return the index of the statement that binds each name, for names that are bound once."""
     bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bindings(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
-    return {
-        name: number
-        for number, statement in enumerate(module.body)
-        for name in _sure_bindings(statement)
-        if bound[name] == 1 and name not in declared
-    }
+    numbers = dict[str, int]()
+    for number, statement in enumerate(module.body):
+        numbers |= {name: number for name in _sure_bindings(statement) if bound[name] == 1 and name not in declared}
+    return numbers
 
 
 def _first_call(module: ast.Module) -> int:

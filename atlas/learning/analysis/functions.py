@@ -53,13 +53,12 @@ def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occu
     """Return the most frequent name of the variables passed for a parameter, if most arguments are variables."""
     if parameter.takes is not None or _is_called(parameter.hole, body):
         return "function"
-    candidates = Counter(
-        unescape(child.head.removeprefix(SYMBOL))
-        for occurrence in occurrences
-        for term in occurrence.holes[parameter.hole][:1]
-        for child in term.children[:1]
-        if child.head.startswith(SYMBOL) and read_head(term.head).name == "Name"
-    )
+    candidates = Counter[str]()
+    for occurrence in occurrences:
+        for term in occurrence.holes[parameter.hole][:1]:
+            symbols = [child.head for child in term.children[:1] if child.head.startswith(SYMBOL)]
+            if symbols and read_head(term.head).name == "Name":
+                candidates[unescape(symbols[0].removeprefix(SYMBOL))] += 1
     name, n = candidates.most_common(1)[0] if candidates else ("", 0)
     return name if 2 * n >= len(occurrences) else "value"
 

@@ -89,13 +89,14 @@ def _assigned_by_comprehension(
 def captured_variables(region: Region, program: ProgramTree) -> Names:
     """Return the variables that closures outside the region use, and whose assignments a call would hide from them."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
-    return frozenset(
-        name.id
-        for closure in ast.walk(_function_of(region.node, program))
-        if isinstance(closure, (*FUNCTIONS, ast.GeneratorExp)) and id(closure) not in inside
-        for name in _within(closure, region)
-        if isinstance(name, ast.Name) and id(name) in program.symbols and not _is_consumed(closure, program)
-    )
+    captured = set[str]()
+    for closure in ast.walk(_function_of(region.node, program)):
+        is_closure = isinstance(closure, (*FUNCTIONS, ast.GeneratorExp))
+        if not is_closure or id(closure) in inside or _is_consumed(closure, program):
+            continue
+        names = [node for node in _within(closure, region) if isinstance(node, ast.Name)]
+        captured.update(name.id for name in names if id(name) in program.symbols)
+    return frozenset(captured)
 
 
 def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:

@@ -283,13 +283,12 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
 
 def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
     """Return the parameter names of a unit and of all units that it depends on."""
-    return tuple(
-        argument.arg
-        for unit_name in closure(name, units)
-        for part in ast.walk(units[unit_name].node)
-        if isinstance(part, Function)
-        for argument in (*part.args.args, *part.args.kwonlyargs)
-    )
+    names = list[str]()
+    for unit_name in closure(name, units):
+        functions = [part for part in ast.walk(units[unit_name].node) if isinstance(part, Function)]
+        for function in functions:
+            names += [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
+    return tuple(names)
 
 
 def keywords_in(*trees: ast.AST) -> set[str]:

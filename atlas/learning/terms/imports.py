@@ -134,14 +134,11 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
     """
     if "__all__" in mentioned_names(module):
         return frozenset()
-    bound = {
-        name
-        for scope in ast.walk(module)
-        if isinstance(scope, (ast.Module, *_FUNCTIONS))
-        for node in scope.body
-        if isinstance(node, IMPORTS)
-        for name in imported_names(node)
-    }
+    bound = set[str]()
+    for scope in ast.walk(module):
+        if isinstance(scope, (ast.Module, *_FUNCTIONS)):
+            for node in scope.body:
+                bound.update(imported_names(node) if isinstance(node, IMPORTS) else ())
     return (read_names(module) & bound) - also - _reachable(module, bound) - {"*"}
 
 

@@ -45,13 +45,10 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
 def _module_scope(module: ast.Module) -> _Scope:
     """Return the module's scope, whose variables count as local unless a function or class can read them."""
     scope = _bound_in(module)
-    visible = {
-        name.id
-        for node in ast.walk(module)
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef))
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
+    visible = set[str]()
+    for node in ast.walk(module):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            visible.update(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
     for name, binding in scope.bound.items():
         if binding == LOCAL and (name in visible or name.startswith("__")):
             scope.bound[name] = OWN

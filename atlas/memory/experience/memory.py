@@ -208,11 +208,11 @@ class ChromaExperienceMemory(Memory[Experience]):
             if experience_id not in present:
                 raise not_found(self.noun, experience_id)
         scoped = self if self.operation_id else self.within("outcome", reason)
-        ids = {
-            success: [experience_id for experience_id, value in outcomes.items() if value is success]
-            for success in (True, False, None)
-        }
-        return sum(scoped.apply_outcomes(scoped.plan_outcomes(ids[success], success)) for success in ids)
+        n_changed = 0
+        for success in (True, False, None):
+            ids = [experience_id for experience_id, outcome in outcomes.items() if outcome is success]
+            n_changed += scoped.apply_outcomes(scoped.plan_outcomes(ids, success))
+        return n_changed
 
     areport_outcomes = twin(report_outcomes)
 

@@ -112,18 +112,14 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
     parameters_by_name = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
-    renamed_parameters = [
-        *join_distinct(
-            lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates)
-        )
-    ]
+    lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
+    merged_ids = join_distinct(lineage(survivor.metadata), *lineages)
     scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
+    all_parameters = [parameter for strategy in (survivor, *duplicates) for parameter in strategy.parameters]
+    names = join_distinct(parameter["name"] for parameter in all_parameters)
     return replace(
         survivor,
         sources=join_distinct(survivor.sources, *(strategy.sources for strategy in duplicates)),
-        parameters=tuple(
-            parameters_by_name[name]
-            for name in join_distinct(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
-        ),
-        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": renamed_parameters},
+        parameters=tuple(parameters_by_name[name] for name in names),
+        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": [*merged_ids]},
     )
