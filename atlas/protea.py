@@ -74,7 +74,7 @@ class MemoryStore:
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
         if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.notes():
-            self._bring_over(location, settings)
+            self._import_database(location, settings)
 
     def add(
         self,
@@ -156,7 +156,7 @@ class MemoryStore:
         before = int(self._journal.collection.notes().get(LAST, "0"))
         return max(before, last if isinstance(last, int) else 0)
 
-    def _bring_over(self, file: Path, settings: Settings) -> None:
+    def _import_database(self, file: Path, settings: Settings) -> None:
         try:
             sink = MemorySink(self.memory, f"imported {file.name}")
             report = import_paths(sink, [file], format="protea", settings=settings)

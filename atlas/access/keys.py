@@ -145,7 +145,7 @@ class KeyRing:
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )
             keys[_hash(secret)] = key
-        self.audit.note(KEY_MADE, who=created_by, about=_about(key))
+        self.audit.note(KEY_MADE, who=created_by, about=_summary(key))
         return key, secret
 
     def keys(self) -> list[Key]:
@@ -227,7 +227,7 @@ def _decode(encoded: dict[str, Any]) -> Key:
     )
 
 
-def _about(key: Key) -> str:
+def _summary(key: Key) -> str:
     parts = (key.name, str(key.role), "reviewed" if key.is_reviewed else "", key.scope_text)
     return ", ".join(filter(None, parts))
 

@@ -126,7 +126,7 @@ class People:
             existing = people.get(identity.id)
             if existing is not None and existing.removed_at is not None:
                 raise NotAllowed(f"{existing.name} was removed from this memory; ask an administrator")
-            name = self._name_for(identity, people)
+            name = self._unique_name(identity, people)
             role = role_of(identity.groups, self._roles)
             if existing is None and role is None:
                 raise NotAllowed(f"{name} is in no group that may see this memory; ask an administrator")
@@ -147,7 +147,7 @@ class People:
             )
         return person
 
-    def _name_for(self, identity: Identity, people: Mapping[str, Person]) -> str:
+    def _unique_name(self, identity: Identity, people: Mapping[str, Person]) -> str:
         """Return a person's name for the history, with a number appended if another person has the name."""
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()

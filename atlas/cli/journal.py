@@ -326,7 +326,9 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
-        file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
+        file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).with_shared_state(
+            memory.storage.ledger.shared
+        )
         plan = _written_plan(file, options) if options.apply else None
         if plan is None:
             plan = memory.with_loss(_plan_compaction(memory, options, settings))

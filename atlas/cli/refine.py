@@ -47,7 +47,9 @@ def _refine(options: argparse.Namespace, settings: Settings) -> int:
     if not options.limit:
         raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     with opened(settings) as memory:
-        file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
+        file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION).with_shared_state(
+            memory.storage.ledger.shared
+        )
         return _apply(memory, file) if options.apply else _plan(memory, file, options, settings)
 
 

@@ -38,7 +38,7 @@ class ForeignResult:
     """False positive rate over the queries, by row name, for rows with a threshold."""
 
 
-def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
+def foreign_queries_of(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
     """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.

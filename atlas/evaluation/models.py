@@ -188,7 +188,7 @@ def models_as_markdown(report: ModelReport) -> str:
     return "\n".join(_lines(report, table, "### {}\n"))
 
 
-def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
+def _lines(report: ModelReport, draw: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
     lines = [
         f"{report.n_records:,} experiences of the store, searched with default settings by each model. "
         f"The store has {report.own}, and was not changed."
@@ -198,7 +198,7 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
         grid += [
             [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _difference(row)] for row in task.rows
         ]
-        lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *drawn_as(grid)]
+        lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *draw(grid)]
     grid = [["model", "embedding a query", "searching with it", "embedding the store", "its files"]]
     grid += [
         [
@@ -211,7 +211,7 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
         for cost in report.costs
         if not cost.problem
     ]
-    lines += ["", heading.format("cost"), *drawn_as(grid)]
+    lines += ["", heading.format("cost"), *draw(grid)]
     lines += [f"{cost.model} was not measured: {cost.problem}" for cost in report.costs if cost.problem]
     return lines
 

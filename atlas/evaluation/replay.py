@@ -123,7 +123,7 @@ def _replay_attempt(
     memory: MemorySystem,
     trajectory: Trajectory,
     stored: Sequence[Trajectory],
-    sources_of: Sources,
+    sources_by_memory: Sources,
     counter: TokenCounter,
     budget: int,
 ) -> ReplayedAttempt:
@@ -142,7 +142,8 @@ def _replay_attempt(
         n_before=len(stored),
         n_same=len(same_task),
         held=tuple(
-            _unordered([not same_task.isdisjoint(ids) for ids in records.values()]) for records in sources_of.values()
+            _unordered([not same_task.isdisjoint(ids) for ids in records.values()])
+            for records in sources_by_memory.values()
         ),
         is_verbatim=any(earlier.id in same_task and _words(earlier) == _words(trajectory) for earlier in stored),
         base_rate=sum(outcomes) / len(outcomes) if outcomes else None,

@@ -18,7 +18,7 @@ from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.blocks import BlockResult, evaluate_blocks
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
-from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, load_shipped
+from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_queries_of, load_shipped
 from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
@@ -284,7 +284,7 @@ def evaluate_corpora(
                 for task in corpus.tasks
             ]
             blocks += _blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
-            by_source = foreign_to(corpus, corpora, half)
+            by_source = foreign_queries_of(corpus, corpora, half)
             foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
         model=remembering.model_name,

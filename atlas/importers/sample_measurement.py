@@ -33,7 +33,7 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     if found is None or not _is_of(found, memory):
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
-    file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).shared_by(ledger.shared)
+    file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
     file.save(replace(found, revision=ledger.revision(), ledger_id=ledger.position(collection).ledger_id))
     return True
 

@@ -58,7 +58,7 @@ class ArtefactFile(ABC, Generic[T]):
         self._shared: SharedState | None = None
         self._job = ""
 
-    def shared_by(self, shared: SharedState | None, job: str = "") -> Self:
+    def with_shared_state(self, shared: SharedState | None, job: str = "") -> Self:
         """Return the artefact that all servers of a store share, or itself if there is only one machine.
 
         Args:
@@ -87,13 +87,13 @@ class ArtefactFile(ABC, Generic[T]):
             PlanOutdated: The store was restored, re-embedded or purged during the computation.
         """
         header, arrays = self._header(artefact), self._arrays(artefact)
-        read_from = _ledger_of(header)
+        source_ledger_id = _ledger_of(header)
         if self._shared is None:
-            with caching(self.path.parent, read_from):
+            with caching(self.path.parent, source_ledger_id):
                 _write(self.path, header, arrays)
             return
         with keeping(self.path.parent):
-            _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=read_from))
+            _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
     def is_made_since(self, before: Publication | None) -> bool:
         """Return whether another server has finished this job since."""

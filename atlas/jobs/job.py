@@ -81,7 +81,7 @@ class StoreJob(ABC):
                 return
             before = shared.published(file.name)
             with shared.locked(self._task, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
-                file.shared_by(shared, self._task)
+                file.with_shared_state(shared, self._task)
                 if not (has_waited and file.is_made_since(before)):
                     file.save(self.make(on_progress, file))
 

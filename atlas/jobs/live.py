@@ -98,7 +98,7 @@ class LiveResult(ABC, Generic[T]):
 
     def _stored_file(self) -> ArtefactFile[T]:
         """Return the store's file, which all servers share."""
-        return self.file(self._cache).shared_by(self.memory.storage.ledger.shared)
+        return self.file(self._cache).with_shared_state(self.memory.storage.ledger.shared)
 
     @property
     def _place(self) -> dict[str, Any]:

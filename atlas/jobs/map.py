@@ -120,7 +120,7 @@ def draw_now(
     embedded = read_embedded(memory.storage, collection)
     if not embedded.ids:
         raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
-    saved = MapFile(memory.storage.path / CACHE, collection).shared_by(memory.storage.ledger.shared).load()
+    saved = MapFile(memory.storage.path / CACHE, collection).with_shared_state(memory.storage.ledger.shared).load()
     memory_map = _reuse(saved, embedded, engine, min_domain_size) or make_map(
         embedded, engine=engine, min_domain_size=min_domain_size, previous=saved, on_progress=on_progress
     )
@@ -133,7 +133,7 @@ def saved_positions(directory: Path, collection: str) -> Places:
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:
-            file, names = file.shared_by(server.ledger.shared), DomainNames.of(server, collection)
+            file, names = file.with_shared_state(server.ledger.shared), DomainNames.of(server, collection)
         saved = file.load()
         return places_on(names.apply(saved)) if saved is not None else NOWHERE
 

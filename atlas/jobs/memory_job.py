@@ -37,7 +37,7 @@ def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
     return ModelClient(Settings.from_environment(), on_wait=lambda message: on_progress(0, 0, message))
 
 
-def spent_by(llm: LLMClient | None) -> str:
+def usage_text(llm: LLMClient | None) -> str:
     """Return the usage of a model so far: calls, tokens and cost, or an empty string if there is no model."""
     if llm is None:
         return ""
@@ -47,4 +47,4 @@ def spent_by(llm: LLMClient | None) -> str:
 
 def with_cost(message: str, llm: LLMClient | None) -> str:
     """Return the progress of a job, with the model's usage so far."""
-    return f"{message} ({spent_by(llm)})" if llm is not None else message
+    return f"{message} ({usage_text(llm)})" if llm is not None else message

@@ -12,7 +12,7 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
+from atlas.jobs.memory_job import MemoryJob, model_if, usage_text, with_cost
 from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import ExplainingStrategy
@@ -83,19 +83,19 @@ def plan_now(
     ids = newest_ids(memory, where)
     plan = memory.experience.plan_refine(
         ids[:max_experiences],
-        refine_strategy_for(memory, llm),
+        choose_refine_strategy(memory, llm),
         lambda done, total: on_progress(done, total, with_cost(f"judged {done:,} of {total:,}", llm)),
     )
     return replace(
         plan,
         n_in_scope=len(ids),
-        spent=spent_by(llm),
+        spent=usage_text(llm),
         where=where,
         made_at=SystemClock().now().isoformat(timespec="seconds"),
     )
 
 
-def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
+def choose_refine_strategy(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
     """Return the refine strategy: a language model, or rules that only merge experiences with the same outcome."""
     if llm is not None:
         return LLMRefineStrategy(llm)

@@ -11,7 +11,7 @@ from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import absence
 from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs, tools_by
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -38,7 +38,7 @@ from atlas.learning.whole_definitions import (
     proofs_of,
     tools_and_definitions,
     verified_sharing,
-    verify_with,
+    verifier_with_definitions,
 )
 
 DIFFERENT_AS_TERM = "behaves differently without comments, docstrings and annotations"
@@ -193,7 +193,7 @@ def compress(
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     originals_by_id = {program.id: program for program in corpus}
-    allowed, prefix = tools_by(tools, are_run=verify is not None), free_prefix(corpus)
+    allowed, prefix = make_tools(tools, are_run=verify is not None), free_prefix(corpus)
     limits = limits or Limits()
     sharing, n_changed = verified_sharing(corpus, allowed, limits, prefix, verify)
     corpus = [sharing.programs.get(program.id, program) for program in corpus]
@@ -201,7 +201,7 @@ def compress(
         programs={program.id: program for program in corpus},
         engine=engine or default_engine(),
         limits=limits,
-        verify=None if verify is None else verify_with(sharing, originals_by_id, verify),
+        verify=None if verify is None else verifier_with_definitions(sharing, originals_by_id, verify),
         progress=progress or (lambda stage, share: None),
         raise_if_cancelled=_raiser(cancelled),
     )
@@ -370,10 +370,10 @@ def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Func
 def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
     """Return the result, without the counts of the search."""
     lengths = Lengths(shelf, functions)
-    users_of, callers = users(shelf), shelf.callers()
+    users_by_name, callers = users(shelf), shelf.callers()
     return Compression(
         abstractions=tuple(
-            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_of[name], run)
+            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_by_name[name], run)
             for name, source in sources(shelf, functions).items()
         ),
         rewritten={
@@ -468,17 +468,17 @@ def _shared_abstraction(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> Abstraction:
-    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
-    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
+    user_names = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in user_names}
     return Abstraction(
         name=definition.name,
         source=definition.source,
         arity=definition.arity,
         calls=definition.calls,
         needs=tuple(sorted(needed_tools(sharing.definitions, [definition.name]))),
-        uses=tuple(sorted(users_of)),
-        n_tasks=len({originals[name].task_id for name in users_of}),
-        saving=(len(users_of) - 1) * n_tokens(definition.source),
+        uses=tuple(sorted(user_names)),
+        n_tasks=len({originals[name].task_id for name in user_names}),
+        saving=(len(user_names) - 1) * n_tokens(definition.source),
         proofs=proofs_of(definition, sources, sharing, originals, verify),
     )
 

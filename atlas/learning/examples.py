@@ -172,15 +172,15 @@ def _last_line(run: RunResult) -> str:
 
 def _choose(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[RecordedProgram]:
     """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring programs that call several concepts."""
-    n_of = dict.fromkeys(ids, 0)
+    n_programs = dict.fromkeys(ids, 0)
     chosen = []
     for recording in sorted(recordings, key=lambda recording: -len(ids.intersection(recording.called_by))):
         missing = [
-            concept_id for concept_id in ids.intersection(recording.called_by) if n_of[concept_id] < MAX_PROGRAMS
+            concept_id for concept_id in ids.intersection(recording.called_by) if n_programs[concept_id] < MAX_PROGRAMS
         ]
         if missing:
             chosen.append(recording)
-            n_of |= {concept_id: n_of[concept_id] + 1 for concept_id in missing}
+            n_programs |= {concept_id: n_programs[concept_id] + 1 for concept_id in missing}
     return chosen
 
 

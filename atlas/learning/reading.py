@@ -42,7 +42,7 @@ def no_tools(program: Program) -> Container[str]:
     return ()
 
 
-def tools_by(names: Collection[str], *, are_run: bool) -> Tools:
+def make_tools(names: Collection[str], *, are_run: bool) -> Tools:
     """Return a function from a program to its tools: every name if its tests are run, else the given names."""
     return lambda program: _AnyName() if are_run and program.tests else names
 

@@ -16,7 +16,7 @@ from atlas.learning.compression import (
     describe_rewriting,
     with_preludes,
 )
-from atlas.learning.reading import StarNames, Tools, read_programs, tools_by
+from atlas.learning.reading import StarNames, Tools, make_tools, read_programs
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -27,7 +27,7 @@ from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.programs import Program
-from atlas.learning.whole_definitions import Verify, tools_and_definitions, verdicts_on, verify_with
+from atlas.learning.whole_definitions import Verify, sharing_verdicts, tools_and_definitions, verifier_with_definitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def reuse(
     verify, star_names = default_checks(sandbox, verify, star_names)
     by_id = {program.id: program for program in programs}
     own = {name for name, program in by_id.items() if _prefix(library) in program.source}
-    allowed = tools_by(tools, are_run=verify is not None)
+    allowed = make_tools(tools, are_run=verify is not None)
     sharing, n_changed = _apply_shared_definitions(
         [by_id[name] for name in by_id if name not in own], library, allowed, verify
     )
@@ -133,7 +133,7 @@ def reuse(
     corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_and_definitions(allowed, sharing))
     originals = {name: term for name, term in corpus.terms.items() if name not in own}
     shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)
-    checked = None if verify is None else verify_with(sharing, by_id, verify)
+    checked = None if verify is None else verifier_with_definitions(sharing, by_id, verify)
     n_refused = n_changed + _verify(shelf, library, {program.id: program for program in current}, checked)
     called = [name for name, term in shelf.programs.items() if term.calls]
     described = {name: describe_rewriting(name, shelf, library.functions) for name in called}
@@ -177,7 +177,7 @@ def _apply_shared_definitions(
     while True:
         candidates = [source for source in sources if source.program.id not in wrong]
         sharing = apply_definitions(library.definitions, candidates, judged)
-        verdicts = verdicts_on(sharing, originals, verify)
+        verdicts = sharing_verdicts(sharing, originals, verify)
         changed = {name for name, is_same in verdicts.items() if is_same is False}
         unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
         if not (changed or unjudged):

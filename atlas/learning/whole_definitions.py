@@ -42,7 +42,7 @@ def verified_sharing(
     sources, judged = read_sources(programs, tools), set[str]() if verify is None else set(originals)
     while True:
         sharing = share(sources, limits, prefix, excluded, judged)
-        verdicts = verdicts_on(sharing, originals, verify)
+        verdicts = sharing_verdicts(sharing, originals, verify)
         wrong = {name for name, is_same in verdicts.items() if is_same is False}
         unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
         if verify is None or not (wrong or unjudged):
@@ -60,7 +60,9 @@ def verified_sharing(
         }
 
 
-def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None) -> Mapping[str, bool | None]:
+def sharing_verdicts(
+    sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
+) -> Mapping[str, bool | None]:
     """Return whether programs behave the same with shared definitions, by id. None if that cannot be verified."""
     if not sharing.programs:
         return {}
@@ -71,7 +73,7 @@ def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Veri
     return {name: verdicts.get(name) for name in sharing.programs}
 
 
-def verify_with(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
+def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
     """Return a `verify` that puts the shared definitions before each rewritten source."""
 
     def same(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:

@@ -228,7 +228,7 @@ class _Service:
                 if error.is_about_path and self._switch_protocol(api):
                     continue
                 until = min(until, time.monotonic() + self._patience_seconds)
-                if not self._is_waited_for(error, until):
+                if not self._should_wait(error, until):
                     if not _is_passing(error) or attempt >= self._settings.llm_retries:
                         raise self._unavailable(error) from error
                     await self._pause(error, attempt)
@@ -259,7 +259,7 @@ class _Service:
         self._protocol_is_known = True
         return reply
 
-    def _is_waited_for(self, error: ApiError, until: float) -> bool:
+    def _should_wait(self, error: ApiError, until: float) -> bool:
         """Return whether a server is down, and the user is willing to wait for it."""
         is_down = error.status in STARTING and not error.is_timeout
         return self._on_wait is not None and is_down and time.monotonic() < until

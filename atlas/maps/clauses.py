@@ -113,7 +113,7 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
         elif reading.run:
             yield from reading.end_run(word.lower())
         else:
-            reading.pass_over(word.lower())
+            reading.skip_word(word.lower())
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class _SentenceState:
 
     latest: Clause | None = None
 
-    def pass_over(self, word: str) -> None:
+    def skip_word(self, word: str) -> None:
         """Read a word that names nothing, and with which no run ends."""
         if self.verb and self.link == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"

@@ -133,7 +133,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
             is_near = np.triu(is_near, 1) if other_start == start else is_near
             if np.count_nonzero(is_near) > MAX_PAIRS:
                 is_near[n_found[rows] >= MAX_PAIRS] = False
-                _thin_out(is_near, vectors[rows], vectors[other_start : other_start + BLOCK], threshold)
+                _limit_candidates(is_near, vectors[rows], vectors[other_start : other_start + BLOCK], threshold)
             row_numbers, column_numbers = np.divmod(np.flatnonzero(is_near), is_near.shape[1])
             pairs = _confirm(vectors, np.stack([row_numbers + start, column_numbers + other_start], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
@@ -143,7 +143,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     return np.concatenate(blocks)
 
 
-def _thin_out(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
+def _limit_candidates(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
     """Cut rows with more than `MAX_PAIRS` candidates to their first ones above the threshold.
 
     These candidates are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
@@ -176,9 +176,9 @@ def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
 
 def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
     """Return groups of pairwise similar rows, with the lowest similarity in each."""
-    ends, others_of = pairs.ravel(), pairs[:, ::-1].ravel()
+    ends, other_ends = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))
-    neighbours = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
+    neighbours = np.split(other_ends[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
     is_taken = np.zeros(len(vectors), np.bool_)
     groups = []
     for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():

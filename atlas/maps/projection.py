@@ -74,7 +74,9 @@ def fit(
     if engine == "umap-learn":
         return umap_numpy.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
     graph = umap_numpy.neighbour_graph(neighbours.indices, distances)
-    coordinates = umap_numpy.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
+    coordinates = umap_numpy.optimise_layout(
+        graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress
+    )
     return umap_numpy.spread(coordinates, 1.0)
 
 

@@ -89,7 +89,7 @@ def memberships(distances: Floats) -> Floats:
     return np.maximum(weights, 1e-6)
 
 
-def lay_out(
+def optimise_layout(
     graph: Graph,
     start: Floats,
     *,
@@ -135,9 +135,9 @@ def islands(points: Floats) -> Numbers:
     is_land = np.zeros(cells.max(axis=0) + 1, np.bool_)
     is_land[cells[:, 0], cells[:, 1]] = True
     numbered, _ = label(is_land, np.ones((3, 3)))
-    island_of = numbered[cells[:, 0], cells[:, 1]] - 1
-    ranks = np.argsort(np.argsort(-np.bincount(island_of), kind="stable"))
-    numbers: Numbers = ranks[island_of]
+    island_numbers = numbered[cells[:, 0], cells[:, 1]] - 1
+    ranks = np.argsort(np.argsort(-np.bincount(island_numbers), kind="stable"))
+    numbers: Numbers = ranks[island_numbers]
     return numbers
 
 

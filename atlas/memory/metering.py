@@ -54,7 +54,7 @@ class MeteredMemories(ABC):
 
         return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)
 
-    def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+    def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
         """Return the attempts that are right for a task, each with its worth, by id. See `AskedQuery.right`."""
         from atlas.memory.effects.rightness import tasks_of, worth
 

@@ -81,7 +81,7 @@ def open_memory(
         clock=clock,
     )
     try:
-        whole = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn, confirm))
+        whole = whole_embedder(embedder or _choose_embedder(storage, settings, announce or _warn, confirm))
         model = EmbeddingModel(whole.model_name, whole.dimension)
         storage.bind(model, whole)
         if settings.late_interaction and gives_tokens(whole):
@@ -213,7 +213,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
     return embedder.model_name, n_texts
 
 
-def _embedder_for(
+def _choose_embedder(
     storage: Store, settings: Settings, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> WholeEmbedder:
     bound = storage.model

@@ -92,7 +92,7 @@ class Promoter:
             InvalidInput: The entry is neither a crash with a fix nor a reflection, or it was promoted already.
         """
         with self._journal.collection.reading():
-            return self._plan_for(entry_id)
+            return self._plan_promotion(entry_id)
 
     def apply(self, promotion: Promotion) -> str | None:
         """Apply a plan as one operation, and return the operation's id.
@@ -113,7 +113,7 @@ class Promoter:
         journal.note_promotion(ids, _name(promotion))
         return journal.operation_id
 
-    def _plan_for(self, entry_id: str) -> Promotion:
+    def _plan_promotion(self, entry_id: str) -> Promotion:
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))

@@ -101,7 +101,7 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
     return {name: "; ".join(dict.fromkeys(of_memory)) for name, of_memory in problems.items()}
 
 
-def searches_for(
+def prepare_searches(
     memories: Mapping[str, AnyMemory], task: Task, k: int, filters: QueryFilters
 ) -> dict[str, Search | Exception | None]:
     """Return the prepared search or the error of each memory, by name. An embedder that is shared embeds only once."""
@@ -146,7 +146,7 @@ def ask_all(
 
     Plugged-in memories and language models are called outside of it.
     """
-    searches: Mapping[str, Any] = searches_for(memories, task, k, filters)
+    searches: Mapping[str, Any] = prepare_searches(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
         outcomes = {name: outcome(_search_one, memory, searches[name]) for name, memory in searchable.items()}

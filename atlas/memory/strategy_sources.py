@@ -65,11 +65,11 @@ def tasks_without(
     rates = dict[str, SuccessRate]()
     for strategy in strategies:
         attempts_at_tasks = chain.from_iterable(at_task[task] for task in tasks[strategy.id])
-        rates[strategy.id] = rate_without(attempts_at_tasks, tries[strategy.id])
+        rates[strategy.id] = rate_of_others(attempts_at_tasks, tries[strategy.id])
     return rates
 
 
-def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
+def rate_of_others(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
     """Return the success rate of the attempts that are not tries of a strategy.
 
     A try with only a task's id removes one attempt at that task with the same outcome, if there is one. A try without
@@ -107,11 +107,11 @@ def unwritten_attempts(
     """
     sources = bank.column("sources")
     written = {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
-    attempt_of = experience.column("trajectory_id")
+    trajectory_ids = experience.column("trajectory_id")
     outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
     excluded = set(experience.ids(NOT_TRUSTED))
     candidates = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if i not in excluded]
-    ids = [i for i in candidates if attempt_of.get(i) not in written]
+    ids = [i for i in candidates if trajectory_ids.get(i) not in written]
     trajectories = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
     return [trajectory for trajectory in trajectories if trajectory.id not in written]
 
@@ -136,11 +136,11 @@ def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, obj
     """Return attempts that were merged into other experiences."""
     return [
         Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
-        for run, attempt in merged_into(experience, where)
+        for run, attempt in merged_experiences(experience, where)
     ]
 
 
-def merged_into(
+def merged_experiences(
     experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None
 ) -> list[tuple[Experience, dict[str, str]]]:
     """Return the experiences into which attempts were merged, with the stored data of each attempt."""

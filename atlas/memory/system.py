@@ -63,8 +63,8 @@ from atlas.memory.query import (
     gathered,
     joined,
     outcome,
+    prepare_searches,
     result_of,
-    searches_for,
 )
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.infra import Where
@@ -316,7 +316,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             return MemoryQueryResult()
         memories = (await in_thread(self._trusted, min_trust)).memories
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        searches = await in_thread(searches_for, memories, task, k, filters)
+        searches = await in_thread(prepare_searches, memories, task, k, filters)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._record_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)

@@ -101,7 +101,7 @@ def live(memory: MemorySystem) -> LiveMap:
 
 
 def map_file(memory: MemorySystem) -> MapFile:
-    return MapFile(memory.storage.path / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
+    return MapFile(memory.storage.path / CACHE, COLLECTION).with_shared_state(memory.storage.ledger.shared)
 
 
 def slow_search(memory: MemorySystem, gate: Path) -> SlowSearch:
@@ -123,7 +123,7 @@ def state(worker: Worker, job: SlowSearch) -> JobStatus:
 
 
 def found_by(memory: MemorySystem) -> DuplicatesFile:
-    return DuplicatesFile(memory.storage.path / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
+    return DuplicatesFile(memory.storage.path / CACHE, COLLECTION).with_shared_state(memory.storage.ledger.shared)
 
 
 def rows(memory: MemorySystem) -> list[str]:

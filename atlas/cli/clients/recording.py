@@ -87,7 +87,7 @@ class SessionSink:
         if not ids:
             return self._add(item)
         before = self._memory.experience.get(ids[0])
-        if before is not None and _goes_on(before, attempt):
+        if before is not None and _is_continued(before, attempt):
             self._memory.experience.edit(
                 before.id,
                 steps=attempt.steps,
@@ -109,7 +109,7 @@ class SessionSink:
         return bool(memory.storage.ledger.ids_with_prefix(collection, experience_id, deleted=True))
 
 
-def _goes_on(before: Experience, attempt: Experience) -> bool:
+def _is_continued(before: Experience, attempt: Experience) -> bool:
     """Return whether an attempt has more steps than the stored one, or as many and another answer."""
     if len(attempt.steps) != len(before.steps):
         return len(attempt.steps) > len(before.steps)

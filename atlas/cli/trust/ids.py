@@ -10,7 +10,7 @@ from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 
 
-def ids_of(memory: MemorySystem | RemoteMemory, beginnings: Iterable[str]) -> list[str]:
+def expand_ids(memory: MemorySystem | RemoteMemory, beginnings: Iterable[str]) -> list[str]:
     """Return the id of each record from a prefix. A server takes whole ids only.
 
     Raises:
@@ -18,10 +18,10 @@ def ids_of(memory: MemorySystem | RemoteMemory, beginnings: Iterable[str]) -> li
     """
     if isinstance(memory, RemoteMemory):
         return [*beginnings]
-    return [_id_of(memory, beginning) for beginning in beginnings]
+    return [_expand_id(memory, beginning) for beginning in beginnings]
 
 
-def _id_of(memory: MemorySystem, beginning: str) -> str:
+def _expand_id(memory: MemorySystem, beginning: str) -> str:
     memories = [kind.records(memory) for kind in known_kinds().values()]
     ids = [
         i

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from atlas.cli.common import UNTOUCHED, add_command, add_json_option, how_to_undo, opened, print_json, reached, safe
-from atlas.cli.trust.ids import ids_of
+from atlas.cli.trust.ids import expand_ids
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.memory.effects.quarantine import QuarantinedRecord, quarantine_each
@@ -41,7 +41,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
     if not options.ids and options.found is None:
         return _list(options, settings)
     with reached(settings) if settings.server else opened(settings, read_only=options.dry_run) as memory:
-        ids = ids_of(memory, options.ids)
+        ids = expand_ids(memory, options.ids)
         reasons = _reasons(memory, ids, options)
         _print_plan(reasons)
         if options.dry_run or not reasons:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from atlas.cli.common import add_command, add_json_option, opened, print_json, reached, safe
-from atlas.cli.trust.ids import ids_of
+from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.memory.effects.scan import Finding
 from atlas.scanning.text import SUSPICIOUS
@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
 
 def _scan(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) if settings.server else opened(settings, read_only=True) as memory:
-        result = memory.scan(ids_of(memory, options.ids) or None, minimum=options.minimum)
+        result = memory.scan(expand_ids(memory, options.ids) or None, minimum=options.minimum)
     if options.json:
         print_json(asdict(finding) for finding in result.findings)
         return 0

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from atlas.cli.common import UNTOUCHED, add_command, opened, safe
-from atlas.cli.trust.ids import ids_of
+from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome
 from atlas.memory.effects.withdrawal import Withdrawal
@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.dry_run) as memory:
-        ids, keep = (ids_of(memory, beginnings) for beginnings in (options.ids, options.keep))
+        ids, keep = (expand_ids(memory, beginnings) for beginnings in (options.ids, options.keep))
         plan = memory.plan_withdrawal(ids, keep)
         _print(plan)
         if options.dry_run:

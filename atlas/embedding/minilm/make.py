@@ -51,7 +51,7 @@ def make(directory: Path) -> None:
     with TemporaryDirectory() as scratch:
         exported = Path(scratch)
         export(BUNDLED, exported, lambda step: print(step, file=sys.stderr))  # noqa: T201
-        (directory / GRAPH).write_bytes(graph_over(weights / TENSORS, exported / GRAPH))
+        (directory / GRAPH).write_bytes(graph_with_weights(weights / TENSORS, exported / GRAPH))
         facts = json.loads((exported / FACTS).read_text(encoding="utf-8"))
         _write(directory / FACTS, facts | {"weights": weights_mark(weights / TENSORS)})
         encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
@@ -64,7 +64,7 @@ def make(directory: Path) -> None:
     write_queries(directory, encoder, projection)
 
 
-def graph_over(weights: Path, graph: Path) -> bytes:
+def graph_with_weights(weights: Path, graph: Path) -> bytes:
     """Return a graph whose large weights refer to a safetensors file, matched by value.
 
     The matrices of linear layers are transposed in that file, so the operator is changed to transpose them back.

@@ -103,7 +103,7 @@ def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
     with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
         kept_ids = list[str]()
-        best_going, fewest = _going_beyond(system, memory, kept_ids), len(attempts) + 1
+        best_going, fewest = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
         removed = best_going
         for _ in range(rounds):
             lost_records = system.curation_loss("experience", dict.fromkeys(removed, "")).lost
@@ -114,11 +114,11 @@ def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
             if not successes or len(kept_ids) == memory.n_kept:
                 break
             kept_ids += [record.id for record in successes][: memory.n_kept - len(kept_ids)]
-            removed = _going_beyond(system, memory, kept_ids)
+            removed = _pruned_ids(system, memory, kept_ids)
     return _alone([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
 
 
-def _going_beyond(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]) -> set[str]:
+def _pruned_ids(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]) -> set[str]:
     """Return the ids that pruning removes to reach the target number of records, without the protected ones."""
     n_max = memory.n_kept
     while True:

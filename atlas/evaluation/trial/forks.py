@@ -54,7 +54,7 @@ def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
     target = fork(source, directory, settings)
     if is_new:
         with opened(target, settings, embedder) as memory:
-            _leave_out(memory, arm)
+            _delete_excluded(memory, arm)
             if arm.profile:
                 memory.storage.profiles.use(arm.profile)
         (directory / READY).touch()
@@ -112,7 +112,7 @@ def is_seen(memory: MemorySystem, task: Task) -> bool:
     return memory.experience.count(where) > 0
 
 
-def _leave_out(memory: MemorySystem, arm: Arm) -> None:
+def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
     kinds = searchable_kinds()
     if arm.without:
         records = kinds[arm.without].records(memory)

@@ -101,7 +101,7 @@ def _openai_call(value: Any, name: str) -> str:
     return without_blobs(call(function_name, function.get("arguments", "")))
 
 
-def text_between(text: str, marks: Sequence[tuple[str, str]]) -> str:
+def enclosed_text(text: str, marks: Sequence[tuple[str, str]]) -> str:
     """Return the text between the first pair of markers that encloses any, or else the whole text."""
     lines = "\n" + text.replace("\r\n", "\n")
     enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in marks)

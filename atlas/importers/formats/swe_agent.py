@@ -115,7 +115,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 def describe(prompt: str) -> str:
     """Return the issue or challenge in a SWE-agent prompt, without the instructions, or else the whole prompt."""
-    return conversation.text_between(prompt, _TASKS)
+    return conversation.enclosed_text(prompt, _TASKS)
 
 
 def _problem_statement(run: Json) -> str:

@@ -212,10 +212,10 @@ class LiveCompression(LiveResult[CompressionResult]):
 
 def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
     titles = memory.concepts.column("title")
-    ids_of = {name: concept_id for concept_id, name in titles.items()}
+    ids_by_name = {name: concept_id for concept_id, name in titles.items()}
     available = {*titles, *(concept.id for concept in new)}
     for concept in new:
-        if ids_of.get(concept.name, concept.id) != concept.id:
+        if ids_by_name.get(concept.name, concept.id) != concept.id:
             raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
         if not available.issuperset(concept.calls):
             raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")

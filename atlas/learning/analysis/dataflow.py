@@ -9,8 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_consumed
 from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Region, Site
-from atlas.learning.analysis.positions import Position, may_come_before, positions, reading_order
-from atlas.learning.analysis.surroundings import LOOPS, assigned_before, captured_variables, is_guarded, live_after
+from atlas.learning.analysis.positions import Position, may_be_evaluated_early, positions, reading_order
+from atlas.learning.analysis.surroundings import (
+    LOOPS,
+    assigned_variables,
+    captured_variables,
+    is_guarded,
+    live_variables,
+)
 from atlas.learning.analysis.variables import Flow, Flows, Names
 from atlas.learning.terms.heads import EXCLUDED, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
@@ -209,8 +215,8 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
         region=region,
         flows=flows,
         flow=flow,
-        live=live_after(region, program) if region.statements else frozenset(),
-        assigned=assigned_before(region.node, program),
+        live=live_variables(region, program) if region.statements else frozenset(),
+        assigned=assigned_variables(region.node, program),
         holes=holes,
         numbers=numbers,
     )
@@ -399,7 +405,7 @@ def _is_value(hole: int, use: _Use) -> bool:
     if purity.is_atomic(argument):
         reads = Flows(use.program.symbols).of_node(argument).reads
         return not places[0].is_lazy or reads <= use.assigned
-    if places[0].is_lazy or places[-1].effects or not may_come_before(argument, places[-1], purity):
+    if places[0].is_lazy or places[-1].effects or not may_be_evaluated_early(argument, places[-1], purity):
         return False
     return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
 

@@ -71,7 +71,7 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
     return list(order)
 
 
-def may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
+def may_be_evaluated_early(argument: ast.AST, position: Position, purity: Purity) -> bool:
     """Return whether an argument may be evaluated before the code that precedes a position."""
     if position.may_raise and purity.tells_exceptions_apart:
         return False

@@ -14,7 +14,7 @@ from atlas.learning.terms.scopes import COMPREHENSIONS, FUNCTIONS
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def live_after(region: Region, program: ProgramTree) -> Names:
+def live_variables(region: Region, program: ProgramTree) -> Names:
     """Return the variables that may be read after a region of statements before they are written again."""
     flows = Flows(program.symbols)
     following = flows.of(region.following)
@@ -43,7 +43,7 @@ def _around(parent: ast.AST, flows: Flows) -> Names:
     return frozenset()
 
 
-def assigned_before(node: ast.AST, program: ProgramTree) -> Names:
+def assigned_variables(node: ast.AST, program: ProgramTree) -> Names:
     """Return the variables that are always assigned when a node begins."""
     flows = Flows(program.symbols)
     assigned: Names = frozenset()
@@ -94,7 +94,7 @@ def captured_variables(region: Region, program: ProgramTree) -> Names:
         is_closure = isinstance(closure, (*FUNCTIONS, ast.GeneratorExp))
         if not is_closure or id(closure) in inside or _is_consumed(closure, program):
             continue
-        names = [node for node in _within(closure, region) if isinstance(node, ast.Name)]
+        names = [node for node in _nodes_outside(closure, region) if isinstance(node, ast.Name)]
         captured.update(name.id for name in names if id(name) in program.symbols)
     return frozenset(captured)
 
@@ -103,7 +103,7 @@ def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:
     return isinstance(closure, (ast.Lambda, ast.GeneratorExp)) and is_consumed(closure, program)
 
 
-def _within(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
+def _nodes_outside(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
     """Return the nodes of a nested function or generator, unless it contains the region."""
     nodes = list(ast.walk(closure))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)

@@ -58,11 +58,11 @@ def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
 
 def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
     for owner, statement, call in _calls(tree, name):
-        annotation_of = _annotations(owner)
+        annotations = _annotations(owner)
         for position, argument in enumerate(call.args[: len(uses.arguments)]):
             uses.arguments[position].update(_argument_names(argument))
             uses.kinds[position].update(_argument_kinds(argument))
-            uses.types[position].update(_argument_types(argument, annotation_of))
+            uses.types[position].update(_argument_types(argument, annotations))
         if isinstance(statement, ast.Return) and statement.value is call and owner is not None and owner.returns:
             uses.returns[ast.unparse(owner.returns)] += 1
 
@@ -116,10 +116,10 @@ def _argument_kinds(argument: ast.expr) -> list[str]:
     return []
 
 
-def _argument_types(argument: ast.expr, annotation_of: dict[str, str]) -> list[str]:
+def _argument_types(argument: ast.expr, annotations: dict[str, str]) -> list[str]:
     match argument:
-        case ast.Name(id=name) if name in annotation_of:
-            return [annotation_of[name]]
+        case ast.Name(id=name) if name in annotations:
+            return [annotations[name]]
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [type(value).__name__]
         case ast.Call(func=ast.Name(id="len")):

@@ -15,7 +15,7 @@ from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.codec import encode
-from atlas.learning.terms.names import Function, bound_names, names_bound_by
+from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
 from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, own_nodes
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 
@@ -71,7 +71,7 @@ def units_of(
     """
     if any(map(_inspects_definitions, ast.walk(module))):
         return {}
-    counts = Counter(name for node in own_nodes(module) for name in _bound_by(node))
+    counts = Counter(name for node in own_nodes(module) for name in _bound_names(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     definitions = {node.name: node for node in module.body if isinstance(node, Definition)}
     candidates = {
@@ -97,11 +97,11 @@ def _inspects_definitions(node: ast.AST) -> bool:
     return False
 
 
-def _bound_by(node: ast.AST) -> set[str]:
+def _bound_names(node: ast.AST) -> set[str]:
     """Return the names that a node binds in its scope."""
     if isinstance(node, ast.Name):
         return set() if isinstance(node.ctx, ast.Load) else {node.id}
-    return names_bound_by(node)
+    return bound_names_of_node(node)
 
 
 @dataclass(slots=True)
@@ -171,7 +171,9 @@ def _module_of(statement: str) -> str:
 def _rebinds_own_name(node: Definition) -> bool:
     """Return whether a definition binds its own name again inside."""
     inner = [part for part in ast.walk(node) if part is not node]
-    return any(node.name in _bound_by(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner)
+    return any(
+        node.name in _bound_names(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner
+    )
 
 
 def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:

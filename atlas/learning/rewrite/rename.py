@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.terms.names import Function, identifiers, is_available, looks_up_names, names_bound_by
+from atlas.learning.terms.names import Function, bound_names_of_node, identifiers, is_available, looks_up_names
 from atlas.learning.terms.parsing import too_deep, try_parse
 
 
@@ -88,7 +88,7 @@ def _fixed_names(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.keyword) and node.arg:
             names.add(node.arg)
         elif not isinstance(node, Function):
-            names |= names_bound_by(node)
+            names |= bound_names_of_node(node)
         if isinstance(node, ast.ClassDef):
             names |= identifiers(node)  # names bound in a class body are also attributes
     return names

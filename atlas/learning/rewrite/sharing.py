@@ -85,7 +85,7 @@ class Source:
     is_judged: bool = False
     """True if the program is run with shared definitions, so that an equal canonical form suffices."""
 
-    def may_be_replaced_by(self, name: str, key: str) -> bool:
+    def is_replaceable(self, name: str, key: str) -> bool:
         """Return whether a unit may be replaced by a definition with this key and the same canonical form."""
         return self.is_judged or self.keys[name] == key
 
@@ -249,7 +249,7 @@ def _choose(
     classes_by_name: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = firsts[form]
-        replaceable = [member for member in groups[form] if member[0].may_be_replaced_by(member[1], source.keys[name])]
+        replaceable = [member for member in groups[form] if member[0].is_replaceable(member[1], source.keys[name])]
         if _problem(replaceable, source, name, limits):
             continue
         needed = [source.forms[unit_name] for unit_name in closure(name, source.units)]
@@ -362,7 +362,7 @@ def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition
         found = {
             name: by_form[form]
             for name, form in source.forms.items()
-            if form in by_form and source.may_be_replaced_by(name, by_form[form].key)
+            if form in by_form and source.is_replaceable(name, by_form[form].key)
         }
         fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
         shared = {

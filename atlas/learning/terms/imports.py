@@ -69,7 +69,7 @@ def _needed_names(
     needed, bound_before = set[str](), set[str]()
     later = set(read_names(*(part for node in body[:star] if isinstance(node, Function) for part in node.body)))
     for statement in body[star + 1 :]:
-        now, bound = _read_by(statement, public)
+        now, bound = _read_and_bound_names(statement, public)
         if _may_call(statement):
             now |= later
         if isinstance(statement, Function):
@@ -86,7 +86,7 @@ def _may_call(statement: ast.stmt) -> bool:
     return any(isinstance(part, RUNNING) for part in ast.walk(statement))
 
 
-def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
+def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
     """Return the names that a statement reads immediately, and the names that it always binds."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():

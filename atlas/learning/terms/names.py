@@ -99,7 +99,7 @@ def identifiers(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.arg | ast.keyword) and node.arg:
             names.add(node.arg)
         else:
-            names |= names_bound_by(node)
+            names |= bound_names_of_node(node)
     return names
 
 
@@ -112,7 +112,7 @@ def bound_names(tree: ast.AST) -> set[str]:
         elif isinstance(node, ast.arg):
             names.add(node.arg)
         elif not isinstance(node, ast.Global | ast.Nonlocal):
-            names |= names_bound_by(node)
+            names |= bound_names_of_node(node)
     return names
 
 
@@ -153,7 +153,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
     return False
 
 
-def names_bound_by(node: ast.AST) -> set[str]:
+def bound_names_of_node(node: ast.AST) -> set[str]:
     """Return the names that a node binds, other than through `ast.Name` and `ast.arg`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

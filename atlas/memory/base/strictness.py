@@ -125,7 +125,7 @@ class StrictMemories(ABC):
         """The memories that exist, by name."""
 
     @abstractmethod
-    def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+    def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
         """Return the attempts that are right for a task, each with its worth, by id."""
 
     def strictness(self) -> float:
@@ -220,7 +220,7 @@ def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
     query = task.description
     retrieval = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     hits = [hit for hit in retrieval.hits if hit.item.task.description != query]
-    right = memory._right_for(task, [hit.item for hit in hits])
+    right = memory._right_attempts(task, [hit.item for hit in hits])
     return AskedQuery(
         query=query,
         hits=tuple(hit.of(hit.item.id) for hit in hits),

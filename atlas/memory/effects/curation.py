@@ -19,7 +19,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.loss import CurationLoss, LostRecord
-from atlas.memory.query import AnyMemory, QueryFilters, ask, outcome, result_of, searches_for
+from atlas.memory.query import AnyMemory, QueryFilters, ask, outcome, prepare_searches, result_of
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
@@ -110,7 +110,7 @@ class Meter:
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
         """Ask all memories for a task, and the affected memory again without the leaving records."""
-        searches = searches_for(self.memories, task, EACH, QueryFilters())
+        searches = prepare_searches(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
             other_memories = {
                 memory_name: outcome(ask, memory, searches[memory_name], task, EACH, False)

@@ -279,13 +279,13 @@ class _Origins:
     """The known times and origins of used records."""
 
     written_at: Mapping[Used, str]
-    made_from: Mapping[Used, str]
+    origin_ids: Mapping[Used, str]
     """The attempt that a record was made from, if there is exactly one, by the record."""
 
     @classmethod
     def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Origins:
         written_at: dict[Used, str] = {}
-        made_from: dict[Used, str] = {}
+        origin_ids: dict[Used, str] = {}
         for memory in memories:
             if not isinstance(memory, Memory):
                 continue
@@ -294,13 +294,13 @@ class _Origins:
             source = "trajectory_id" if name == experience.collection_name else "sources"
             written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
             origins = memory.column(source, where).items()
-            made_from |= {(name, record_id): origin for record_id, origin in origins if _is_one(origin)}
-        return cls(written_at, made_from)
+            origin_ids |= {(name, record_id): origin for record_id, origin in origins if _is_one(origin)}
+        return cls(written_at, origin_ids)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
         """Return whether a record is known to be older than an attempt and was not made from it."""
         is_later = bool(at) and self.written_at.get(used, "") > at
-        return not is_later and self.made_from.get(used) != attempt.trajectory_id
+        return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
 
 
 def _among(key: str, values: Collection[str]) -> dict[str, object] | None:

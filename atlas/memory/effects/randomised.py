@@ -11,7 +11,7 @@ from atlas.core.statistics import ClusteredRate, clustered_rate, difference_inte
 from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN, title_of
 from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.strategy_sources import merged_into
+from atlas.memory.strategy_sources import merged_experiences
 
 MAX_FACTOR = 1_000
 """Largest predicted number of further attempts, as a multiple of the present number."""
@@ -86,16 +86,16 @@ class RandomisedEffect:
         if self.is_decided:
             return 0
         low, high = 1.0, 2.0
-        while not self._is_decided_after(high):
+        while not self._is_decided_by_more(high):
             low, high = high, 2 * high
             if low > MAX_FACTOR:
                 return None
         while high - low > 0.01 * low:
             middle = (low + high) / 2
-            low, high = (low, middle) if self._is_decided_after(middle) else (middle, high)
+            low, high = (low, middle) if self._is_decided_by_more(middle) else (middle, high)
         return math.ceil((high - 1) * len(self.attempts))
 
-    def _is_decided_after(self, times: float) -> bool:
+    def _is_decided_by_more(self, times: float) -> bool:
         low, high = difference_interval(*(rate.times(times) for rate in self._rates))
         return low > 0 or high < 0
 
@@ -126,7 +126,7 @@ def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[TossedAt
         outcome, share, task_id, title = (column.get(record_id, "") for column in columns[1:])
         if outcome != "unknown":
             yield _attempt(task_id or title, outcome, arm, share)
-    for run, merged in merged_into(experience):
+    for run, merged in merged_experiences(experience):
         if merged.get(ARM) in (HELD_OUT, SHOWN) and merged["outcome"] != "unknown":
             yield _attempt(run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, ""))
 

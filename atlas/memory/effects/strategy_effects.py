@@ -12,7 +12,7 @@ from atlas.memory.base.scoring import NUDGES
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.strategy_sources import Attempt, attempts, rate_without
+from atlas.memory.strategy_sources import Attempt, attempts, rate_of_others
 
 SIMILAR = 500
 """Maximum number of experiences to compare."""
@@ -78,9 +78,9 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
 
     Args:
         similar: Attempts at similar tasks. Tries of the strategy and unknown outcomes are left out, as in
-            `rate_without`.
+            `rate_of_others`.
     """
-    without = rate_without(similar, tries)
+    without = rate_of_others(similar, tries)
     return StrategyEffect(
         used=Tries(n=len(tries), n_succeeded=sum(use.success for use in tries)),
         not_used=Tries(n=without.n_known, n_succeeded=without.n_succeeded),

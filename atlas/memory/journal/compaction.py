@@ -107,14 +107,14 @@ def plan_compact(
     latest, lasting = _latest(subjects, policy), _lasting(subjects, types, policy)
     groups = _groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
-    asked_for = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
+    requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
     reasons = lasting | latest
     n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
     evicted = evictions(
-        [subject for subject in subjects if subject.entry.id not in reasons or subject.entry.id in asked_for],
+        [subject for subject in subjects if subject.entry.id not in reasons or subject.entry.id in requested_ids],
         n_excess,
         summarised,
-        asked_for,
+        requested_ids,
         lambda subject: (worth(subject, types, now), _reason(subject, types, now)),
     )
     evicted_ids = {eviction.id for eviction in evicted}
@@ -224,7 +224,7 @@ def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, s
 
 def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
     """Return the reasons for keeping entries at any age, by id."""
-    asked_for = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
+    task_types = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
     for subject in subjects:
         name = subject.entry.entry_type
@@ -232,7 +232,7 @@ def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPo
             reasons[subject.entry.id] = f"no entry of type {name} is ever forgotten"
         elif subject.marks.pinned:
             reasons[subject.entry.id] = "it is pinned"
-        elif name in asked_for:
+        elif name in task_types:
             reasons[subject.entry.id] = REQUESTED
     return reasons
 

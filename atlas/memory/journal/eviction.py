@@ -18,7 +18,7 @@ _WHY = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LA
 
 
 def evictions(
-    candidates: Sequence[Subject], n: int, summarised: Set[str], asked_for: Set[str], worth: Worth
+    candidates: Sequence[Subject], n: int, summarised: Set[str], requested_ids: Set[str], worth: Worth
 ) -> tuple[Eviction, ...]:
     """Return the first n entries to evict, or all candidates if there are fewer.
 
@@ -27,12 +27,12 @@ def evictions(
     Args:
         candidates: Entries that may be evicted, newest first.
         summarised: Ids of the entries summarised in the same plan.
-        asked_for: Ids of entries to evict last even without marks or links.
+        requested_ids: Ids of entries to evict last even without marks or links.
         worth: Returns an entry's worth.
     """
     ranked = []
     for age, subject in enumerate(candidates):
-        rank = LAST if subject.entry.id in asked_for else _rank(subject, summarised)
+        rank = LAST if subject.entry.id in requested_ids else _rank(subject, summarised)
         value, reason = worth(subject)
         ranked.append((rank, value, -age, subject, f"{_WHY[rank]}; {reason}"))
     ranked.sort(key=lambda row: row[:3])

@@ -74,7 +74,7 @@ class LinkSuggestion:
         return f"a reflection {when} is on the same subject (similarity {self.similarity:.2f})"
 
 
-def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
+def linked_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     """Return the graph of entries within `depth` links of an entry. See `Journal.linked`."""
     if depth < 1:
         raise InvalidInput(f"expected a depth of at least 1, got {depth}")
@@ -82,7 +82,7 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
         log.check_there([entry_id])
         depths, edges = _reachable_entries(log, entry_id, depth)
         entries = log.get([linked_id for linked_id in depths if linked_id != entry_id])
-    edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # adds links at maximum depth
+    edges |= dict.fromkeys(edge for entry in entries for edge in _outgoing_edges(entry))  # adds links at maximum depth
     existing = {entry_id, *(entry.id for entry in entries)}
     return LinkGraph(
         entries=tuple(entries),
@@ -213,7 +213,7 @@ def _append_to_metadata(entry: JournalEntry, key: str, names: Sequence[str]) -> 
     return replace(entry, metadata={**entry.metadata, key: list(dict.fromkeys(names))})
 
 
-def _edges_from(entry: JournalEntry) -> list[Edge]:
+def _outgoing_edges(entry: JournalEntry) -> list[Edge]:
     return [Edge(source_id=entry.id, type=link.type, target_id=link.target_id) for link in entry.links]
 
 

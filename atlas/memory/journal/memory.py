@@ -307,7 +307,7 @@ class Journal(Memory[JournalEntry]):
 
         Raises `NotFound` if the entry does not exist, and `InvalidInput` for a depth below 1.
         """
-        return links.graph_from(self._log, entry_id, depth)
+        return links.linked_graph(self._log, entry_id, depth)
 
     alinked = twin(linked)
 

@@ -160,7 +160,7 @@ def find_changed_rows(
     orders = (lines.log(), lines.added(), log)
     followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
-    before = _before(log, [row["id"] for row in rows])
+    before = _predecessors(log, [row["id"] for row in rows])
     titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}
     entries = []
@@ -215,7 +215,7 @@ def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
     return followers
 
 
-def _before(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:
+def _predecessors(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:
     """Return the ids of each record's predecessors."""
     id_set = set(entry_ids)
     return {

@@ -88,7 +88,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "title": title_of(entry.content),
         "entry_type": entry.entry_type,
         "generation": entry.generation,
-        "created_at": max(instant(entry.created_at), _instant_under(entry, PLACED_AT)),
+        "created_at": max(instant(entry.created_at), _metadata_instant(entry, PLACED_AT)),
         "importance": float(entry.importance),
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
@@ -183,11 +183,11 @@ def time_of(entry: JournalEntry) -> datetime:
 
 def _read_summarised_at(entry: JournalEntry) -> datetime:
     """Return the time at which a summary was written, or None if malformed."""
-    at = _instant_under(entry, SUMMARISED_AT)
+    at = _metadata_instant(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 
 
-def _instant_under(entry: JournalEntry, name: str) -> str:
+def _metadata_instant(entry: JournalEntry, name: str) -> str:
     """Return a time in an entry's metadata as a sortable string, or an empty string if malformed."""
     try:
         return instant(datetime.fromisoformat(entry.metadata[name]))

@@ -182,7 +182,7 @@ class StrategyWriter:
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Write the strategy of an attempt. See `ChromaStrategyBank.write`."""
-        if not self._learns_from(trajectory):
+        if not self._should_abstract(trajectory):
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
             similar = self.read(self.store.get(ids))
@@ -200,7 +200,7 @@ class StrategyWriter:
         with self.store.reading():
             moment, ids = self.store.moment(), frozenset(self.store.ids())
             sources = self._known_sources()
-        attempts = [trajectory for trajectory in trajectories if self._learns_from(trajectory)]
+        attempts = [trajectory for trajectory in trajectories if self._should_abstract(trajectory)]
         with operation() as account:
             drafts, problems = self._abstract_all(attempts, sources, on_progress)
             placements, neighbours, out_of_use = self._place(drafts)
@@ -259,7 +259,7 @@ class StrategyWriter:
         ]
         check_may_change(self.store, reworded)
 
-    def _learns_from(self, trajectory: Trajectory) -> bool:
+    def _should_abstract(self, trajectory: Trajectory) -> bool:
         """Return whether to abstract an attempt: a success, or a failure if the abstractor makes warnings."""
         success = trajectory.outcome.success
         return success is True or (success is False and isinstance(self.abstractor, InformedAbstractor))

@@ -55,8 +55,8 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
         problem, is_fixed = check.look(), False
         if problem and fix and check.mend and not store.read_only:
             check.mend()
-            problem_after = check.look()
-            is_fixed, problem = not problem_after, problem_after or problem
+            remaining_problem = check.look()
+            is_fixed, problem = not remaining_problem, remaining_problem or problem
         yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
         if problem and check.is_last:
             return

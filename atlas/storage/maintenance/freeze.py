@@ -49,8 +49,8 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
             last_purge = access_place(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
-            leaving_out = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
-            store.ledger.copies.leave_out_hidden(target / LEDGER, leaving_out, reword)
+            purge = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
+            store.ledger.copies.leave_out_hidden(target / LEDGER, purge, reword)
             if (names := names_text(store).read()) is not None:
                 (target / NAMES).write_bytes(names)
             if store.ledger.is_file:  # another label names the address of the store itself

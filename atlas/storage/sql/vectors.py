@@ -49,7 +49,7 @@ class SqlVectors:
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
-        seq_of: dict[str, int] = {}
+        seqs: dict[str, int] = {}
         with self._database.read() as connection:
             for start in range(0, len(hashes), BATCH):
                 batch = [*hashes][start : start + BATCH]
@@ -58,9 +58,9 @@ class SqlVectors:
                     "AND deleted = 0 GROUP BY text_hash",
                     batch,
                 )
-                seq_of |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
-            vectors = self.of_records(sorted(set(seq_of.values())))
-        return {document: vectors[seq_of[document]] for document in dict.fromkeys(documents) if document in seq_of}
+                seqs |= {hashes[bytes(row[0])]: row[1] for row in rows.fetchall()}
+            vectors = self.of_records(sorted(set(seqs.values())))
+        return {document: vectors[seqs[document]] for document in dict.fromkeys(documents) if document in seqs}
 
     def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text (window 0), by id."""

@@ -105,7 +105,7 @@ class Follower:
         position = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
         while True:
             with self._ledger.reading():  # changes and totals in one snapshot of the ledger
-                position, entries = self._changes_after(position)
+                position, entries = self._next_changes(position)
                 if not entries:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_written and index.is_counted else None
                     break
@@ -119,7 +119,7 @@ class Follower:
             _set_seal(index, position, n_vectors)
         return n_written
 
-    def _changes_after(self, position: Position) -> tuple[Position, list[Entry]]:
+    def _next_changes(self, position: Position) -> tuple[Position, list[Entry]]:
         """Return the position after the next changes, and these changes. The initial position has no ledger id."""
         now = self.position()
         if position.ledger_id and not (position.ledger_id == now.ledger_id and self.is_past(position.tip, now)):

@@ -93,7 +93,7 @@ def _description(prompts: Sequence[Message]) -> str:
         raise InvalidInput(
             "messages should contain a user message with the task before the first answer, but have none"
         )
-    return conversation.text_between(prompt, _TASKS)
+    return conversation.enclosed_text(prompt, _TASKS)
 
 
 def _message(message: Json, name: str) -> Message:

@@ -100,26 +100,26 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
     name = _free_name(items, function)
     match function:
         case ast.Lambda(args=ast.arguments(posonlyargs=[], args=[only], vararg=None, kwonlyargs=[], kwarg=None)):
-            return ast.GeneratorExp(function.body, [_generator_over(only.arg, items)])
+            return ast.GeneratorExp(function.body, [_generator(only.arg, items)])
         case ast.Lambda():
             return None
     value = ast.Call(copy.deepcopy(function), [load(name)], [])
-    return ast.GeneratorExp(value, [_generator_over(name, items)])
+    return ast.GeneratorExp(value, [_generator(name, items)])
 
 
 def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
     """Return `filter(function, items)` as a generator, or None if its test is not an expression."""
     if isinstance(function, ast.Constant) and function.value is None:
         name = _free_name(items, function)
-        return ast.GeneratorExp(load(name), [_generator_over(name, items, load(name))])
+        return ast.GeneratorExp(load(name), [_generator(name, items, load(name))])
     generator = map_as_generator(function, items)
     if generator is None or not isinstance(generator.generators[0].target, ast.Name):
         return None
     name = generator.generators[0].target.id
-    return ast.GeneratorExp(load(name), [_generator_over(name, items, generator.elt)])
+    return ast.GeneratorExp(load(name), [_generator(name, items, generator.elt)])
 
 
-def _generator_over(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
+def _generator(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
     return ast.comprehension(ast.Name(name, ast.Store()), items, list(tests), 0)
 
 

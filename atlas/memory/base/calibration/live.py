@@ -190,7 +190,7 @@ class LiveCalibration:
         if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
             return False
         self._looked_at = now
-        return not _is_about(self.store.n_upper_bound(), measurement.n_records)
+        return not _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:
@@ -210,8 +210,12 @@ class LiveCalibration:
         if measurement is None or measurement.model != self._similarity_source():
             return None
         now = self.store.moment()
-        is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
-        return measurement if is_of_before and _is_about(self.store.n_upper_bound(), measurement.n_records) else None
+        is_of_this_ledger = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
+        return (
+            measurement
+            if is_of_this_ledger and _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
+            else None
+        )
 
     @acting_on_all_records()
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:
@@ -339,6 +343,6 @@ def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
     return np.ones(len(similarities), bool)
 
 
-def _is_about(n: int, measured: int) -> bool:
+def _is_about_as_many(n: int, measured: int) -> bool:
     """Return whether n records are about as many as `measured`."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH

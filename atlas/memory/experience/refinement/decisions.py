@@ -47,7 +47,7 @@ class ExplainingStrategy(Protocol):
         ...
 
 
-def with_merged_from(survivor: Experience, merged: Sequence[Experience]) -> Experience:
+def with_merged_ids(survivor: Experience, merged: Sequence[Experience]) -> Experience:
     """Return the kept experience, whose metadata lists the others under `merged_from`."""
     ids = [experience.id for experience in merged]
     return replace(survivor, metadata={**survivor.metadata, "merged_from": ids}) if ids else survivor

@@ -12,7 +12,7 @@ from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.experience.refinement.decisions import RefineDecision, RefinedSet, with_merged_from
+from atlas.memory.experience.refinement.decisions import RefineDecision, RefinedSet, with_merged_ids
 from atlas.memory.experience.same_task import is_same_task
 from atlas.protocols.infra import Embedder
 
@@ -133,7 +133,7 @@ def _groups(is_same: np.ndarray) -> list[list[int]]:
 
 def _merge(group: list[Experience]) -> Experience:
     best = max(group, key=lambda e: ({True: 2, None: 1, False: 0}[e.success], e.created_at))
-    return with_merged_from(best, [experience for experience in group if experience.id != best.id])
+    return with_merged_ids(best, [experience for experience in group if experience.id != best.id])
 
 
 def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:

@@ -12,7 +12,7 @@ from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.records import experience_as_text
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.structured_output import Question, as_data, ask, model_name
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, with_merged_from
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, with_merged_ids
 from atlas.protocols.infra import LLMClient
 
 logger = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience])
     kept = list[Experience]()
     for survivor_id in (decision.experience_id for decision in decisions if decision.action == "keep"):
         duplicates = [experience for target_id, experience in merged if target_id == survivor_id]
-        kept.append(with_merged_from(by_id[survivor_id], duplicates))
+        kept.append(with_merged_ids(by_id[survivor_id], duplicates))
     return kept
 
 

@@ -175,7 +175,7 @@ def _undo_operation(writer: LedgerWriter, operation: Operation) -> int:
         reverter.revert(change)
     for original, counts in _iterate_originals(connection, operation):
         _set_counted(connection, original, counts=counts)
-    _write_undone_by(connection, operation, writer.operation.id)
+    _write_undo_state(connection, operation, writer.operation.id)
     return len(purged)
 
 
@@ -277,7 +277,7 @@ def _iterate_originals(
         yield from _iterate_originals(connection, read_operation(connection, operation_id), not counts)
 
 
-def _write_undone_by(connection: Connection, operation: Operation, undo_id: str) -> None:
+def _write_undo_state(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Update the column `undone_by` of each operation that an undo affects."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))

@@ -45,7 +45,7 @@ class Patience:
         if self.is_resting():
             raise IndexUnreachable(self.fault)
         try:
-            answer = _within(seconds, call)
+            answer = _call_with_timeout(seconds, call)
         except Late:
             raise NoAnswer(self._record_failure(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
@@ -60,7 +60,7 @@ class Patience:
         return fault
 
 
-def _within(seconds: float, call: Callable[[], T]) -> T:
+def _call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
     """Return the result of a call. A slow call continues in a daemon thread."""
     answer: Future[T] = Future()
 
