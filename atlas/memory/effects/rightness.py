@@ -95,5 +95,5 @@ def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemor
     """Return the tasks of the attempts from which concepts were extracted, by concept."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
-    task_ids = {attempt.id: attempt.task for attempt in attempts}
-    return {concept.id: tuple(task_ids[i] for i in concept.found_in if i in task_ids) for concept in concepts}
+    tasks_by_attempt = {attempt.id: attempt.task for attempt in attempts}
+    return {concept.id: tuple(tasks_by_attempt[i] for i in concept.found_in if i in tasks_by_attempt) for concept in concepts}
