@@ -330,7 +330,7 @@ _READ_ELSEWHERE = frozenset(
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS", "FILE")),
     ]
 )
-"""Variables that are not in `Settings`: those of servers, of this machine, and of tests and benchmarks."""
+"""Variables for servers, for this machine, and for tests and benchmarks, which are not in `Settings`."""
 
 
 def directories(name: str, text: str) -> tuple[Path, ...]:

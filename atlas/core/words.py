@@ -47,7 +47,7 @@ FUNCTION_WORDS = frozenset(
     ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn re shan shouldn ve wasn weren won wouldn s t d m
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""English function words: those of the closed classes, and the parts of contractions at apostrophes."""
+"""English words of the closed classes, such as pronouns, and the parts of contractions, such as `ll`."""
 
 
 def words(text: str) -> set[str]:

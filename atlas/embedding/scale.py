@@ -14,7 +14,7 @@ EVERY = 6
 """Every n-th foreign query is embedded: some 70, about one per subject, in half a second."""
 
 NEAR_SHARE = 0.76
-"""Position of a near neighbour's cosine between that of unrelated texts (0) and that of a text and its first two thirds
+"""Typical cosine of near neighbours, on a scale from unrelated texts (0) to a text and its first two thirds
 (1). Chosen to reproduce the 0.65 that was measured on stores with the bundled model."""
 
 

@@ -123,7 +123,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 
 def _watch(on_progress: OnProgress, label: str) -> Progress:
-    """Return what reports the progress of a step as that of the whole measurement."""
+    """Return a callback that converts the progress of a step to progress of the whole measurement."""
     begin, end = STEPS.get(label, LAST_STEP)
     return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 

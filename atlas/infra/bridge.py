@@ -1,4 +1,4 @@
-"""Running third-party coroutines from sync code: those of plug-ins, vector stores and language models.
+"""Running coroutines of plug-ins, vector stores and language models from sync code.
 
 A coroutine runs on the caller's event loop if there is one, as a client may be bound to its loop. A sync call uses
 ATLAS's own loop, one per process, so that connection pools outlive a single call.

@@ -1,6 +1,6 @@
 """Examples of learned functions: calls recorded while the tests of programs ran, each run again by itself.
 
-The arguments are those of real calls. An example is kept only if the function returns the same result by itself.
+The arguments come from real calls. An example is kept only if the function returns the same result by itself.
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
 
 
 def _check_types(function: Function, examples: Sequence[tuple[str, str]]) -> None:
-    """Raise `InvalidInput` if the declared types differ from those of the examples."""
+    """Raise `InvalidInput` if the examples' values do not have the declared types."""
     parameters = [*function.args.posonlyargs, *function.args.args]
     for call, result in examples:
         expression = ast.parse(call, mode="eval").body

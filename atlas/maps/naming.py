@@ -158,7 +158,7 @@ def _places(texts: Iterable[str]) -> set[str]:
 def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
     """Return a sample of texts of each domain, at most `READ_PER_DOMAIN`, and the words that name people and places.
 
-    No word of a person's name is among those of the texts.
+    Names of people are removed from the words of the texts.
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {

@@ -137,7 +137,7 @@ class UndoableMemories(ABC):
         return scan(self, ids, minimum=minimum)
 
     def trust(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the class of records by their origin, by id: the least of their own class and that of their sources.
+        """Return the class of records by their origin, by id: the lowest of the record's own class and its sources' classes.
 
         `person`, `reviewed`, `agent`, `imported` or `untrusted`, as `atlas.memory.effects.trust` defines them.
 

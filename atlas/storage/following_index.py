@@ -148,7 +148,7 @@ class LocalIndex:
         raise NotImplementedError
 
     def written(self) -> Seal:
-        """Return the seal after which a writer continues: that of `seal`, as a local index shows writes immediately."""
+        """Return the seal after which a writer continues. A local index shows writes immediately, so `seal` has it."""
         return self.seal()
 
 

@@ -26,7 +26,7 @@ def bundled_encoder(batch_size: int) -> OnnxEncoder:
     """Return the bundled model, loaded.
 
     Raises:
-        EmbeddingUnavailable: The weights are missing, or are not those of the graph.
+        EmbeddingUnavailable: The weights are missing, or do not belong to the graph.
     """
     weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no links out of a directory
     expected, actual = _facts()["weights"], weights_mark(weights / TENSORS)

@@ -73,7 +73,7 @@ class LLMAutoDocumenter:
     """
 
     def __init__(self, llm_client: LLMClient, reserved: Iterable[str] = ()) -> None:
-        """Keep the reserved names free: those of other concepts, and those that the programs define."""
+        """Keep the names of other concepts, and names that the programs define, free."""
         self.llm = llm_client
         self._reserved = set(reserved)
         self._descriptions: dict[str, str] = {}

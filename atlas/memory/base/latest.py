@@ -41,7 +41,7 @@ def next_sort_key(store: Collection, at: str) -> str:
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows, without those of the last timestamp if there may be more rows with it."""
+    """Return the rows, without the rows of the last timestamp if there may be more of them."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

@@ -60,7 +60,7 @@ class Memory(Records, ABC, Generic[T]):
     """Word for a record in error messages."""
 
     content_field: ClassVar[str]
-    """A field that distinguishes the content of its records from that of other memories."""
+    """Name of a field that only records of this memory have."""
 
     context: ClassVar[Context | None] = None
     """Log in which the words of later records count for earlier records, or None if records are independent."""

@@ -128,7 +128,7 @@ class AutomaticCompression:
         self._every = every
         self._begin = begin
         self._n_before_look = 1
-        """Number of programs that this process stores before it counts those of the store."""
+        """Number of programs that this process stores before it counts the programs of the whole store."""
 
         self._lock = threading.Lock()
 

@@ -96,4 +96,7 @@ def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemor
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
     tasks_by_attempt = {attempt.id: attempt.task for attempt in attempts}
-    return {concept.id: tuple(tasks_by_attempt[i] for i in concept.found_in if i in tasks_by_attempt) for concept in concepts}
+    return {
+        concept.id: tuple(tasks_by_attempt[i] for i in concept.found_in if i in tasks_by_attempt)
+        for concept in concepts
+    }

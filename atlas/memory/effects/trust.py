@@ -126,7 +126,7 @@ def _of_origin(origin: Origin | None, people: set[str]) -> Trust:
 
 
 def _sources(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the memory and id of each derived record, then those of one of its sources."""
+    """Yield each derived record with one of its sources: memory and id of the record, then of the source."""
     attempts = {attempt: record_id for record_id, attempt in memories["experience"].column("trajectory_id").items()}
     for derivation in derivations():
         for record_id, value in memories[derivation.memory].column(derivation.column).items():

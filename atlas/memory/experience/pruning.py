@@ -143,7 +143,7 @@ class PrunePlan(Tabular):
     """Records in the store when the plan was made."""
 
     n_judged: int
-    """Number of judged records: all of the store, or the chosen ones, or those of these with the tag."""
+    """Number of judged records: all, or only the chosen ones, or only those with the tag."""
 
     n_gone: int = 0
     """Number of chosen ids without a record."""

@@ -20,7 +20,7 @@ AVOID = "warning, from failed attempts: "
 def record_text(n_succeeded: int, n: int) -> str:
     """Return the success rate of a strategy in words: `succeeded in 3 of 4 tries (95 %: 28–95 %)` or `not tried yet`.
 
-    The interval is that of `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
+    The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
     """
     if not n:
         return "not tried yet"

@@ -32,7 +32,7 @@ class PurgePlan(Tabular):
     """Number of operations whose reason quotes a purged record. The reasons would be removed."""
 
     n_judged: int
-    """Number of removed judgements: those of purged records, and those whose query quotes one."""
+    """Number of removed judgements, of purged records or with a query that quotes one."""
 
     copies: tuple[str, ...]
     """Older copies of the ledger and of marks in the store's directory, which would be removed."""

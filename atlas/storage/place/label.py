@@ -24,7 +24,7 @@ def address_of(directory: Path, setting: str = "") -> Address | None:
     """Return the address of a PostgreSQL store whose local files are in a directory, or None for a local store.
 
     Args:
-        setting: An address from settings, which is returned if it is that of the store.
+        setting: An address from settings, which is returned if it leads to the same store.
     """
     for text in (setting, os.environ.get("ATLAS_STORE", "")):
         if is_address(text) and companion(text) == directory:

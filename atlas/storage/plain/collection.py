@@ -122,7 +122,7 @@ class PlainCollection(Collection):
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add all records, as it cannot detect those of other writers.
+        """Add all records, as records of other writers cannot be detected.
 
         Marks are refused. Of usage, only the counts are kept.
         """
@@ -281,7 +281,7 @@ class PlainCollection(Collection):
         return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._axis, 1)).ids)
 
     def n_upper_bound(self) -> int:
-        """Return a number of records that there are at most: a shared store counts those of other memories too."""
+        """Return an upper bound of the number of records. A shared store counts other memories' records too."""
         return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:

@@ -104,7 +104,7 @@ SCRIPT = in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + AC
 
 
 def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
-    """Create the tables of a new store, or migrate those of an existing store.
+    """Create the tables of a new store, or migrate an existing store's tables.
 
     Raises:
         SchemaTooNew: A newer version of ATLAS wrote the store.

@@ -212,7 +212,7 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
 def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
     """Raise `NotAllowed` if an operation may change only its actor's own records, and one of these is not.
 
-    A writer under review may change only those of its own that still wait.
+    A writer under review may change only own records that still wait for review.
     """
     marks_after = list(ids)
     if operation.is_reviewed:

@@ -26,7 +26,7 @@ class ExactIndex:
         self._lock = threading.RLock()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
-        """Insert vectors, replacing those of the same keys.
+        """Insert vectors, replacing vectors of the same keys.
 
         Args:
             groups: A positive number for each vector, by which `query` can filter.

@@ -90,7 +90,10 @@ class IndexedSearch:
                 return None
 
     def _refresh_tail(self, seal: Seal, now: Position) -> None:
-        """Read the changes after the seal. The tail may begin before it, as its records replace those of the index."""
+        """Read the changes after the seal.
+
+        The tail may begin before the seal, as records of the tail replace records of the index.
+        """
         base = self._tail.base
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)

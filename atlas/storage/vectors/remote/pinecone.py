@@ -45,7 +45,7 @@ The latter is shorter than the timeout of a write, so that the caller is still w
 """
 
 DIGITS = 7
-"""Decimals of a vector's numbers. The error is that of 32-bit floats, and the text is half as long."""
+"""Decimals of a vector's numbers. As precise as 32-bit floats, and the text is half as long as with all decimals."""
 
 _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
 """Maximum characters of a number in JSON, and of the rest of a vector's request."""
