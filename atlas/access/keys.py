@@ -45,7 +45,7 @@ class Key:
     created_at: datetime
     created_by: str
     expires_at: datetime | None
-    """Time of its expiry, or None."""
+    """Time at which the key expires, or None."""
 
     revoked_at: datetime | None
     is_reviewed: bool = False

@@ -280,7 +280,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
         others: Such as `research=/srv/atlas/research`.
 
     Raises:
-        InvalidInput: One of them is malformed, or two have the same name or directory.
+        InvalidInput: A text is malformed, or two stores have the same name or directory.
     """
     stores_by_name = {first.name.lstrip(".") or "store": first}
     for text in other_texts:

@@ -105,7 +105,7 @@ def print_json(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_report(options: argparse.Namespace, *, text: str, json: str, markdown: str) -> None:
-    """Write a report to the requested files, and print it as text unless one of them is the terminal."""
+    """Write a report to the requested files, and print its text unless one of the files is the terminal."""
     for file, rendered in ((options.json, json), (options.markdown, markdown)):
         if file is not None:
             with new_file(file) as write:

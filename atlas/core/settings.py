@@ -337,7 +337,7 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
     """Parse directories separated as in PATH, and return absolute paths.
 
     Raises:
-        InvalidInput: One of them is not a directory.
+        InvalidInput: A path is not a directory.
     """
     paths = tuple(Path(part.strip()).expanduser().absolute() for part in text.split(os.pathsep) if part.strip())
     for path in paths:

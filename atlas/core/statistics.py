@@ -216,7 +216,7 @@ def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[fl
 
 
 def _squared_t_quantile(degrees: int) -> float:
-    """Return the square of Student's t that 95 % of its distribution do not exceed to either side."""
+    """Return the square of the two-sided 95 % critical value of Student's t distribution."""
     x = beta_quantile(0.95, 0.5, degrees / 2)
     return degrees * x / (1 - x)
 

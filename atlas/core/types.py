@@ -33,7 +33,10 @@ class VectorRecord(Tabular):
 
     @property
     def embedding(self) -> Vector | None:
-        """Vector of its text, shape (dim,), float32, unit length, read-only. None unless a memory has returned it."""
+        """Vector of the record's text, shape (dim,), float32, unit length, read-only.
+
+        None unless a memory has returned it.
+        """
         return getattr(self, "_embedding", None)
 
 

@@ -26,7 +26,7 @@ class CachedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of its vectors."""
+        """Length of the vectors."""
         return self._embedder.dimension
 
     def encode(self, text: str) -> Vector:

@@ -13,7 +13,7 @@ class Encoder(Protocol):
     """A loaded model."""
 
     dimension: int
-    """Length of its vectors."""
+    """Length of the vectors."""
 
     window: int | None
     """Maximum word pieces per text, including special ones, or None if there is no limit."""

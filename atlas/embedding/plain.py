@@ -74,7 +74,7 @@ class PlainEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Dimension of its vectors. If it is not declared, a text is embedded to find it."""
+        """Dimension of the vectors. If the embedder does not declare it, a text is embedded to find it."""
         return int(get_offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:

@@ -125,7 +125,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Dimension of its vectors. For common models it is known without loading."""
+        """Dimension of the vectors, known for common models without loading them."""
         return _DIMENSIONS.get(self.model_name) or self._loaded().dimension
 
     @property

@@ -46,7 +46,7 @@ class ModelCost:
     """Median time of `retrieve`, without embedding the query."""
 
     model_mb: float = 0.0
-    """Size of its files on this machine, in MB of 1,000,000 bytes. 0 for a remote model."""
+    """Size of the model's files on this machine, in MB of 1,000,000 bytes. 0 for a remote model."""
 
     problem: str = ""
     """Sentence on why the model could not be measured."""

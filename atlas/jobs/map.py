@@ -95,7 +95,7 @@ class MapJob(CollectionJob):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapDrawing:
-    """An up-to-date map with the titles of its records."""
+    """An up-to-date map with the records' titles."""
 
     map: MemoryMap
     titles: Mapping[str, str]

@@ -79,12 +79,12 @@ class Workflow:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Distinct names of its tools, in the order of their calls."""
+        """Distinct names of the called tools, in the order of the calls."""
         return tuple(dict.fromkeys(call.tool for call in self.runs[0].calls))
 
     @property
     def n_tasks(self) -> int:
-        """Number of tasks that contain at least one of its runs."""
+        """Number of tasks with at least one run of the workflow."""
         return len({run.attempt.task.id for run in self.runs})
 
     @property
@@ -95,7 +95,7 @@ class Workflow:
         return written - called - n_tokens(self.code)
 
     def test(self, number: int) -> str:
-        """Return a test that replays one of its runs: given the recorded results, the code must make the same calls."""
+        """Return a test that replays a run: given the recorded results, the code must make the same calls."""
         recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
         return "\n".join(
             [

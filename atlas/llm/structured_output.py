@@ -38,7 +38,7 @@ FAULT_INTRODUCTION = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[T]):
-    """A request to a language model, with the validation of its answer."""
+    """A request to a language model, with rules for a valid answer."""
 
     system: str
     """Instructions."""
@@ -214,7 +214,7 @@ _DATA = re.compile(
 
 
 def split_data(prompt: str) -> tuple[str, list[str]]:
-    """Split a prompt into its own words and the texts of its data."""
+    """Split a prompt into the instructions and the texts of the data."""
     return _DATA.sub(" ", prompt), [match["text"] for match in _DATA.finditer(prompt)]
 
 

@@ -35,7 +35,7 @@ class NamedDomain:
 
     name: str
     members: tuple[str, ...]
-    """Ids of at most `MAX_MEMBER_IDS` of them."""
+    """Ids of the members, at most `MAX_MEMBER_IDS`."""
 
     n: int
     """Number of records of the domain."""

@@ -78,13 +78,13 @@ class Domain:
     """Number of the domain, the same in later maps as long as most members are the same."""
 
     name: str
-    """Phrase for the subject of its tasks, or the name by a person or a language model."""
+    """Name of the domain: by a person or a language model, or else a phrase for the subject of the tasks."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
     n: int
     centre: tuple[float, float]
-    """Position of its label."""
+    """Position of the label on the map."""
 
     typical: tuple[str, ...]
     """Ids of the records nearest to its centre, at most five."""

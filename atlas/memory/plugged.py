@@ -63,7 +63,7 @@ class PluggedMemory:
 
     @property
     def counts_uses(self) -> bool:
-        """True if uses of its records can be recorded."""
+        """True if the memory can record uses."""
         return callable(get_offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:

@@ -98,7 +98,7 @@ class UndoableMemories(ABC):
 
         Raises:
             InvalidInput: There are no ids.
-            NotFound: One of them does not exist.
+            NotFound: One of the ids does not exist.
         """
         from atlas.memory.effects.withdrawal import plan_withdrawal
 
@@ -137,7 +137,7 @@ class UndoableMemories(ABC):
         return scan(self, ids, minimum=minimum)
 
     def trust(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the class of records by their origin, by id: the lowest of the record's own class and its sources' classes.
+        """Return the trust class of each record, by id: the lowest of its own class and its sources' classes.
 
         `person`, `reviewed`, `agent`, `imported` or `untrusted`, as `atlas.memory.effects.trust` defines them.
 
@@ -145,7 +145,7 @@ class UndoableMemories(ABC):
             ids: Ids of records in any memory.
 
         Raises:
-            NotFound: One of them does not exist.
+            NotFound: One of the ids does not exist.
         """
         from atlas.memory.effects.trust import trust_of
 
@@ -163,7 +163,7 @@ class UndoableMemories(ABC):
 
         Raises:
             InvalidInput: There are no ids, or the reason is empty.
-            NotFound: One of them does not exist; nothing was changed.
+            NotFound: One of the ids does not exist; nothing was changed.
             NotAllowed: The actor is not a curator.
         """
         from atlas.memory.effects.quarantine import quarantine
@@ -179,7 +179,7 @@ class UndoableMemories(ABC):
 
         Raises:
             InvalidInput: There are no ids.
-            NotFound: One of them does not exist; nothing was changed.
+            NotFound: One of the ids does not exist; nothing was changed.
             NotAllowed: The actor is not a curator.
         """
         from atlas.memory.effects.quarantine import unquarantine

@@ -16,8 +16,9 @@ Image = dict[str, Any]
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
 """Function that removes parts of purged records from other texts.
 
-Arguments: a collection, the purged contents, and the content of each record by its text. The result maps each text to
-replace, each with the new text and its vectors, including those of word pieces."""
+Arguments: a collection, the purged contents, and the content of each record by its text. The result maps each text that
+changes to the new text with its vectors, also of word pieces.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

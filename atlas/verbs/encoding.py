@@ -71,7 +71,7 @@ def encode_arguments(
         of_record: The kind of record, for methods that accept its fields as keyword arguments.
 
     Raises:
-        InvalidInput: One of them cannot be encoded.
+        InvalidInput: A value cannot be encoded.
     """
     signature, hints = inspect.signature(method), types_of_arguments(method, owner)
     bound = list(signature.bind(*arguments, **keyword_arguments).arguments.items())[1:]

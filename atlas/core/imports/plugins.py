@@ -45,7 +45,7 @@ class Plugin:
     """Object that it names, as `module:object`."""
 
     distribution: str
-    """Name and version of its distribution."""
+    """Name and version of the distribution that has the entry point."""
 
     summary: str
     """One line on its distribution, or an empty string."""

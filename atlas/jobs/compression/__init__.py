@@ -194,7 +194,7 @@ class LiveCompression(LiveResult[CompressionResult]):
             path: Directories of modules that programs import, separated as in PATH.
 
         Raises:
-            InvalidInput: One of them is not a directory.
+            InvalidInput: A path is not a directory.
         """
         directories(PROGRAM_PATH, path)
         options: dict[str, Any] = {

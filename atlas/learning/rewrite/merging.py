@@ -15,7 +15,7 @@ from atlas.learning.terms.patterns import Pattern, rewrite
 
 
 def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
-    """Replace duplicate functions by one of them, and return the number of functions that were removed.
+    """Keep one of the functions that are duplicates, and return the number of removed ones.
 
     Two patterns give the same function if one has a hole for a variable where the other has a hole for any expression,
     or if one is an expression and the other is a `return` of it. The more general pattern is kept.

@@ -80,7 +80,7 @@ class Source:
     """Name of the main unit, if the program consists only of it and its helpers. Else empty."""
 
     free: Collection[str]
-    """Names of its tools."""
+    """Names of the tools that the program uses."""
 
     is_judged: bool = False
     """True if the program is run with shared definitions, so that an equal canonical form suffices."""

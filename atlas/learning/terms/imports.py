@@ -201,7 +201,7 @@ def merge_imports(statements: Iterable[str]) -> list[str]:
 def n_import_tokens(statements: frozenset[str]) -> int:
     """Return the number of tokens of the imports of one module, without duplicates.
 
-    If two statements bind one name differently, one of them gets an alias.
+    If two statements bind one name differently, one statement gets an alias.
 
     Args:
         statements: Imports of one name each.

@@ -196,8 +196,8 @@ class Memory(Records, ABC, Generic[T]):
         """Delete records that the current actor stored, as one operation, and return the number of deleted ones.
 
         Raises:
-            NotFound: One of them does not exist; nothing was deleted.
-            NotAllowed: Another actor stored one of them; nothing was deleted.
+            NotFound: One of the ids does not exist; nothing was deleted.
+            NotAllowed: Another actor stored one of the records; nothing was deleted.
         """
         scoped, own_ids = self if self.operation_id else self.within("forget"), check_ids(ids)
         scoped.collection.check_own(own_ids)

@@ -72,7 +72,7 @@ class Records:
 
     @property
     def counts_uses(self) -> bool:
-        """True if uses of its records can be recorded."""
+        """True if the memory can record uses."""
         return self.success_updater is not None or self._store.keeps_uses
 
     # Listing. A misspelt name in a filter raises InvalidInput in every method, as in `filter_notes`

@@ -24,7 +24,7 @@ class RecordDifference:
     """A record that one of two states lacks, or that differs between them."""
 
     memory: str
-    """Name of its memory."""
+    """Name of the memory with the record."""
 
     id: str
     title: str

@@ -20,7 +20,7 @@ class QuarantinedRecord:
     """A record in quarantine."""
 
     memory: str
-    """Name of its memory: `strategies`."""
+    """Name of the memory with the record, such as `strategies`."""
 
     id: str
     title: str
@@ -34,7 +34,7 @@ def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
 
     Raises:
         InvalidInput: There are no ids, or the reason is empty.
-        NotFound: One of them does not exist; nothing was changed.
+        NotFound: One of the ids does not exist; nothing was changed.
         NotAllowed: The actor is not a curator.
     """
     if not reason.strip():
@@ -47,7 +47,7 @@ def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
 
     Raises:
         InvalidInput: There are no ids.
-        NotFound: One of them does not exist; nothing was changed.
+        NotFound: One of the ids does not exist; nothing was changed.
         NotAllowed: The actor is not a curator.
     """
     return quarantine_each(system, dict.fromkeys(check_ids(ids), ""), reason or "released")
@@ -63,7 +63,7 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
 
     Raises:
         InvalidInput: There are no ids.
-        NotFound: One of them does not exist; nothing was changed.
+        NotFound: One of the ids does not exist; nothing was changed.
         NotAllowed: The actor is not a curator.
     """
     if not reasons:

@@ -34,7 +34,7 @@ class Finding:
     """A record with signs of an attack."""
 
     memory: str
-    """Name of its memory: `strategies`."""
+    """Name of the memory with the record, such as `strategies`."""
 
     id: str
     title: str

@@ -77,7 +77,7 @@ def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
     """Return the labels of the classes of records in any memory, by id.
 
     Raises:
-        NotFound: One of them does not exist.
+        NotFound: One of the ids does not exist.
     """
     known = {record_id: trust for by_id in trust_of_all(system).values() for record_id, trust in by_id.items()}
     if missing := [record_id for record_id in check_ids(ids) if record_id not in known]:

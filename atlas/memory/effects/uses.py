@@ -33,7 +33,7 @@ def used_records(
 ) -> dict[str, tuple[str, ...]]:
     """Return the ids of records that an agent's words name, or else of records whose text reappears in them.
 
-    Observations do not count as the agent's words, because the context block may be one of them.
+    Observations do not count as the agent's words, because the context block may be an observation.
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
     named_ids = {

@@ -31,7 +31,7 @@ class WithdrawnRecord:
     """A record of a withdrawal."""
 
     memory: str
-    """Name of its memory: `strategies`."""
+    """Name of the memory with the record, such as `strategies`."""
 
     id: str
     title: str
@@ -138,7 +138,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
 
     Raises:
         InvalidInput: There are no ids.
-        NotFound: One of them does not exist.
+        NotFound: One of the ids does not exist.
     """
     requested, kept_ids = (tuple(dict.fromkeys(check_ids(id_list))) for id_list in (ids, keep))
     if not requested:

@@ -201,7 +201,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             reason: Shown in the history.
 
         Raises:
-            NotFound: One of them does not exist; the store was not changed.
+            NotFound: One of the ids does not exist; the store was not changed.
         """
         present = self._store.present(list(outcomes))
         for experience_id in outcomes:

@@ -238,7 +238,7 @@ class StrategyWriter:
         """Check that changed strategies keep their sources and `created_at`.
 
         Raises:
-            InvalidInput: One of them does not.
+            InvalidInput: A strategy does not keep them.
             NotAllowed: A writer would change more of a strategy of others than its sources.
         """
         ids = [strategy.id for strategy in changed]

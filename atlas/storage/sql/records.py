@@ -42,7 +42,7 @@ COUNTS = ("added", "changed", "removed", "marked")
 
 RECORD = "record"
 MARKS = "marks"
-"""The aspects of a record. Each change affects one of them."""
+"""The aspects of a record. Each change affects one aspect."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ DEFAULT_COLLECTION = "atlas"
 
 
 class ChromaVectorStore:
-    """The collections of a ChromaDB client, such as `chromadb.EphemeralClient()`, or one of them."""
+    """One or all collections of a ChromaDB client, such as `chromadb.EphemeralClient()`."""
 
     def __init__(self, client: Any, collection_name: str | None = None) -> None:
         """Wrap a client.

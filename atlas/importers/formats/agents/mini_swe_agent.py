@@ -120,7 +120,7 @@ def _response(message: Json, name: str) -> Message:
 
 
 def _acting(message: Message, extra: Json, name: str) -> Message:
-    """Return an answer of the agent, with its commands as the action and the rest of its text as the thought."""
+    """Return an answer of the agent, with the commands as the action and the other text as the thought."""
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]
     commands = [command for command in commands if command] or [

@@ -55,7 +55,7 @@ class HeuristicRefineStrategy:
             duplicate_similarity: Cosine from which two texts count as duplicates.
             diversity: See `maximal_marginal_relevance`.
             mix_outcomes: Whether attempts with different outcomes or tasks may be near-duplicates. Use True for a
-                prompt, which needs only one of them, and False for a store, which should keep all.
+                prompt, which needs only one copy, and False for a store, which should keep all.
         """
         self._embedder = whole_embedder(embedder)
         self._duplicate_similarity = duplicate_similarity

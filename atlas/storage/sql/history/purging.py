@@ -92,7 +92,7 @@ class SqlPurges:
             unfinished: Collects the remaining work.
 
         Raises:
-            PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.
+            PlanOutdated: A record or its marks changed after the given moment; the store was not changed.
         """
         with open_writer(self._database, self._clock, operation) as writer:
             connection = writer.connection

@@ -74,7 +74,7 @@ class IndexNote:
     """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
-    """Namespaces to keep in the service: of the original ledger, if this is a copy, and of indexes left with `leave`."""
+    """Namespaces to keep in the service: of the original of a copied ledger, and of indexes left with `leave`."""
 
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
