@@ -235,7 +235,7 @@ def _summary(key: Key) -> str:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name != name.strip():
         raise InvalidInput(
-            f"the name of a key should have 1 to 64 letters, digits, spaces, or characters of ._@-, but is {name!r:.80}"
+            f"expected 1 to 64 letters, digits, spaces or characters of ._@- for a key's name, got {name!r:.80}"
         )
 
 

@@ -98,7 +98,7 @@ def _check_issuer(issuer: str) -> None:
         raise InvalidInput(f"expected a URL such as https://id.example for ATLAS_OIDC_ISSUER, got {issuer!r:.200}")
     if address.scheme == "http" and not _is_loopback(address.hostname):
         raise InvalidInput(
-            f"ATLAS_OIDC_ISSUER should begin with https://, but is {issuer!r:.200}: with plain http, anyone on the "
+            f"expected a URL with https:// for ATLAS_OIDC_ISSUER, got {issuer!r:.200}: with plain http, anyone on the "
             "network path could sign in as any user. Use TLS; plain http is only allowed on this machine"
         )
 
@@ -113,7 +113,7 @@ def _is_loopback(host: str) -> bool:
 def _scope(text: str) -> str:
     scopes = text.split() or SCOPE.split()
     if "openid" not in scopes:
-        raise InvalidInput(f"ATLAS_OIDC_SCOPE should have openid, as in `{SCOPE} groups`, but is {text!r:.200}")
+        raise InvalidInput(f"expected openid in ATLAS_OIDC_SCOPE, as in `{SCOPE} groups`, got {text!r:.200}")
     return " ".join(scopes)
 
 

@@ -75,4 +75,4 @@ def _address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
-        raise InvalidInput(f"ATLAS_PROXY should list addresses such as 127.0.0.1, but has {text!r:.80}") from None
+        raise InvalidInput(f"expected addresses such as 127.0.0.1 for ATLAS_PROXY, got {text!r:.80}") from None

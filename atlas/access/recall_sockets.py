@@ -95,7 +95,7 @@ def _ask(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapp
         with connection.makefile("rb") as incoming:
             response = json.loads(incoming.readline(MAX_BYTES))
     if not isinstance(response, dict):
-        raise ValueError(f"a response should be a JSON object, but is a {type(response).__name__}")
+        raise ValueError(f"expected a JSON object for a response, got type {type(response).__name__}")
     return response
 
 

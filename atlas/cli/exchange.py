@@ -225,7 +225,9 @@ def _export_skills(directory: Path, settings: Settings) -> int:
         try:
             exported = export_skills(memory, directory)
         except OSError as error:
-            raise InvalidInput(f"the skills should be written to {directory}, but {error.strerror or error}") from error
+            raise InvalidInput(
+                f"the skills cannot be written to {directory}: {error.strerror or error}; choose another directory"
+            ) from error
     print(exported.sentence, file=sys.stderr)
     if exported.unknown:
         print(
@@ -270,8 +272,8 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(
-            f"{in_words(edited[:MAX_NAMES])} should be as exported, but "
-            f"{'was' if len(edited) == 1 else 'were'} edited; move the edited version elsewhere, then export again"
+            f"edited since the last export: {in_words(edited[:MAX_NAMES])}; move the edited version elsewhere, then "
+            "export again"
         )
     for name, skill in skills.items():
         for path, text in files_of(skill).items():

@@ -62,7 +62,7 @@ def read_address(text: str) -> Address:
     schema = options.pop("schema", DEFAULT_SCHEMA)
     if not _NAME.fullmatch(schema):
         raise InvalidInput(
-            f"the schema of a store should be up to 63 lower-case letters, digits and _, but is {schema!r}; write "
+            f"expected up to 63 lower-case letters, digits and _ for a store's schema, got {schema!r}; write "
             "?schema=NAME after the database's name"
         )
     return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(options, quote_via=quote)}", schema)

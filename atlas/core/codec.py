@@ -84,7 +84,7 @@ def decode_strategy(encoded: Any) -> Strategy:
 def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
     """Return the parameters of a strategy, or raise `InvalidInput` unless each has a name."""
     if not isinstance(value, list | tuple):
-        raise InvalidInput(f"parameters should be a list, but is of type {type(value).__name__}")
+        raise InvalidInput(f"expected a list for parameters, got type {type(value).__name__}")
     return tuple(_parameter(parameter) for parameter in value)
 
 
@@ -93,7 +93,7 @@ def _parameter(parameter: Any) -> dict[str, str]:
         isinstance(text, str) for pair in parameter.items() for text in pair
     )
     if not is_texts or not parameter.get("name"):
-        raise InvalidInput(f"a parameter should be an object of strings with a `name`, but is {parameter!r}"[:300])
+        raise InvalidInput(f"expected an object of strings with a `name` for a parameter, got {parameter!r}"[:300])
     return dict(parameter)
 
 
@@ -105,4 +105,4 @@ def _encode(record: Any, noun: str) -> Json:
 
 def _check_score(outcome: Outcome) -> None:
     if outcome.partial_score is not None and not 0 <= outcome.partial_score <= 1:
-        raise InvalidInput(f"outcome.partial_score should be in [0, 1], but is {outcome.partial_score}")
+        raise InvalidInput(f"expected a number from 0 to 1 for outcome.partial_score, got {outcome.partial_score}")

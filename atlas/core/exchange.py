@@ -131,7 +131,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
         InvalidInput: A field is missing, has the wrong type or is out of range; the message names it.
     """
     if not isinstance(obj, dict):
-        raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")
+        raise InvalidInput(f"expected an object for the line, got type {type(obj).__name__}")
     check_json({name: value for name, value in obj.items() if name != "vectors"}, "line")
     kind = obj.get("kind")
     lines = LINES if lines is None else lines
@@ -231,16 +231,16 @@ def decode_history(obj: Json, record_id: str) -> Json:
 def _check_usage(usage: Usage) -> None:
     for name in ("n_uses", "n_successes", "n_retrieved"):
         if getattr(usage, name) < 0:
-            raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {getattr(usage, name)}")
+            raise InvalidInput(f"expected a whole number of at least 0 for usage.{name}, got {getattr(usage, name)}")
     if usage.n_successes > usage.n_uses:
         raise InvalidInput(f"expected at most {usage.n_uses} (n_uses) for usage.n_successes, got {usage.n_successes}")
 
 
 def _encode_vectors(vectors: Vectors) -> list[list[float]]:
     if vectors.ndim != 2:
-        raise InvalidInput(f"vectors should be of shape (n, dim), but are of shape {vectors.shape}")
+        raise InvalidInput(f"expected shape (n, dim) for vectors, got shape {vectors.shape}")
     if not np.isfinite(vectors).all():
-        raise InvalidInput("vectors should be finite, but contain NaN or infinity")
+        raise InvalidInput("expected finite numbers for vectors, got NaN or infinity")
     rows: list[list[float]] = vectors.astype(np.float32).astype(np.float64).tolist()
     return rows
 
@@ -249,11 +249,11 @@ def _decode_vectors(value: Any) -> Vectors | None:
     if value is None or value == []:
         return None
     if not isinstance(value, list) or not all(isinstance(row, list) and row for row in value):
-        raise InvalidInput(f"vectors should be a list of lists of numbers, but is {value!r:.60}")
+        raise InvalidInput(f"expected a list of lists of numbers for vectors, got {value!r:.60}")
     if len({len(row) for row in value}) != 1:
-        raise InvalidInput("vectors should be rows of the same length, but their lengths differ")
+        raise InvalidInput("expected rows of the same length for vectors, got different lengths")
     if not all(type(number) in (int, float) for row in value for number in row):
-        raise InvalidInput("vectors should have numbers only")
+        raise InvalidInput("expected only numbers for vectors, got other values")
     return _check(value)
 
 
@@ -261,11 +261,11 @@ def _check(rows: list[list[float]]) -> Vectors:
     try:
         wide = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:
-        raise InvalidInput("vectors should have numbers between -1 and 1, but one is too large") from error
+        raise InvalidInput("expected numbers from -1 to 1 for vectors, got a number that is too large") from error
     with np.errstate(over="ignore"):  # one that overflows is infinite, and no length that a vector may have
         lengths = np.linalg.norm(wide, axis=1)
     odd = ~((np.abs(lengths - 1) <= LENGTH_TOLERANCE) | (lengths == 0))
     if odd.any():
         position = int(np.argmax(odd))
-        raise InvalidInput(f"vectors[{position}] should be of length 1, but is of length {lengths[position]:.3g}")
+        raise InvalidInput(f"expected length 1 for vectors[{position}], got length {lengths[position]:.3g}")
     return wide.astype(np.float32)

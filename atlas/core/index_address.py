@@ -101,7 +101,7 @@ def _parts(text: str) -> SplitResult:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}; correct it")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):
         raise InvalidInput(
-            "ATLAS_INDEX should contain no API key, as it is displayed; set PINECONE_API_KEY or CHROMA_API_KEY instead"
+            "ATLAS_INDEX contains an API key, but is displayed to users; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
     if not parts.hostname or not port_is_sound or parts.fragment:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host, or more than one address; correct it")

@@ -34,7 +34,7 @@ def decode_entry(encoded: Any) -> JournalEntry:
         InvalidInput: A field is missing or of the wrong type; the message names it.
     """
     if not isinstance(encoded, dict):
-        raise InvalidInput(f"entry should be an object, but is of type {type(encoded).__name__}")
+        raise InvalidInput(f"expected an object for entry, got type {type(encoded).__name__}")
     links = [{"type": link.type, "target_id": link.target_id} for link in map(_link, encoded.get("links", ()))]
     return checked_entry(decode(JournalEntry, {**encoded, "links": links}, "entry"))
 

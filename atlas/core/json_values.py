@@ -36,7 +36,7 @@ def dump(value: Any) -> str:
 def check_text(text: str, where: str) -> None:
     """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{where} should be a string, but is {text!r:.80}")
+        raise InvalidInput(f"expected a string for {where}, got {text!r:.80}")
     problem = text_problem(text)
     if problem:
         raise InvalidInput(f"{where} {problem}")
@@ -87,7 +87,7 @@ def _find_fault(value: Any, depth: int) -> _Fault | None:
 
 
 def _key_fault(key: Any) -> _Fault | None:
-    return _scalar_fault(key) if isinstance(key, str) else _Fault(f"is under the key {key!r}; keys should be strings")
+    return _scalar_fault(key) if isinstance(key, str) else _Fault(f"is under the key {key!r}; use a string as the key")
 
 
 def _scalar_fault(value: Any) -> _Fault | None:

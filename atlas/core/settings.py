@@ -343,7 +343,7 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
     for path in paths:
         if not path.is_dir():
             raise InvalidInput(
-                f"{name} should list directories, separated by {os.pathsep!r}, but {str(path)!r} is not a directory; "
+                f"expected directories, separated by {os.pathsep!r}, for {name}, got {str(path)!r}, which is none; "
                 "correct it"
             )
     return paths

@@ -131,7 +131,7 @@ class Projection:
             ValueError: A text has a different packed size.
         """
         if any(len(text) % _BYTES for text in texts):
-            raise ValueError("packed token vectors should have a whole number of tokens")
+            raise ValueError("expected a whole number of packed token vectors, got a part of one")
         lengths = np.array([len(text) // _BYTES for text in texts])
         share = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
         longer = np.flatnonzero(share)

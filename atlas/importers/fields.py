@@ -17,7 +17,7 @@ _BASE64 = re.compile(r"data:([a-z]{1,20})/[\w.+-]{1,100};base64,[A-Za-z0-9+/=]+"
 def as_object(value: Any, name: str) -> Json:
     """Return the value as an object."""
     if not isinstance(value, dict):
-        raise InvalidInput(f"{name} should be an object, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected an object for {name}, got {abbreviate(value)}")
     return value
 
 
@@ -26,7 +26,7 @@ def as_list(value: Any, name: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise InvalidInput(f"{name} should be a list, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected a list for {name}, got {abbreviate(value)}")
     return value
 
 
@@ -35,7 +35,7 @@ def as_text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} should be a string, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected a string for {name}, got {abbreviate(value)}")
     return value
 
 
@@ -43,14 +43,14 @@ def required_text(row: Json, key: str, name: str) -> str:
     """Return a required text, or raise `InvalidInput` if it is missing or blank."""
     value = as_text(row.get(key), name)
     if not value.strip():
-        raise InvalidInput(f"{name} should be a string, but is {'empty' if key in row else 'missing'}")
+        raise InvalidInput(f"expected a string for {name}, got {'an empty one' if key in row else 'nothing'}")
     return value
 
 
 def as_label(value: Any, name: str) -> str:
     """Return an id, which may be a string or a whole number, as a string."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InvalidInput(f"{name} should be a string or a whole number, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected a string or a whole number for {name}, got {abbreviate(value)}")
     return str(value)
 
 
@@ -59,9 +59,9 @@ def as_number(value: Any, name: str) -> float | int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise InvalidInput(f"{name} should be a number, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected a number for {name}, got {abbreviate(value)}")
     if isinstance(value, float) and math.isinf(value):
-        raise InvalidInput(f"{name} should be a finite number, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected a finite number for {name}, got {abbreviate(value)}")
     return value
 
 
@@ -73,7 +73,7 @@ def as_instant(value: Any, name: str) -> datetime | None:
         instant = datetime.fromisoformat(value)
         return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} should be an ISO 8601 time, but is {abbreviate(value)}") from error
+        raise InvalidInput(f"expected an ISO 8601 time for {name}, got {abbreviate(value)}") from error
 
 
 def without_blobs(text: str) -> str:
@@ -104,5 +104,5 @@ def abbreviate(value: Any) -> str:
     if isinstance(value, str):
         return repr(value[:40])
     if value is None or isinstance(value, bool | float):
-        return "missing" if value is None else repr(value)
-    return f"of type {type(value).__name__}"
+        return "nothing" if value is None else repr(value)
+    return f"type {type(value).__name__}"

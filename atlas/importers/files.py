@@ -76,13 +76,11 @@ def parse_json(raw: bytes) -> Any:
         InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
     """
     try:
-        return json.loads(utf_8(raw, "the row"), object_pairs_hook=_unique)
+        return json.loads(utf_8(raw, "the JSON text"), object_pairs_hook=_unique)
     except InvalidInput:
         raise
     except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the row"
-        ) from error
+        raise InvalidInput(f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}") from error
     except ValueError as error:  # Python's limit on the digits of a number
         raise InvalidInput("contains a number with too many digits; write it as a string") from error
     except RecursionError as error:

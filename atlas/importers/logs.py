@@ -63,7 +63,7 @@ class SuccessRule:
                 return cls(match["name"], match["sign"], bound)
         except ValueError:
             pass
-        raise InvalidInput(f"a success rule should read like correctness>=0.5, but is {text[:60]!r}")
+        raise InvalidInput(f"expected a success rule such as correctness>=0.5, got {text[:60]!r}")
 
     def __str__(self) -> str:
         return f"{self.name} {_SIGNS.get(self.sign, self.sign)} {self.bound:g}"

@@ -84,10 +84,10 @@ class _Splitter:
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)
         if token is None or token.mark not in "[{":
-            raise ImportFailed("the file should contain a JSON list or object, but contains neither")
+            raise ImportFailed("expected a JSON list or object in the file, got neither")
         self._key_file.seek(0)
         if self._key_file.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
-            raise ImportFailed("the file should begin with a JSON list or object, but other text comes first")
+            raise ImportFailed("expected a JSON list or object at the beginning of the file, got other text")
         self._start = token.at + 1
         return token
 

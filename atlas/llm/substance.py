@@ -101,7 +101,7 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
     for fields in _objects(answer, schema, prose):
         empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
         if empty:
-            raise InvalidInput(f"{' and '.join(empty)} should contain words, but is empty")
+            raise InvalidInput(f"expected words for {' and '.join(empty)}, got none")
         texts = [text for field in fields for text in field.texts]
         if any(len(_words(text)) > FEW_WORDS and texts.count(text) > 1 for text in texts):
             raise InvalidInput("different fields should not all have the same text")

@@ -129,7 +129,7 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     """
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
-        raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
+        raise InvalidInput(f"expected exactly one name for each of the groups {sorted(numbers)}")
     if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
         raise InvalidInput(f"a name should describe the subject of its tasks, but these names do not: {empty}")
     if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:

@@ -48,8 +48,8 @@ class PluggedMemory:
         missing_methods = [name for name in self.needs if not callable(get_offered(memory, name))]
         if missing_methods:
             raise InvalidInput(
-                f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
-                f"but {type(memory).__name__!r} has no {' and no '.join(missing_methods)}; see atlas.protocols.memory"
+                f"expected the methods {' and '.join(self.needs)}, sync or async, for a plugged-in {self.noun}, got "
+                f"{type(memory).__name__!r} without {' and '.join(missing_methods)}; see atlas.protocols.memory"
             )
         self.memory = memory
 
@@ -171,7 +171,3 @@ def lacking(memory: object, noun: str) -> NotFound:
         f"the {noun} of this memory system is of the type {type(memory.memory).__name__}, not ATLAS's own; "
         f"to call the methods of its protocol, use `{memory.own_name}`"
     )
-
-
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -85,7 +85,7 @@ def _read_null(value: Any) -> None:
 
 
 def _refuse_function(value: Any) -> None:
-    raise mismatch("omitted, as a server cannot call a local function", value)
+    raise mismatch("nothing, as a server cannot call a local function,", value)
 
 
 class VerbReaders(Readers):
@@ -129,7 +129,7 @@ class VerbReaders(Readers):
     def _check_names(self, value: Json, expected: Iterable[Any]) -> None:
         names = [field.name for field in expected]
         if unknown := [name for name in value if name not in names]:
-            raise Mismatch(f"should have no {unknown[0]!r:.80}; its names are {', '.join(names)}")
+            raise Mismatch(f"has the unknown name {unknown[0]!r:.80}; known: {', '.join(names)}")
 
 
 def _array(kind: Any) -> Reader:
@@ -154,7 +154,7 @@ READERS = VerbReaders()
 
 def refusal(expected: str, value: Any, place: str) -> InvalidInput:
     """Return the error for a value of the wrong type."""
-    return InvalidInput(f"{place} {mismatch(expected, value).problem}")
+    return InvalidInput(mismatch(expected, value).message(place))
 
 
 def check_names(named: Iterable[str], allowed: Collection[str], needed: Iterable[str], place: str) -> None:

@@ -330,10 +330,13 @@ def test_what_ours_refuses_is_stored_nowhere():
 
 def test_a_memory_without_what_a_system_calls_is_refused_when_it_is_given():
     with pytest.raises(
-        InvalidInput, match=r"a strategy bank should have read and write, .* 'PlainConcepts' has no read and no wr"
+        InvalidInput,
+        match=r"expected the methods read and write, .* strategy bank, got .PlainConcepts. without read and write",
     ):
         MemorySystemImpl(strategies=PlainConcepts())
-    with pytest.raises(InvalidInput, match=r"an experience memory should have search and store, .* 'str' has no"):
+    with pytest.raises(
+        InvalidInput, match=r"expected the methods search and store, .* experience memory, got .str. without"
+    ):
         MemorySystemImpl(experience="memory")
 
 

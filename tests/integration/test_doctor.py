@@ -49,7 +49,7 @@ def test_a_sound_store_has_no_problems(store):
         ("INSERT INTO words_1 (words_1) VALUES ('delete-all')", "keyword search", "does not match"),
         ("DROP TRIGGER words_1_update", "keyword search", "no TRIGGER words_1_update"),
         ("DROP TABLE words_1", "keyword search", "no TABLE words_1"),
-        ("DELETE FROM word_tables", "keyword search", "no table of words"),
+        ("DELETE FROM word_tables", "keyword search", "table of words is missing"),
     ],
 )
 def test_what_differs_is_found_and_mended(store, statement, check, words):

@@ -284,7 +284,7 @@ def test_an_edit_names_the_fields_that_can_be_changed(memory):
         lesson = id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
         wrong = await refused(client, "edit", id=lesson, changes={"content": "x"})
         assert "content cannot be edited; editable fields: title, situation" in wrong
-        assert "suggestion should be a string" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
+        assert "expected a string for suggestion" in await refused(client, "edit", id=lesson, changes={"suggestion": 1})
 
     talk(memory, work)
 

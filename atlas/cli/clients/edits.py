@@ -79,11 +79,11 @@ class JsonEdit:
             config = json.loads(text) if text.strip() else {}
         except ValueError as error:
             raise InvalidInput(
-                f"{self.path} should contain plain JSON, but cannot be read ({error}); "
+                f"expected plain JSON in {self.path}, got text that cannot be read ({error}); "
                 "remove its comments, or add the entries by hand (--print)"
             ) from error
         if not isinstance(config, dict):
-            raise InvalidInput(f"{self.path} should contain a JSON object, but is a {type(config).__name__}")
+            raise InvalidInput(f"expected a JSON object in {self.path}, got type {type(config).__name__}")
         return config
 
     def _check_ours(self, server: object) -> None:
@@ -251,7 +251,7 @@ class TomlEdit:
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise InvalidInput(f"{self.path} should contain TOML, but cannot be read: {error}") from error
+            raise InvalidInput(f"{self.path} is not TOML: {error}; correct the file") from error
 
     def _check_only_table(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
         """Return the changed text after checking that only this table differs."""

@@ -47,7 +47,7 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
     """Return the turn in the event itself, which has no intermediate steps."""
     prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
     if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
-        raise InvalidInput("the event should have a prompt and a prompt_response, but one is missing")
+        raise InvalidInput("expected a prompt and a prompt_response in the event, got only one of them")
     request = Request(
         source=client,
         text=prompt,
@@ -74,7 +74,7 @@ class SessionSink:
         new = 0
         for item in items:
             if not isinstance(item, ExportedExperience):
-                raise InvalidInput(f"a session should contain attempts, but contains a {type(item).__name__}")
+                raise InvalidInput(f"expected attempts in a session, got a {type(item).__name__}")
             experience = item.experience
             scoped = replace(experience, metadata={**experience.metadata, **self._scope})
             new += self._put(replace(item, experience=scoped))

@@ -64,7 +64,7 @@ def encode_instant(instant: datetime | None, name: str = "") -> str | None:
     try:
         return instant.astimezone(UTC).isoformat()
     except OverflowError as error:
-        raise InvalidInput(f"the time {instant} should be in the years 1 to 9999 in UTC, but is not") from error
+        raise InvalidInput(f"expected a time in the years 1 to 9999 in UTC, got {instant}") from error
 
 
 def decode_instant(value: Any, name: str) -> datetime | None:

@@ -32,25 +32,39 @@ LARGEST = 2**63
 class Mismatch(Exception):
     """A value that is not of its declared type."""
 
-    def __init__(self, problem: str, place: str = "") -> None:
+    def __init__(self, problem: str, place: str = "", *, expected: str = "") -> None:
+        """Create the error.
+
+        Args:
+            problem: What was found instead of `expected`, or else a whole predicate, such as `holds a NUL character`.
+            place: Path of the value, such as `.steps[0]`.
+        """
         super().__init__(problem)
         self.problem = problem
         self.place = place
+        self.expected = expected
 
     def inside(self, part: str) -> Mismatch:
         """Return the error with the name of the enclosing part prepended to its path."""
-        return Mismatch(self.problem, part + self.place)
+        return Mismatch(self.problem, part + self.place, expected=self.expected)
+
+    def message(self, noun: str) -> str:
+        """Return the message for a value of this name."""
+        where = f"{noun}{self.place}"
+        return (
+            f"expected {self.expected} for {where}, got {self.problem}" if self.expected else f"{where} {self.problem}"
+        )
 
 
 def mismatch(expected: str, value: Any) -> Mismatch:
     """Return the error for a value of the wrong type."""
     if value is None:
-        actual = "missing"
+        actual = "nothing"
     elif isinstance(value, bool | float | str) or (isinstance(value, int) and abs(value) < LARGEST):
         actual = repr(value)[:60]
     else:
-        actual = f"of type {type(value).__name__}"
-    return Mismatch(f"should be {expected}, but is {actual}")
+        actual = f"type {type(value).__name__}"
+    return Mismatch(actual, expected=expected)
 
 
 def inside(read: Reader, value: Any, part: str) -> Any:
@@ -100,7 +114,7 @@ def _read_integer(value: Any) -> int:
     if type(value) is not int:
         raise mismatch("a whole number", value)
     if abs(value) >= LARGEST:
-        raise Mismatch(f"should be a whole number below 2**63, but has {value.bit_length()} bits")
+        raise Mismatch(f"one of {value.bit_length()} bits", expected="a whole number below 2**63")
     return value
 
 
@@ -141,7 +155,7 @@ class Readers:
         try:
             return self.reader(form)(value)
         except Mismatch as error:
-            raise InvalidInput(f"{noun}{error.place} {error.problem}") from None
+            raise InvalidInput(error.message(noun)) from None
 
     def reader(self, form: Any) -> Reader:
         """Return the reader of a type, or raise `TypeError` if JSON cannot contain its values."""
@@ -243,10 +257,9 @@ def _field(field: Field[Any], read: Reader) -> _Field:
 
 
 def _or_null(error: Mismatch) -> Mismatch:
-    before, separator, after = error.problem.partition(", but is")
-    if error.place or not separator:
+    if error.place or not error.expected:
         return error
-    return Mismatch(f"{before.replace(' or ', ', ')} or null{separator}{after}")
+    return Mismatch(error.problem, expected=f"{error.expected.replace(' or ', ', ')} or null")
 
 
 def _literal(choices: tuple[Any, ...]) -> Reader:
@@ -261,7 +274,7 @@ def _literal(choices: tuple[Any, ...]) -> Reader:
 def _parts(readers: list[Reader]) -> Reader:
     def read(values: Any) -> tuple[Any, ...]:
         if len(items_of(values)) != len(readers):
-            raise Mismatch(f"should be a list of {len(readers)} parts, but has {len(values)}")
+            raise Mismatch(f"a list of {len(values)}", expected=f"a list of {len(readers)} parts")
         return _read_each(readers, values)
 
     return read

@@ -65,14 +65,14 @@ def read_report(text: str) -> TrialReport:
     saved = decode(_SavedReport, encoded, "trial's report")
     design = saved.design
     if not design.command or not design.tasks:
-        raise InvalidInput("a trial's report should have a command and tasks, but this one has none")
+        raise InvalidInput("expected a command and tasks in a trial's report, got none")
     for run in saved.cells:
         if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
             raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
     if len({run.cell.key for run in saved.cells}) < len(saved.cells) or len(saved.cells) > saved.n_cells:
-        raise InvalidInput("a trial's report should have each of its runs once, but this one has more")
+        raise InvalidInput("expected each run once in a trial's report, got a run twice")
     if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
-        raise InvalidInput("a trial's report should have no negative amounts, but this one has some")
+        raise InvalidInput("expected amounts of 0 or more in a trial's report, got a negative one")
     return report_of(
         encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
     )

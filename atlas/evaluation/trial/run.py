@@ -172,7 +172,7 @@ def _check(plan: TrialPlan) -> None:
     if not plan.command:
         raise InvalidInput("a trial needs the command that works on a task; give it after --")
     if plan.n_repeats < 1 or not plan.timeout_seconds > 0:
-        raise InvalidInput("repeats should be 1 or more, and the timeout longer than 0 seconds")
+        raise InvalidInput("expected 1 or more repeats and a timeout above 0 seconds, got less")
 
 
 def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:

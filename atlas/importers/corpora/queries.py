@@ -63,7 +63,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
                 f"{name}.grades names the task {task_id!r}, but no attempt in the directory has it; remove it"
             )
         if isinstance(grade, bool) or grade not in range(SAME + 1):
-            raise InvalidInput(f"{name}.grades gives {task_id!r} the grade {grade!r}; it should be 0, 1, 2 or 3")
+            raise InvalidInput(f"expected the grade 0, 1, 2 or 3 for {task_id!r} in {name}.grades, got {grade!r}")
     return JudgedQuery(
         text=required_text(row, "query", f"{name}.query"),
         grades={attempt_id: grade for task_id, grade in grades.items() for attempt_id in of_task[task_id]},

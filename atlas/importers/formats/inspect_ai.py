@@ -68,7 +68,7 @@ def _samples(path: Path) -> Iterator[Span]:
 def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -> Trajectory:
     raw = read_span(handle, span.start, span.end, limits.max_document_bytes)
     if not span.expanded:
-        raise InvalidInput("samples should be a list")
+        raise InvalidInput("expected a list for samples")
     return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
 
 

@@ -47,22 +47,22 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _from_line(record: Record) -> Trajectory:
     line = as_object(record.value(), "the line")
     if "messages" not in line:
-        raise InvalidInput("messages is missing; it should be a list of messages")
+        raise InvalidInput("expected a list of messages for messages, got nothing")
     return _attempt(line["messages"], as_text(line.get("model"), "model"))
 
 
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
-        raise InvalidInput("messages should be a list of messages, but is missing")
+        raise InvalidInput("expected a list of messages for messages, got nothing in it")
     message_list = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
     messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(message_list)]
     _, turns = conversation.split_system(messages)
     if not any(message.role == AGENT for message in turns):
-        raise InvalidInput("messages should contain an answer of the assistant, but have none")
+        raise InvalidInput("expected an answer of the assistant in messages, got none")
     first = next(n for n, message in enumerate(turns) if message.role == AGENT)
     description = "\n\n".join(message.text for message in turns[:first] if message.role == "user").strip()
     if not description:
-        raise InvalidInput("messages should contain a user message before the first answer, but have none")
+        raise InvalidInput("expected a user message before the first answer in messages, got none")
     return Trajectory(
         id=stable_id(SOURCE, message_list),
         task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),

@@ -23,7 +23,7 @@ from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.schema import decode_instant
 from atlas.core.types import JournalEntry, Link
-from atlas.importers.fields import as_object
+from atlas.importers.fields import abbreviate, as_object
 from atlas.importers.files import parse_json, read_head
 from atlas.importers.formats.protea_logs import TELLING, entry_id, row_key
 from atlas.importers.rows import Limits, Row, convert, one_line
@@ -294,7 +294,7 @@ def _n_bytes(content: Any) -> int:
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, bytes):
-        raise InvalidInput(f"{name} should be a string, but is {'missing' if value is None else type(value).__name__}")
+        raise InvalidInput(f"expected a string for {name}, got {abbreviate(value)}")
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:

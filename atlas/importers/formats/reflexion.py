@@ -125,7 +125,7 @@ def _flag(value: Any, name: str) -> bool | None:
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
-    raise InvalidInput(f"{name} should be true or false, but is {abbreviate(value)}")
+    raise InvalidInput(f"expected true or false for {name}, got {abbreviate(value)}")
 
 
 def _texts(value: Any, name: str) -> list[str]:

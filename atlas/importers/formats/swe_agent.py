@@ -108,7 +108,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
     prompt = next((message.text for message in messages if message.role == "user"), "")
     description = describe(prompt) or _problem_statement(run)
     if not description:
-        raise InvalidInput("history should contain a user message with the task, but has none")
+        raise InvalidInput("expected a user message with the task in history, got none")
     digest = hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
     return Task(f"swe-agent/{digest}", "", description)
 

@@ -59,7 +59,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
     row = as_object(record.value(), "the row")
     info = as_object(row.get("info"), "info")
     if "traj" not in row:
-        raise InvalidInput("traj is missing; it should be the list of messages")
+        raise InvalidInput("expected the list of messages for traj, got nothing")
     messages = [
         conversation.openai_message(as_object(message, f"traj[{n}]"), f"traj[{n}]")
         for n, message in enumerate(as_list(row["traj"], "traj"))

@@ -207,7 +207,7 @@ def _type(value: str, field: str) -> str:
     match tree.body if tree is not None else []:
         case [ast.AnnAssign(annotation=annotation, value=None)] if _names_types(annotation):
             return ast.unparse(annotation)
-    raise InvalidInput(f"{field} should be a Python type annotation, got {text[:MAX_TYPE_CHARACTERS]!r}")
+    raise InvalidInput(f"expected a Python type annotation for {field}, got {text[:MAX_TYPE_CHARACTERS]!r}")
 
 
 def _names_types(annotation: ast.expr) -> bool:

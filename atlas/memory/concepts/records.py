@@ -68,7 +68,7 @@ def _check_texts(concept: CodeConcept) -> None:
             raise InvalidInput(f"expected a string that is not blank for a concept's {name}, got {text!r}")
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
-        raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
+        raise InvalidInput(f"expected up to {NAME_CHARACTERS} characters for a concept's name, got {len(concept.name)}")
 
 
 def _check_lists(concept: CodeConcept) -> None:

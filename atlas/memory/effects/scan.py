@@ -86,7 +86,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     if ids is None:
         check_role(Role.CURATOR, "scan all records")
     if not 0 <= minimum <= 1:
-        raise InvalidInput(f"minimum should be from 0 to 1, but is {minimum!r}")
+        raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
     wanted = None if ids is None else check_ids(ids)
     known, hidden = set[str](), {record.id for record in quarantined(system)}
     findings: list[Finding] = []

@@ -54,7 +54,7 @@ def parse_trust(name: str) -> Trust:
         return Trust[name.upper()]
     except KeyError as error:
         known = ", ".join(level.label for level in Trust)
-        raise InvalidInput(f"min_trust should be one of {known}, but is {name!r:.80}") from error
+        raise InvalidInput(f"expected one of {known} for min_trust, got {name!r:.80}") from error
 
 
 def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:

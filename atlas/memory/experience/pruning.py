@@ -79,7 +79,7 @@ class PruneCriteria:
     def check(self) -> None:
         """Raise `InvalidInput` for an invalid value."""
         if self.tag is not None and (not isinstance(self.tag, str) or not self.tag):
-            raise InvalidInput(f"tag should be the name of a tag, but is {self.tag!r:.80}")
+            raise InvalidInput(f"expected a tag's name, got {self.tag!r:.80}")
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
         _check_number("max_age_days", self.max_age_days, 0, float("inf"))
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))

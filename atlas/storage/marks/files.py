@@ -89,7 +89,7 @@ def marks_file(collection: str) -> str:
         InvalidInput: The collection's name could lead out of the store's directory.
     """
     if not re.fullmatch(r"[A-Za-z0-9_-]+", collection):
-        raise InvalidInput(f"a collection's name should have only letters, digits, _ and -, but is {collection!r}")
+        raise InvalidInput(f"expected only letters, digits, _ and - for a collection's name, got {collection!r}")
     return FILES.get(collection, f"{collection}_meta.json")
 
 

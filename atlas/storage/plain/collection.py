@@ -55,7 +55,7 @@ def backing(
     has_all = all(callable(get_offered(vector_store, name)) for name in METHODS)
     if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
-            f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
+            f"expected a vector store with the coroutines {', '.join(METHODS)}, got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use atlas.open_memory"
         )
     if callable(choose := get_offered(vector_store, "for_collection")):

@@ -117,11 +117,11 @@ def test_a_table_between_others_is_replaced_where_it_stands():
 @pytest.mark.parametrize(
     ("edit", "text", "message"),
     [
-        (JSON, "{// mine\n}", "should contain plain JSON"),
-        (JSON, "[]", "should contain a JSON object, but is a list"),
+        (JSON, "{// mine\n}", "expected plain JSON in"),
+        (JSON, "[]", "expected a JSON object in .*, got type list"),
         (JSON, '{"mcpServers": []}', "expected an object for mcpServers in settings.json"),
         (JSON, '{"hooks": {"Stop": {}}}', "expected a list"),
-        (TOML, "a = ", "should contain TOML"),
+        (TOML, "a = ", "is not TOML"),
         (TOML, "mcp_servers.atlas = {}", "that is not written as a table"),
         (
             TOML,

@@ -335,7 +335,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
             {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
             "a run of another task or arm",
         ),
-        ({"design": {**saved["design"], "command": []}}, "should have a command and tasks"),
+        ({"design": {**saved["design"], "command": []}}, "expected a command and tasks"),
         ({"cells": 7}, "cells"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -415,7 +415,7 @@ def test_an_arm_that_there_is_not_is_refused(text, message):
     [
         ({"arms": (read_arm("memory"),)}, "two arms or more"),
         ({"command": ()}, "needs the command"),
-        ({"n_repeats": 0}, "repeats should be 1 or more"),
+        ({"n_repeats": 0}, "expected 1 or more repeats"),
         ({"command": ("no-such-program-here",)}, "'no-such-program-here' cannot be started"),
     ],
 )

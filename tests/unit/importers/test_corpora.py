@@ -206,12 +206,12 @@ def test_a_grade_is_that_of_every_attempt_at_its_task(files):
     ("changes", "problem"),
     [
         ({"grades": {"indexx": 3}}, r"queries.json: queries\[0\].grades names the task 'indexx', but no attempt"),
-        ({"grades": {"index": 4}}, r"gives 'index' the grade 4; it should be 0, 1, 2 or 3"),
+        ({"grades": {"index": 4}}, r"expected the grade 0, 1, 2 or 3 for 'index' in .*grades, got 4"),
         ({"grades": {"index": True}}, r"gives 'index' the grade True"),
         ({"grades": {"index": "3"}}, r"gives 'index' the grade '3'"),
         ({"grades": {}}, r"queries\[0\].grades is empty; move a query without relevant tasks"),
-        ({"grades": None}, r"queries\[0\].grades should be an object, but is missing"),
-        ({"query": " "}, r"queries\[0\].query should be a string, but is empty"),
+        ({"grades": None}, r"expected an object for queries\[0\].grades, got nothing"),
+        ({"query": " "}, r"expected a string for queries\[0\].query, got an empty one"),
     ],
 )
 def test_judgements_that_cannot_be_meant_are_refused(files, changes, problem):
@@ -223,7 +223,7 @@ def test_judgements_that_cannot_be_meant_are_refused(files, changes, problem):
 
 def test_a_row_that_cannot_be_read_stops_it_as_a_part_is_not_the_whole(files, tau_row):
     broken = files.json("airline.json", [tau_row(), tau_row(traj="nothing")])
-    with pytest.raises(ImportFailed, match=r"airline.json, row 2: traj should be a list"):
+    with pytest.raises(ImportFailed, match=r"airline.json, row 2: expected a list for traj"):
         corpora(broken)
 
 

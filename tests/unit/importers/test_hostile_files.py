@@ -34,9 +34,9 @@ ROWS = {
     "a key twice": (LINE % '{"x": 1, "x": 2}', "has the key 'x' twice in one object"),
     "a NUL byte": (GOOD.replace(": {", ": \x00{", 1), "is not JSON"),
     "a line cut off": (GOOD[:40], "is not JSON"),
-    "words": ("hello", "is not JSON: Expecting value at character 1 of the row"),
-    "a list": ("[1]", "the line should be an object, but is of type list"),
-    "a number": ("5", "the line should be an object, but is of type int"),
+    "words": ("hello", "is not JSON: Expecting value at character 1"),
+    "a list": ("[1]", "expected an object for the line, got type list"),
+    "a number": ("5", "expected an object for the line, got type int"),
     "Latin-1": (GOOD.replace('"d"', '"caf\xe9"').encode("latin-1"), "is not UTF-8: byte 0xe9 at byte"),
 }
 
@@ -57,13 +57,13 @@ def test_a_bad_line_is_refused_by_row_and_the_others_are_kept(files, sink, row, 
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ('{"a": "\\ud800"}', "info should be an object"),
+        ('{"a": "\\ud800"}', "expected an object for info"),
         ('{"a": tru}', "is not JSON"),
         ("[" * 20 * DEEP + "]" * 20 * DEEP, "nests too deeply"),
-        ("NaN", "the row should be an object, but is nan"),
+        ("NaN", "expected an object for the row, got nan"),
         ("9" * 5_000, "contains a number with too many digits"),
         ('{"a": 1, "a": 2}', "has the key 'a' twice"),
-        ('"text"', "the row should be an object, but is 'text'"),
+        ('"text"', "expected an object for the row, got 'text'"),
     ],
 )
 def test_a_bad_element_of_a_list_costs_only_itself(files, sink, tau_row, bad, reason):

@@ -21,7 +21,7 @@ CONTENTS = {
     "Latin-1": ('{"type": "caf\xe9"}'.encode("latin-1"), "is not UTF-8"),
     "cut off": (b'{"type": "user", "mess', "is not JSON"),
     "deep": (b'{"type": ' + DEEP + b"}", ""),
-    "a number": (b"5", "should be an object"),
+    "a number": (b"5", "expected an object"),
 }
 
 

@@ -68,9 +68,9 @@ def test_the_stores_own_file_changes_nothing(memory, tmp_path):
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ({"pinned": "false"}, "pinned of .* should be true or false, but is 'false'"),
-        ({"buried": 1}, "buried of .* should be true or false, but is 1"),
-        ({"pinned": None}, "pinned of .* should be true or false, but is None"),
+        ({"pinned": "false"}, "expected true or false for pinned of .*, got 'false'"),
+        ({"buried": 1}, "expected true or false for buried of .*, got 1"),
+        ({"pinned": None}, "expected true or false for pinned of .*, got None"),
         ({"tags": ["a", "  "]}, "a tag of .* is empty"),
     ],
 )

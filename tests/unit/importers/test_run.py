@@ -139,7 +139,7 @@ def test_an_unknown_format_fails_before_anything_is_stored(files, sink, tau_row)
 
 def test_a_named_format_is_taken_at_its_word(files, sink, tau_row):
     report = run(sink, files.json("airline.json", [tau_row()]), format="reflexion")
-    assert report.rejections[0].reason == "prompt should be a string, but is missing"
+    assert report.rejections[0].reason == "expected a string for prompt, got nothing"
     with pytest.raises(AtlasError):
         run(sink, files.json("airline.json", [tau_row()]), format="reflexion", strict=True)
 
@@ -150,7 +150,7 @@ def test_one_bad_line_costs_only_itself(files, sink):
     assert [item.task.id for item in sink.items] == ["t1", "t3"]
     assert [(rejection.row, rejection.path.name) for rejection in report.rejections] == [(2, "a.jsonl")]
     assert str(report.rejections[0]).endswith(
-        "a.jsonl, row 2: is not JSON: Unterminated string starting at character 10 of the row"
+        "a.jsonl, row 2: is not JSON: Unterminated string starting at character 10"
     )
 
 

@@ -85,10 +85,10 @@ def test_a_damaged_concept_costs_only_itself_and_a_second_import_adds_none(tmp_p
         assert (report.added_concepts, report.rejected) == (1, 5)
         assert [one.reason.split(" but")[0].split(";")[0] for one in report.rejections] == [
             "the code of concept 'crop': expected Python, got 'invalid syntax' in line 1",
-            "a concept's name should have up to 200 characters, not 201",
-            "concept.calls[0] should be a string,",
+            "expected up to 200 characters for a concept's name, got 201",
+            "expected a string for concept.calls[0]",
             "expected one of primitive, learned, composed, imported for a concept's source, got 'stolen'",
-            "concept should be an object,",
+            "expected an object for concept",
         ]
         assert memories.concepts.marks(["c1"])["c1"].note == "keep"
         assert memories.concepts.get("c1").usage_count == 2

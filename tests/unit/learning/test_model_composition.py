@@ -61,7 +61,7 @@ def test_a_function_whose_examples_hold_is_taken():
     [
         ({"name": "half"}, "an unused identifier"),
         ({"name": "print"}, "an unused identifier"),
-        ({"description": ""}, "description should contain words, but is empty"),
+        ({"description": ""}, "expected words for description, got none"),
         ({"code": "def halves(n) return"}, "that compiles"),
         ({"code": "x = 1\n" + CODE}, "only the function 'halves'"),
         ({"code": CODE.replace("halves", "other")}, "only the function 'halves'"),

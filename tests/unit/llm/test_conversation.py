@@ -47,12 +47,12 @@ def test_a_model_is_shown_its_own_answer_with_what_was_wrong_with_it():
     llm = ScriptedLLM([{"name": " "}, {"name": "Ada"}])
     assert run(ask(llm, question())) == "Ada"
     assert llm.corrected == [{"name": " "}]
-    assert split_data(llm.prompts[1])[1] == ["name should contain words, but is empty"]
+    assert split_data(llm.prompts[1])[1] == ["expected words for name, got none"]
 
 
 def test_the_fault_is_reported_where_there_is_no_room_to_ask_again():
     llm = ScriptedLLM([{"name": " "}, LLMBudgetExceeded("the question does not fit")])
-    with pytest.raises(LLMReplyInvalid, match=r"answer: name should contain .*; the retry failed: the question"):
+    with pytest.raises(LLMReplyInvalid, match=r"answer: expected words for name.*; the retry failed: the question"):
         run(ask(llm, question()))
 
 
@@ -89,7 +89,7 @@ def test_a_fault_that_gives_orders_stays_data():
 
 def test_the_answer_that_was_refused_is_kept_with_the_reason():
     llm = ScriptedLLM([{"name": ""}, {"name": " "}])
-    with pytest.raises(LLMReplyInvalid, match="name should contain words") as caught:
+    with pytest.raises(LLMReplyInvalid, match="expected words for name") as caught:
         run(ask(llm, question()))
     assert caught.value.reply == '{"name": " "}'
 

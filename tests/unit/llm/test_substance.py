@@ -42,7 +42,7 @@ def test_prose_of_its_own_is_taken():
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        ({"title": " … "}, "title should contain words, but is empty"),
+        ({"title": " … "}, "expected words for title, got none"),
         ({"title": "What was to be done, in one or two sentences, with flights"}, "title repeats the question"),
         ({"title": "fine", "note": f"Well: {SOURCE}"}, "note copies a long part of the data"),
         ({"title": "fine", "steps": [f"Well: {SOURCE}"]}, "steps copies a long part of the data"),

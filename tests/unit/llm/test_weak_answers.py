@@ -90,9 +90,9 @@ def test_a_summary(trajectory, answers, reason):
         (strategy(**WORDED, reason=SORRY), "reason copies a long part of the data"),
         (strategy(**WORDED | {"title": "Task 17"}), "names that are not in the data: 17"),
         (strategy(**WORDED | {"rationale": "2022-01-22 22:39:50"}), "names that are not in the data: 2022-01-22"),
-        (strategy(**WORDED, reason=" "), "reason should contain words"),
+        (strategy(**WORDED, reason=" "), "expected words for reason"),
         ({"reusable": False, "reason": COPIED_FAULT}, "reason repeats the question"),
-        ({"reusable": False, "reason": ""}, "reason should contain words"),
+        ({"reusable": False, "reason": ""}, "expected words for reason"),
     ],
 )
 def test_a_strategy(trajectory, answer, reason):
@@ -105,7 +105,7 @@ def test_a_strategy(trajectory, answer, reason):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({"same": False, "reason": "", "suggestion": ""}, "reason should contain words"),
+        ({"same": False, "reason": "", "suggestion": ""}, "expected words for reason"),
         ({"same": True, "reason": "alike", "suggestion": "Check within 24 hours"}, "not in the data: 24"),
         ({"same": True, "reason": "alike", "suggestion": LOOP}, "suggestion repeats itself"),
     ],
@@ -183,7 +183,7 @@ DOCUMENTED = {
         ({"name": "concept_0"}, "name should describe what the function does"),
         ({"description": LOOP}, "description repeats itself"),
         ({"parameters": [{"name": "numbers", "type": "str"}]}, "declared as str, but calls pass list[int]"),
-        ({"guidance": ""}, "guidance should contain words"),
+        ({"guidance": ""}, "expected words for guidance"),
         ({"parameters": []}, "has 1 parameters, but the answer names 0"),
     ],
 )
@@ -247,7 +247,7 @@ def test_functions_that_programs_repeat(function):
         ([(0, "frequentWords"), (1, "task")], "name should describe the subject of its tasks"),
         ([(0, "Flights"), (1, "refund refund refund refund refund")], "should not repeat a word"),
         ([(0, "Flights"), (1, "task"), (2, "task")], r"2 is not one of \[0, 1\]"),
-        ([], "should have exactly one name"),
+        ([], "expected exactly one name"),
     ],
 )
 def test_names_for_domains(names, reason):

@@ -102,7 +102,7 @@ def test_a_block_has_only_records_of_a_class_and_names_it(memory):
 
 
 def test_an_unknown_class_or_record_is_refused(memory):
-    with pytest.raises(InvalidInput, match="min_trust should be one of untrusted, imported, agent, reviewed, person"):
+    with pytest.raises(InvalidInput, match="expected one of untrusted, imported, agent, reviewed, person for min"):
         memory.build_context(TASK, min_trust="friends")
     with pytest.raises(NotFound, match="no memory has a record 'nothing'"):
         memory.trust(["nothing"])

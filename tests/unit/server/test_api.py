@@ -189,7 +189,7 @@ def test_a_verb_refuses_arguments_that_its_method_does_not_take(api, memory):
     for arguments, why in (
         ({"record_id": one, "depth": 2}, "'depth' is not an argument of similar; it accepts record_id, k, where"),
         ({"k": 2}, "similar needs record_id"),
-        ({"record_id": one, "k": "2"}, "k should be a whole number, but is '2'"),
+        ({"record_id": one, "k": "2"}, "expected a whole number for k, got '2'"),
     ):
         answer = api.post("/verbs/experience/similar", json=arguments)
         assert (answer.status_code, why in answer.json()["detail"]) == (422, True), answer.json()

@@ -359,7 +359,7 @@ def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
     with TestClient(Entrance(Starlette(), sessions, wanted), base_url="http://atlas.example") as client:
         begun = client.get("/signin", follow_redirects=False).headers["location"]
     assert parse_qs(urlsplit(begun).query)["scope"] == ["openid groups"]
-    with pytest.raises(InvalidInput, match="ATLAS_OIDC_SCOPE should have openid"):
+    with pytest.raises(InvalidInput, match="expected openid in ATLAS_OIDC_SCOPE"):
         Provider.from_environment(given | {"ATLAS_OIDC_SCOPE": "groups"})
 
 
@@ -383,10 +383,10 @@ def test_whoever_names_no_proxy_in_front_of_a_public_address_is_warned(provider)
     ("given", "said"),
     [
         ({"ATLAS_OIDC_ISSUER": "id.example"}, "https://id.example"),
-        ({"ATLAS_OIDC_ISSUER": "http://id.example"}, "should begin with https://"),
-        ({"ATLAS_OIDC_ISSUER": "http://127.0.0.1.evil.example"}, "should begin with https://"),
-        ({"ATLAS_OIDC_ISSUER": "HTTP://10.0.0.7/realms/one"}, "should begin with https://"),
-        ({"ATLAS_OIDC_ISSUER": "http://[::2]"}, "should begin with https://"),
+        ({"ATLAS_OIDC_ISSUER": "http://id.example"}, "expected a URL with https://"),
+        ({"ATLAS_OIDC_ISSUER": "http://127.0.0.1.evil.example"}, "expected a URL with https://"),
+        ({"ATLAS_OIDC_ISSUER": "HTTP://10.0.0.7/realms/one"}, "expected a URL with https://"),
+        ({"ATLAS_OIDC_ISSUER": "http://[::2]"}, "expected a URL with https://"),
         ({"ATLAS_OIDC_ISSUER": "https://"}, "https://id.example"),
         ({"ATLAS_OIDC_ISSUER": "https://id.example"}, "ATLAS_OIDC_CLIENT"),
         ({"ATLAS_OIDC_SECRET": "", "ATLAS_OIDC_SECRET_FILE": "/nowhere"}, "cannot be read"),

@@ -56,12 +56,12 @@ def test_only_lists_of_numbers_are_vectors(encoded):
     ("declared", "value", "message"),
     [
         (Any, float("nan"), "it is nan, which JSON cannot hold"),
-        (Mapping[str, Any], {"a": {1: 2}}, "the key 1; keys should be strings"),
-        (Mapping[str, str], {1: "a"}, "the key 1; keys should be strings"),
+        (Mapping[str, Any], {"a": {1: 2}}, "the key 1; use a string as the key"),
+        (Mapping[str, str], {1: "a"}, "the key 1; use a string as the key"),
         (Mapping[str, Any], {"a": {1}}, r"it\.a is of type set"),
         (Task, Task("t", "", "d", {"a": b"b"}), r"it\.context\.a is of type bytes"),
-        (str | None, datetime(2026, 5, 1, tzinfo=UTC), "it should be a string"),
-        (Sequence[str], ["a", datetime(2026, 5, 1, tzinfo=UTC)], r"it\[1\] should be a string"),
+        (str | None, datetime(2026, 5, 1, tzinfo=UTC), "expected a string for it"),
+        (Sequence[str], ["a", datetime(2026, 5, 1, tzinfo=UTC)], r"expected a string for it\[1\]"),
         (Sequence[int], b"ab", "in-process object"),
     ],
 )
@@ -72,5 +72,5 @@ def test_what_json_cannot_hold_is_refused_before_it_is_sent(declared, value, mes
 
 @pytest.mark.parametrize("number", [2**63, -(2**63), 10**400])
 def test_whole_numbers_are_bounded(number):
-    with pytest.raises(InvalidInput, match=r"it should be a whole number below 2\*\*63"):
+    with pytest.raises(InvalidInput, match=r"expected a whole number below 2\*\*63 for it"):
         READERS.read(int, number, "it")

@@ -100,7 +100,7 @@ def test_an_edited_skill_is_not_overwritten(filled, tmp_path):
     edited = tmp_path / "double-cccccccc" / "SKILL.md"
     edited.write_text(edited.read_text() + "My note.\n")
     before = contents(tmp_path)
-    with pytest.raises(InvalidInput, match=r"double-cccccccc/SKILL\.md should be as exported, but was edited"):
+    with pytest.raises(InvalidInput, match=r"edited since the last export: double-cccccccc/SKILL\.md"):
         export_skills(filled, tmp_path)
     assert contents(tmp_path) == before
 
@@ -110,7 +110,7 @@ def test_a_text_of_a_person_in_the_overview_is_not_overwritten(filled, tmp_path)
     overview = tmp_path / "AGENTS.md"
     overview.write_text(overview.read_text() + "\n## House rules\n\nNever deploy on Friday.\n")
     before = contents(tmp_path)
-    with pytest.raises(InvalidInput, match=r"AGENTS\.md should be as exported"):
+    with pytest.raises(InvalidInput, match=r"edited since the last export: AGENTS\.md"):
         export_skills(filled, tmp_path)
     assert contents(tmp_path) == before
 

@@ -61,7 +61,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _history_text(raw: bytes) -> str:
     text = utf_8(raw, "the file")
     if not _START.match(text.lstrip()):
-        raise InvalidInput("the file should begin with `# aider chat started at`; give another --format")
+        raise InvalidInput("expected `# aider chat started at` at the beginning of the file; give another --format")
     return text
 
 

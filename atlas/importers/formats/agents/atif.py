@@ -105,7 +105,7 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
     agent = as_object(document.get("agent"), "agent")
     step_objects = [as_object(item, f"steps[{n}]") for n, item in enumerate(as_list(document.get("steps"), "steps"))]
     if not step_objects:
-        raise InvalidInput("steps should be a list with at least one step, but is empty or missing")
+        raise InvalidInput("expected a list with at least one step for steps, got none")
     first = next((n for n, item in enumerate(step_objects) if item.get("source") == "agent"), len(step_objects))
     description = _description(step_objects, first)
     name = as_text(result.get("task_name"), f"{RESULT}: task_name")
@@ -159,7 +159,7 @@ def _description(steps: list[Json], first: int) -> str:
         ]
         if text := "\n\n".join(text for text in texts if text).strip():
             return text
-    raise InvalidInput("steps should begin with a user message that states the task, but have none")
+    raise InvalidInput("expected a user message with the task at the beginning of steps, got none")
 
 
 def _message_text(step: Json, name: str) -> str:

@@ -110,7 +110,7 @@ class _Session:
             return
         message = as_object(line.get("message"), "message")
         if "content" not in message:
-            raise InvalidInput("message.content is missing; it should be a string or a list")
+            raise InvalidInput("expected a string or a list for message.content, got nothing")
         chain = self._chain(line)
         if kind == AGENT:
             self._answer(line, message, chain, len(record.raw))

@@ -118,7 +118,7 @@ class _Rollout:
 
     def _message(self, item: Json, line: Json, record: Record) -> None:
         if "content" not in item:
-            raise InvalidInput("payload.content is missing; it should be a list")
+            raise InvalidInput("expected a list for payload.content, got nothing")
         text = conversation.content(item["content"], "payload.content").text.strip()
         role = required_text(item, "role", "payload.role")
         if role == AGENT:

@@ -109,7 +109,7 @@ def _scores(values: list[Any]) -> Json:
         name = required_text(score, "name", f"scores[{n}].name")
         score_value = score.get("value")
         if isinstance(score_value, dict | list):
-            raise InvalidInput(f"scores[{n}].value should be a number or a string")
+            raise InvalidInput(f"expected a number or a string for scores[{n}].value")
         score_value = score.get("stringValue") if score_value is None else score_value
         scores.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, score_value))
     return {name: value for _, name, value in sorted(scores, key=lambda entry: entry[0])}

@@ -95,7 +95,7 @@ def _take(value: Any, traces: dict[str, _Runs], position: int) -> None:
     parent = as_text(run.get("parent_run_id"), "parent_run_id")
     trace_id = as_text(run.get("trace_id"), "trace_id") or ("" if parent else run_id)
     if not trace_id:
-        raise InvalidInput("trace_id is missing; it should be the id of the first run of the trace")
+        raise InvalidInput("expected the id of the trace's first run for trace_id, got nothing")
     span = _span(run, run_id, parent)
     runs = traces.setdefault(trace_id, _Runs(position))
     runs.spans[run_id] = span

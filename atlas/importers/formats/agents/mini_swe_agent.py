@@ -90,9 +90,7 @@ def _attempt(document: Any) -> Trajectory:
 def _description(prompts: Sequence[Message]) -> str:
     prompt = next((message.text for message in prompts if message.role == "user"), "")
     if not prompt.strip():
-        raise InvalidInput(
-            "messages should contain a user message with the task before the first answer, but have none"
-        )
+        raise InvalidInput("expected a user message with the task before the first answer in messages, got none")
     return conversation.enclosed_text(prompt, _TASKS)
 
 
@@ -165,4 +163,4 @@ def _ended_at(messages: Sequence[Json]) -> datetime | None:
     try:
         return datetime.fromtimestamp(max(known), UTC) if known else None
     except (OverflowError, ValueError, OSError) as error:
-        raise InvalidInput("extra.timestamp should be seconds since 1970, but is out of range") from error
+        raise InvalidInput("expected seconds since 1970 for extra.timestamp, got a number out of range") from error

@@ -73,7 +73,7 @@ class _Conversation:
         action = as_text(event.get("action"), "action")
         observation = as_text(event.get("observation"), "observation")
         if not action and not observation:
-            raise InvalidInput("the event should have an action or an observation, but has neither")
+            raise InvalidInput("expected an action or an observation in the event, got neither")
         if action == "message" and event.get("source") == "user":
             self._ask(event, record)
         elif action not in _OF_THE_PROGRAM:

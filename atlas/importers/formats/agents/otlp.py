@@ -279,7 +279,7 @@ def _take(span: Any, service: str, received: list[ReceivedSpan]) -> None:
 def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
     name = next((name for name in names if name in value), None)
     if name is None:
-        raise InvalidInput(f"{where} should have {names[0]}, but it is missing")
+        raise InvalidInput(f"expected {names[0]} in {where}, got nothing")
     return as_list(value[name], name)
 
 
@@ -331,7 +331,7 @@ def _identity(value: Any, name: str, digits: int) -> str:
     except (binascii.Error, ValueError):
         raw = b""
     if len(raw) * 2 != digits:
-        raise InvalidInput(f"{name} should be {digits} hex digits or the same in base64, but is {abbreviate(value)}")
+        raise InvalidInput(f"expected {digits} hex digits or the same in base64 for {name}, got {abbreviate(value)}")
     return raw.hex()
 
 
@@ -341,7 +341,7 @@ def _instant(value: Any, name: str) -> datetime | None:
     try:
         return EPOCH + timedelta(microseconds=int(value) // 1_000)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} should be nanoseconds since 1970, but is {abbreviate(value)}") from error
+        raise InvalidInput(f"expected nanoseconds since 1970 for {name}, got {abbreviate(value)}") from error
 
 
 def _attributes(value: Any, name: str) -> Json:

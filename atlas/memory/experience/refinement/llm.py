@@ -111,7 +111,7 @@ def _check_decisions(
     _refuse("these have no decision", [name for name in by_name if name not in names])
     kept_experiences = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
     if not kept_experiences:
-        raise InvalidInput("at least one experience should be kept")
+        raise InvalidInput("expected at least one experience to be kept, got none")
     for entry in answer:
         if entry["action"] == "merge":
             _check_merge(entry, by_name[entry["id"]], kept_experiences, mix_outcomes=mix_outcomes)

@@ -124,8 +124,8 @@ def test_line_ends_of_every_system_are_read(files, line_end):
     ("content", "reason"),
     [
         ("# aider chat started at 2026-04-01 09:00:00\n\n#### caf\xe9\n".encode("latin-1"), "is not UTF-8"),
-        (b"5", "should begin with `# aider chat started at`"),
-        (b"# aider chat started at noon\n", "should begin with `# aider chat started at`"),
+        (b"5", "expected `# aider chat started at`"),
+        (b"# aider chat started at noon\n", "expected `# aider chat started at`"),
     ],
 )
 def test_another_file_is_refused_with_a_reason(files, content, reason):

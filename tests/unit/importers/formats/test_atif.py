@@ -75,7 +75,7 @@ def test_sub_agents_are_attempts_that_name_their_caller(files):
     child = document(trajectory_id="child", session_id="s2")
     rows = files.read("atif", files.json("t.json", document(subagent_trajectories=[child, 5])))
     assert rows[1].item.metadata["called_by"] == rows[0].item.id
-    assert rows[2].reason == "the trajectory should be an object, but is of type int"
+    assert rows[2].reason == "expected an object for the trajectory, got type int"
 
 
 @pytest.mark.parametrize("field", ["agent", "steps", "session_id", "notes"])

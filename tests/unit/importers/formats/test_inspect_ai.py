@@ -161,23 +161,23 @@ def test_a_sample_has_its_own_time_where_the_log_says_it(files, inspect_log, sam
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"id": None}, "id should be a string or a whole number"),
-        ({"input": 5}, "input should be a list, but is of type int"),
-        ({"input": [5]}, "input[0] should be an object, but is of type int"),
-        ({"messages": {}}, "messages should be a list, but is of type dict"),
-        ({"messages": [{"role": "tool", "error": "x"}]}, "messages[0].error should be an object, but is 'x'"),
+        ({"id": None}, "expected a string or a whole number for id"),
+        ({"input": 5}, "expected a list for input, got type int"),
+        ({"input": [5]}, "expected an object for input[0], got type int"),
+        ({"messages": {}}, "expected a list for messages, got type dict"),
+        ({"messages": [{"role": "tool", "error": "x"}]}, "expected an object for messages[0].error, got 'x'"),
         ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages[0].tool_calls[0].function should be"),
         ({"scores": []}, None),
-        ({"scores": [1]}, "scores should be an object, but is of type list"),
-        ({"scores": {"match": 1}}, "scores.match should be an object, but is of type int"),
-        ({"scores": {"match": {"value": "C", "explanation": 5}}}, "scores.match.explanation should be a string"),
-        ({"error": "x"}, "error should be an object, but is 'x'"),
-        ({"epoch": "x"}, "epoch should be a number, but is 'x'"),
-        ({"output": 5}, "output should be an object, but is of type int"),
-        ({"output": {"choices": [5]}}, "output.choices[0] should be an object, but is of type int"),
-        ({"attachments": 5}, "attachments should be an object, but is of type int"),
-        ({"completed_at": "noon"}, "completed_at should be an ISO 8601 time, but is 'noon'"),
-        ({"completed_at": "0001-01-01T00:00:00+14:00"}, "completed_at should be an ISO 8601 time"),
+        ({"scores": [1]}, "expected an object for scores, got type list"),
+        ({"scores": {"match": 1}}, "expected an object for scores.match, got type int"),
+        ({"scores": {"match": {"value": "C", "explanation": 5}}}, "expected a string for scores.match.explanation"),
+        ({"error": "x"}, "expected an object for error, got 'x'"),
+        ({"epoch": "x"}, "expected a number for epoch, got 'x'"),
+        ({"output": 5}, "expected an object for output, got type int"),
+        ({"output": {"choices": [5]}}, "expected an object for output.choices[0], got type int"),
+        ({"attachments": 5}, "expected an object for attachments, got type int"),
+        ({"completed_at": "noon"}, "expected an ISO 8601 time for completed_at, got 'noon'"),
+        ({"completed_at": "0001-01-01T00:00:00+14:00"}, "expected an ISO 8601 time for completed_at"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_named_and_costs_its_sample_only(files, inspect_log, sample, changes, reason):
@@ -190,9 +190,12 @@ def test_a_field_of_the_wrong_type_is_named_and_costs_its_sample_only(files, ins
     ("text", "message"),
     [
         ('{"version": 1, "status": ', "header cannot be read: the file ends in the middle"),
-        ('{"version": 1, "status": "success"}', "header cannot be read: eval should be an object, but is missing"),
-        ('{"version": 1, "status": "success", "eval": {"task": 5}}', "eval.task should be a string"),
-        ('{"version": 1, "status": "x", "eval": {"task": "t", "created": "x"}}', "eval.created should be an ISO 8601"),
+        ('{"version": 1, "status": "success"}', "header cannot be read: expected an object for eval, got nothing"),
+        ('{"version": 1, "status": "success", "eval": {"task": 5}}', "expected a string for eval.task"),
+        (
+            '{"version": 1, "status": "x", "eval": {"task": "t", "created": "x"}}',
+            "expected an ISO 8601 time for eval.created",
+        ),
     ],
 )
 def test_a_log_without_a_header_is_refused_as_a_whole(files, text, message):
@@ -202,7 +205,7 @@ def test_a_log_without_a_header_is_refused_as_a_whole(files, text, message):
 
 def test_samples_that_are_no_list_are_refused(files, inspect_log):
     [row] = files.read("inspect", files.json("log.json", inspect_log(samples={"a": "list it is not"})))
-    assert "samples should be a list" in row.reason
+    assert "expected a list for samples" in row.reason
 
 
 def header(inspect_log):
@@ -259,7 +262,7 @@ def test_damaged_and_strangely_packed_entries_are_refused_by_name(files, inspect
     [
         ({"notes.txt": "x"}, "contains neither header.json nor _journal/start.json"),
         ({"header.json": "{"}, "header.json cannot be read: is not JSON"),
-        ({"header.json": "[]"}, "header.json should be an object"),
+        ({"header.json": "[]"}, "expected an object for header.json"),
     ],
 )
 def test_a_packed_file_that_is_no_log_is_refused(files, entries, message):

@@ -89,7 +89,7 @@ def test_lists_and_lines_give_each_trace_and_a_broken_one_costs_itself(files, sh
         path = files.json("t.json", values) if shape == "list" else files.lines("t.jsonl", values)
     assert detect(path).name == "langfuse"
     rows = files.read("langfuse", path)
-    assert [row.reason for row in rows] == ["", "observations[0] should be an object, but is of type int", ""]
+    assert [row.reason for row in rows] == ["", "expected an object for observations[0], got type int", ""]
 
 
 @pytest.mark.parametrize("field", ["id", "name", "timestamp", "scores", "tags", "sessionId"])

@@ -107,18 +107,18 @@ def test_the_same_run_has_the_same_id_in_both_forms(files, run):
 
 
 BROKEN = {
-    "messages of the wrong type": ({"messages": 5}, "messages should be a list"),
-    "a message of the wrong type": ({"messages": [5]}, r"messages\[0\] should be an object"),
+    "messages of the wrong type": ({"messages": 5}, "expected a list for messages"),
+    "a message of the wrong type": ({"messages": [5]}, r"expected an object for messages\[0\]"),
     "no task": ({"messages": [{"role": "assistant", "content": "x"}]}, "a user message with the task"),
     "actions of the wrong type": (
         {"messages": [{"role": "assistant", "content": "x", "extra": {"actions": 5}}]},
-        r"messages\[0\]\.extra\.actions should be a list",
+        r"expected a list for messages\[0\]\.extra\.actions",
     ),
     "a time out of range": (
         {"messages": [{"role": "user", "content": "x", "extra": {"timestamp": 1e300}}]},
         "seconds since 1970",
     ),
-    "info of the wrong type": ({"info": 5, "messages": []}, "info should be an object"),
+    "info of the wrong type": ({"info": 5, "messages": []}, "expected an object for info"),
 }
 
 

@@ -18,6 +18,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import Link
 from atlas.importers import Limits, detect, import_paths
+from atlas.importers.fields import abbreviate
 from atlas.importers.registry import all_formats
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
@@ -135,17 +136,17 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"entry_type": None}, "entry_type should be a string, but is missing"),
+        ({"entry_type": None}, "expected a string for entry_type, got nothing"),
         ({"content": "  "}, "expected a string that is not blank for an entry's content"),
         ({"content": b"\xff"}, "content is not UTF-8"),
         ({"generation": None}, "expected a whole number for an entry's generation"),
         ({"generation": "many"}, "expected a whole number for an entry's generation"),
-        ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
+        ({"timestamp": "yesterday"}, "expected an ISO 8601 time for timestamp"),
         (
             {"metadata": '{"protea_row": 9}'},
             "metadata has the key 'protea_row', which is reserved for the source of an entry",
         ),
-        ({"metadata": "[1]"}, "metadata should be an object"),
+        ({"metadata": "[1]"}, "expected an object for metadata"),
         ({"importance": 7.0}, "expected a number from 0 to 1 for an importance"),
         ({"tier": "lukewarm"}, "expected one of hot, warm"),
     ],
@@ -164,7 +165,7 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
 def test_a_content_that_is_no_text_stops_no_other_row(tmp_path, content):
     columns = {**EARLY, "content": "ANY"}
     entries, odd = read(protea(tmp_path / "a.sqlite", [{"content": content}, {}], columns=columns))
-    assert (len(entries), odd) == (1, [(1, f"content should be a string, but is {type(content).__name__}")])
+    assert (len(entries), odd) == (1, [(1, f"expected a string for content, got {abbreviate(content)}")])
 
 
 @pytest.mark.parametrize("name", ["generation", "metadata", "timestamp"])

@@ -101,18 +101,18 @@ def test_the_task_is_cut_out_of_the_prompt(prompt, description):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"history": [], "replay_config": None}, "history should contain a user message with the task"),
-        ({"history": {}}, "history should be a list, but is of type dict"),
-        ({"history": ["x"]}, "history[0] should be an object, but is 'x'"),
-        ({"history": [{"role": 5}]}, "history[0].role should be a string, but is of type int"),
-        ({"trajectory": 5}, "trajectory should be a list, but is of type int"),
-        ({"trajectory": [None]}, "trajectory[0] should be an object, but is missing"),
-        ({"trajectory": [{"action": ["ls"]}]}, "trajectory[0].action should be a string, but is of type list"),
+        ({"history": [], "replay_config": None}, "expected a user message with the task in history"),
+        ({"history": {}}, "expected a list for history, got type dict"),
+        ({"history": ["x"]}, "expected an object for history[0], got 'x'"),
+        ({"history": [{"role": 5}]}, "expected a string for history[0].role, got type int"),
+        ({"trajectory": 5}, "expected a list for trajectory, got type int"),
+        ({"trajectory": [None]}, "expected an object for trajectory[0], got nothing"),
+        ({"trajectory": [{"action": ["ls"]}]}, "expected a string for trajectory[0].action, got type list"),
         ({"trajectory": [{"observation": "\x00"}]}, "observation holds a NUL character"),
         ({"info": []}, None),
-        ({"info": "x"}, "info should be an object, but is 'x'"),
-        ({"info": {"submission": 5}}, "info.submission should be a string, but is of type int"),
-        ({"environment": 5}, "environment should be a string, but is of type int"),
+        ({"info": "x"}, "expected an object for info, got 'x'"),
+        ({"info": {"submission": 5}}, "expected a string for info.submission, got type int"),
+        ({"environment": 5}, "expected a string for environment, got type int"),
     ],
 )
 def test_a_field_of_the_wrong_type_is_named(files, changes, reason):

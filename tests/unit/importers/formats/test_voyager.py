@@ -83,10 +83,10 @@ def test_one_import_of_attempts_and_concepts_is_one_operation(memory, files):
 @pytest.mark.parametrize(
     ("skill", "reason"),
     [
-        ("7", "the skill should be an object, but is of type int"),
-        ('{"code": "x"}', "description should be a string, but is missing"),
-        ('{"code": "", "description": "x"}', "code should be a string, but is empty"),
-        ('{"code": 5, "description": "x"}', "code should be a string, but is of type int"),
+        ("7", "expected an object for the skill, got type int"),
+        ('{"code": "x"}', "expected a string for description, got nothing"),
+        ('{"code": "", "description": "x"}', "expected a string for code, got an empty one"),
+        ('{"code": 5, "description": "x"}', "expected a string for code, got type int"),
         ('{"code": "a\\u0000", "description": "x"}', "NUL"),
         ('{"code": "x", "description": "\\ud800"}', "lone surrogate"),
         ('{"code": "x", "code": "y", "description": "z"}', "has the key 'code' twice"),

@@ -569,7 +569,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
         InvalidInput, match=r"expected a CodeConcept, got {'name': 'x'}; create one with atlas\.CodeConcept"
     ):
         library.add({"name": "x"})
-    with pytest.raises(InvalidInput, match="the query should be a string, but is None"):
+    with pytest.raises(InvalidInput, match="expected a string for the query, got None"):
         library.search(None)
     with pytest.raises(InvalidInput, match="expected a whole number for k, got '5'"):
         library.search("grid", "5")

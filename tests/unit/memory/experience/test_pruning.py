@@ -287,7 +287,7 @@ def test_a_tag_limits_what_goes_by_age_and_by_count_and_alone_removes_all_but_th
     assert stored.plan_prune({"tag": "other"}).removals == ()
     assert stored.plan_prune({"tag": "crawl"}, among=[ids["old"], ids["new crawl"], "gone"]).n_gone == 1
     assert stored.apply_prune(alone) == 2
-    with pytest.raises(InvalidInput, match="should be the name of a tag, but is ''"):
+    with pytest.raises(InvalidInput, match="expected a tag's name, got ''"):
         stored.plan_prune({"tag": ""})
 
 

@@ -284,7 +284,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        (points("…"), "should contain words"),
+        (points("…"), "expected words for "),
         (points("x", entries=("99",)), "'99' is not one of ['1', "),
         (points(*[LONG] * 5), "longer than its entries"),
         ({"points": []}, "does not match the schema"),

@@ -84,7 +84,7 @@ def test_a_strategy_comes_back_as_it_was_added(bank):
         ({"suggestion": "x\0"}, "NUL"),
         ({"parameters": ({"type": "text"},)}, "with a `name`"),
         ({"parameters": ({"name": "n", "type": 3},)}, "with a `name`"),
-        ({"parameters": "abc"}, "should be a list"),
+        ({"parameters": "abc"}, "expected a list"),
         ({"metadata": {"x": {1}}}, "set"),
     ],
 )
