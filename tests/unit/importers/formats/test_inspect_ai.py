@@ -166,7 +166,10 @@ def test_a_sample_has_its_own_time_where_the_log_says_it(files, inspect_log, sam
         ({"input": [5]}, "expected an object for input[0], got type int"),
         ({"messages": {}}, "expected a list for messages, got type dict"),
         ({"messages": [{"role": "tool", "error": "x"}]}, "expected an object for messages[0].error, got 'x'"),
-        ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages[0].tool_calls[0].function should be"),
+        (
+            {"messages": [{"role": "assistant", "tool_calls": [{}]}]},
+            "expected an object for messages[0].tool_calls[0].function",
+        ),
         ({"scores": []}, None),
         ({"scores": [1]}, "expected an object for scores, got type list"),
         ({"scores": {"match": 1}}, "expected an object for scores.match, got type int"),
