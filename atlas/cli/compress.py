@@ -126,10 +126,12 @@ def _show(memory: MemorySystem, result: CompressionResult, concept_id: str) -> N
 
 def _hint(rows: Sequence[FunctionRow]) -> str:
     """Return how to add the found functions, or an empty string if all of them are stored."""
-    new = {row.is_proven for row in rows if row.is_new}
-    if True in new:
+    new_rows = [row for row in rows if row.is_new]
+    if not new_rows:
+        return ""
+    if any(row.is_proven for row in new_rows):
         return "Nothing was added. To add those that are proven: atlas compress --apply"
-    return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven" if new else ""
+    return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven"
 
 
 def _apply(memory: MemorySystem, result: CompressionResult, selected_ids: list[str], *, with_strategies: bool) -> None:

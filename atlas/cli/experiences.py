@@ -195,8 +195,9 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
         print(block.text)
     left_out = [f"left out: {safe(omission_line(omission))}" for omission in block.omitted]
     problems = [f"{name} failed: {safe(message)}" for name, message in block.errors.items()]
-    empty_lines = [] if block.text else ["nothing relevant found" if not block.n_left_out else "nothing fits"]
-    for sentence in (*empty_lines, *left_out, *problems):
+    if not block.text:
+        print("nothing fits" if block.n_left_out else "nothing relevant found", file=sys.stderr)
+    for sentence in (*left_out, *problems):
         print(sentence, file=sys.stderr)
     return 0
 

@@ -40,7 +40,9 @@ class Address:
     @property
     def with_password(self) -> str:
         """The address with its password, for a child's environment. Do not log or store it."""
-        separator = "&" if urlsplit(self.conninfo).query else "" if self.conninfo.endswith("?") else "?"
+        if self.conninfo.endswith("?"):
+            return f"{self.conninfo}schema={self.schema}"
+        separator = "&" if urlsplit(self.conninfo).query else "?"
         return f"{self.conninfo}{separator}schema={self.schema}"
 
 

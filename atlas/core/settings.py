@@ -384,7 +384,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         value = kind(text)
     except ValueError as error:
         raise InvalidInput(f"expected {kind.__name__} for {name}, got {text!r}") from error
-    if kind in (int, float) and not (value > 0 or (value == 0 and name in _MAY_BE_ZERO)):
+    is_zero_allowed = name in _MAY_BE_ZERO
+    if kind in (int, float) and not (value >= 0 if is_zero_allowed else value > 0):
         raise InvalidInput(f"expected a positive number for {name}, got {text!r}")
     return value
 

@@ -99,7 +99,7 @@ class Projection:
     """Match of a query in an unrelated text of one word piece."""
 
     growth: float
-    """Increase of that match when the text has e times as many pieces, as long texts match more by chance."""
+    """Increase of `unrelated` for e times as many pieces, as long texts match more by chance."""
 
     same: float
     """Match of a text with itself."""

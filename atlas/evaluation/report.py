@@ -216,14 +216,18 @@ def cell(estimate: Estimate, *, signed: bool = False) -> str:
 
 
 def _range(interval: Interval, signed: bool) -> str:
-    return f"{_share(interval.low, 2, signed=signed)}{'…' if signed else '–'}{_share(interval.high, 2, signed=signed)}"
+    low, high = _share(interval.low, 2, signed=signed), _share(interval.high, 2, signed=signed)
+    return f"{low}…{high}" if signed else f"{low}–{high}"
 
 
 def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
     """Return `.705` or `1.000`, or with a sign `+.005` or `−.120`."""
     text = f"{abs(value):.{digits}f}"
-    sign = ("−" if value < 0 and float(text) else "+") if signed else ""
-    return sign + text.removeprefix("0")
+    shortened = text.removeprefix("0")
+    if not signed:
+        return shortened
+    is_negative = value < 0 and float(text) != 0
+    return f"−{shortened}" if is_negative else f"+{shortened}"
 
 
 def _count(n: int, singular: str, several: str) -> str:

@@ -218,9 +218,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     for format in all_formats().values():
         if _matches(format, path, head):
             return format
-    raise NothingToImport(
-        f"{path.name} is not in a format that ATLAS knows; known: {', '.join(all_formats())}; give --format"
-    )
+    raise NothingToImport(f"{path.name} is in an unknown format; known: {', '.join(all_formats())}; give --format")
 
 
 def _matches(format: Format, path: Path, head: bytes) -> bool:

@@ -141,11 +141,8 @@ class CountingSink:
         """Count a batch."""
         candidates = [(item, self._hashes(item)) for item in self._not_imported(items)]
         known = self._known_hashes([content_hash for _, hashes in candidates for content_hash in hashes])
-        new = [
-            item
-            for item, hashes in candidates
-            if not (known & {*hashes} or self._has_id(item)) and self._is_first(item, hashes)
-        ]
+        unknown = [(item, hashes) for item, hashes in candidates if not known & {*hashes} and not self._has_id(item)]
+        new = [item for item, hashes in unknown if self._is_first(item, hashes)]
         self.samples += new[: MAX_SAMPLES - len(self.samples)]
         return AddCount(added=Counter(kind_of_item(item).noun for item in new), skipped=len(items) - len(new))
 

@@ -313,9 +313,12 @@ def _replace(item: Any, names: Sequence[str], counts: Counter[str], homes: bool)
 
 def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
     """Return the tests of a task or of its verification, by field."""
-    name = "context" if isinstance(item, Task) else "parameters" if isinstance(item, VerificationSpec) else ""
+    names = {Task: "context", VerificationSpec: "parameters"}
+    name = next((name for kind, name in names.items() if isinstance(item, kind)), "")
     mapping = getattr(item, name) if name else None
-    tests = {key: mapping[key] for key in TESTS if key in mapping} if isinstance(mapping, Mapping) else {}
+    if not isinstance(mapping, Mapping):
+        return {}
+    tests = {key: mapping[key] for key in TESTS if key in mapping}
     return {name: tests} if tests else {}
 
 

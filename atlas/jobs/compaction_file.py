@@ -38,11 +38,11 @@ def _columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
-    forms = get_type_hints(kind)
-    for name, form in forms.items():
-        if {*map(type, columns[name])} - {form}:
-            raise TypeError(f"expected {form} for {name} in every row")
-        if name in _TIERS and {*columns[name]} - {*TIERS}:
+    types = get_type_hints(kind)
+    for name, expected_type in types.items():
+        if any(type(value) is not expected_type for value in columns[name]):
+            raise TypeError(f"expected {expected_type} for {name} in every row")
+        if name in _TIERS and not set(columns[name]) <= set(TIERS):
             raise ValueError(f"expected one of {', '.join(TIERS)} for a tier")
-    for values in zip(*(columns[name] for name in forms), strict=True):
-        yield kind(**dict(zip(forms, values, strict=True)))
+    for values in zip(*(columns[name] for name in types), strict=True):
+        yield kind(**dict(zip(types, values, strict=True)))

@@ -63,7 +63,7 @@ class LiveMap(LiveResult[MemoryMap]):
         if is_awaited or not self._is_large():
             self._follow(min_domain_size)
         elif self._newest() is not None and not self._is_followed(min_domain_size):
-            self._follow_meanwhile(min_domain_size)
+            self._follow_in_background(min_domain_size)
         with self._lock:
             memory_map = self._map
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
@@ -77,7 +77,7 @@ class LiveMap(LiveResult[MemoryMap]):
     def begin(self, min_domain_size: int = 0) -> None:
         """Make the first map in the background."""
         if not self.is_made():
-            self._follow_meanwhile(min_domain_size)
+            self._follow_in_background(min_domain_size)
 
     @property
     def names(self) -> DomainNames:
@@ -145,7 +145,7 @@ class LiveMap(LiveResult[MemoryMap]):
         shared = storage.ledger.shared if not storage.read_only else None
         return shared.locked("first map") if shared is not None else nullcontext()
 
-    def _follow_meanwhile(self, min_domain_size: int) -> None:
+    def _follow_in_background(self, min_domain_size: int) -> None:
         """Update the map in a thread, unless one is running."""
 
         def follow() -> None:

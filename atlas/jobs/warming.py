@@ -40,7 +40,7 @@ class WarmUp:
         threading.Thread(target=self._work, name="atlas-warming", daemon=True).start()
 
     def wait(self) -> bool:
-        """Wait until it is done, or until a slow step begins. Return whether it is done."""
+        """Wait until the work is done, or until a slow step begins. Return whether the work is done."""
         self.begin()
         with self._changed:
             self._changed.wait_for(lambda: self._is_done or self._step)

@@ -217,8 +217,10 @@ def _parse_observation(observation: str) -> Any:
 
 def _is_flat(value: Any, depth: int) -> bool:
     """Return whether lists and objects are nested at most `depth` levels deep."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth >= 0 and all(_is_flat(part, depth - 1) for part in parts)
+    if depth < 0:
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return not isinstance(value, dict | list) or all(_is_flat(part, depth - 1) for part in parts)
 
 
 def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:

@@ -165,7 +165,11 @@ class _Conversation(Generic[T]):
 
 
 async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
-    """Return a model's reply, unless it failed earlier in this operation, or the time limit was reached."""
+    """Return a model's reply.
+
+    Raises:
+        LLMUnavailable: The model failed, now or earlier in this operation, or the time limit was reached.
+    """
     with operation() as account:
         account.check_available(llm)
         try:

@@ -141,14 +141,14 @@ class DomainNames:
         refuse_under_review("rename domains")
 
         def rewrite(text: bytes | None) -> bytes:
-            entries_by_collection = self._every(text)
+            entries_by_collection = self._names_by_collection(text)
             named_domains, unreadable = _parse_entries(entries_by_collection.get(self._collection, []))
             entries_by_collection[self._collection] = [*map(asdict, change(named_domains)), *unreadable]
             return f"{json.dumps(entries_by_collection, ensure_ascii=False, indent=1)}\n".encode()
 
         self._text.change(rewrite)
 
-    def _every(self, text: bytes | None) -> dict[str, Any]:
+    def _names_by_collection(self, text: bytes | None) -> dict[str, Any]:
         """Return the names in a file's text, by collection. A damaged file is moved aside, and the result is empty."""
         if text is None:
             return {}

@@ -82,7 +82,9 @@ def fit(
 
 def n_epochs(n: int) -> int:
     """Return the number of epochs for a map of n points."""
-    return 400 if n <= 3_000 else 200 if n <= 20_000 else 100
+    if n <= 3_000:
+        return 400
+    return 200 if n <= 20_000 else 100
 
 
 def _umap_learn(

@@ -249,7 +249,9 @@ def _has_prefix(prefix: str, record_id: str) -> bool:
     """Return whether a prefix of an id is long enough: at least as long as the ids in a context block."""
     if not isinstance(record_id, str):
         return False
-    return (len(prefix) >= SHORT_ID and record_id.startswith(prefix)) or shown_id(record_id) == prefix
+    if shown_id(record_id) == prefix:
+        return True
+    return len(prefix) >= SHORT_ID and record_id.startswith(prefix)
 
 
 def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attribution:
@@ -271,7 +273,9 @@ def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attri
 
 def _ids(value: Any) -> tuple[str, ...] | None:
     """Return the distinct ids of a list or of a single string, or None for any other type."""
-    ids = [] if value is None else [value] if isinstance(value, str) else value
+    if value is None:
+        return ()
+    ids = [value] if isinstance(value, str) else value
     if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(record_id, str) for record_id in ids):
         return None
     return tuple(dict.fromkeys(ids))

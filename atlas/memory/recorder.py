@@ -295,12 +295,15 @@ def _note(run: Run, problem: str) -> None:
 def _tell_parent(run: Run, error: BaseException | None) -> None:
     """Record a nested run as a step of its parent."""
     if run.parent is not None:
-        seen = _error_text(error) if error is not None else "" if run.answer is None else _text(run.answer)
-        run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
+        answer = "" if run.answer is None else _text(run.answer)
+        observation = answer if error is None else _error_text(error)
+        run.parent.step(action=f"sub-task: {run.task.description}", observation=observation, run=run.id)
 
 
 def _outcome(judged: Outcome | bool | None) -> Outcome:
-    return judged if isinstance(judged, Outcome) else Outcome(None if judged is None else bool(judged))
+    if isinstance(judged, Outcome):
+        return judged
+    return Outcome(None if judged is None else bool(judged))
 
 
 def _task_id(description: str) -> str:

@@ -261,10 +261,10 @@ class Publication:
     """Increasing version: the time of publication, in nanoseconds since 1970."""
 
     job: str
-    """Id of its job, or empty without a job."""
+    """Id of the job that made the result, or empty without a job."""
 
     is_whole: bool
-    """False if it is too large to share, so that only the server that made it has its content."""
+    """False if the content is too large to share, so that only the server that made it has it."""
 
 
 class SharedState(Protocol):
@@ -311,7 +311,7 @@ class LedgerEngine(Protocol):
 
     @property
     def token_vectors(self) -> TokenVectorTable:
-        """The token vectors of its texts."""
+        """The table of the texts' token vectors."""
 
     @property
     def vectors(self) -> VectorTable:

@@ -28,7 +28,7 @@ MAX_WEIGHT = 1_000.0
 """Maximum weight: far above sensible weights, and far below an overflow of their sum."""
 
 HALF_LIFE_DAYS = (0.01, 1_000_000.0)
-"""Shortest and longest half-life: a quarter of an hour, and longer than any history."""
+"""Shortest and longest half-life: a quarter of an hour, and 2,700 years."""
 
 _NOTES = "profile"
 _PREFIX, _IN_USE = "profile:", "profile_in_use"
@@ -241,7 +241,8 @@ def _decode_profile(value: str | None) -> RankingWeights:
     for name, weight in encoded.items():
         if name not in types:
             raise ValueError(f"{name!r} is unknown to this version of ATLAS")
-        if type(weight) is not types[name] and not (types[name] is float and type(weight) is int):
+        allowed_types = (int, float) if types[name] is float else (types[name],)
+        if type(weight) not in allowed_types:
             raise TypeError(f"expected {types[name].__name__} for {name}, got {weight!r}")
     weights = RankingWeights(**encoded)
     check_weights(weights)

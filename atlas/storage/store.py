@@ -374,7 +374,7 @@ class Store:
     def close(self) -> None:
         """Write buffered rows, bring indexes up to the ledger, and close every file even if the first two fail.
 
-        A later call opens them again.
+        A later call opens the files again.
         """
         try:
             if not self.read_only:

@@ -39,11 +39,12 @@ def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[st
     """Return the precomputed vectors, as from `encode_texts`, of the texts that belong to the sample data.
 
     Args:
-        projection: The store's projection, or None for no token vectors. The result is empty if it is not the bundled
-            model's.
+        projection: The store's projection, or None for no token vectors. With the projection of another model, the
+            result is empty.
     """
     places = {text: place for text in texts if (place := _places().get(_digest(text))) is not None}
-    if not places or not (projection is None or _is_bundled(projection)):
+    is_of_other_model = projection is not None and not _is_bundled(projection)
+    if is_of_other_model or not places:
         return {}
     with np.load(DIRECTORY / SAMPLE) as columns:
         vectors = np.split(columns["vectors"].astype(np.float32), columns["vector_ends"][:-1])

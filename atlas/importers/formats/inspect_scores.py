@@ -40,7 +40,7 @@ def verdict(sample: Json) -> Verdict:
     outcomes = [_success(score.get("value")) for score in by_scorer.values()]
     numbers = [number for score in by_scorer.values() if (number := _number(score.get("value"))) is not None]
     return Verdict(
-        success=False if False in outcomes else True if True in outcomes else None,
+        success=None if set(outcomes) <= {None} else False not in outcomes,
         partial_score=sum(numbers) / len(numbers) if numbers else None,
         values={scorer: storable(score.get("value")) for scorer, score in by_scorer.items()},
     )

@@ -15,7 +15,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import as_object, as_text, present
+from atlas.importers.fields import abbreviate, as_object, as_text, present
 from atlas.importers.files import Record, lines, parse_json, read_document, read_head
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT
@@ -53,7 +53,7 @@ def _from_line(record: Record) -> Trajectory:
 
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
-        raise InvalidInput("expected a list of messages for messages, got nothing in it")
+        raise InvalidInput(f"expected a list of messages for messages, got {abbreviate(value)}")
     message_list = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
     messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(message_list)]
     _, turns = conversation.split_system(messages)

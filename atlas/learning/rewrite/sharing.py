@@ -77,7 +77,7 @@ class Source:
     """Parameter names of each unit and of all units that it depends on, by the unit's name."""
 
     solutions: Collection[str]
-    """Name of the main unit, if the program consists only of it and its helpers. Else empty."""
+    """Name of the main unit, if the program consists only of this unit and its helpers. Empty otherwise."""
 
     free: Collection[str]
     """Names of the tools that the program uses."""

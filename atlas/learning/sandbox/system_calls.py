@@ -124,9 +124,10 @@ def _steps(machine: str, own_pid: int) -> Iterator[Step]:
 
 def _rules_of(own_pid: int) -> Mapping[str, Sequence[ArgumentRule]]:
     """Return the rules that depend on the process id. A process may signal only itself, and read its own limits."""
-    itself = (0, frozenset({own_pid}))
-    no_new_limits = [(half, frozenset({0})) for half in (4, 5)]
-    return {"kill": [itself], "tgkill": [itself], "prlimit64": [(0, frozenset({0, own_pid})), *no_new_limits]}
+    is_itself = (0, frozenset({own_pid}))
+    reads_own_limits = (0, frozenset({0, own_pid}))  # prlimit64(pid, resource, new_limits, old_limits)
+    has_no_new_limits = [(4, frozenset({0})), (5, frozenset({0}))]  # both halves of the pointer `new_limits`
+    return {"kill": [is_itself], "tgkill": [is_itself], "prlimit64": [reads_own_limits, *has_no_new_limits]}
 
 
 def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:

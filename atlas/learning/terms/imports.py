@@ -106,11 +106,8 @@ def read_names(*nodes: ast.AST) -> frozenset[str]:
     """Return the names that code reads or deletes anywhere."""
     parts = [part for node in nodes for part in ast.walk(node)]
     augmented = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` also reads it
-    return frozenset(
-        part.id
-        for part in parts
-        if isinstance(part, ast.Name) and (not isinstance(part.ctx, ast.Store) or id(part) in augmented)
-    )
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    return frozenset(name.id for name in names if id(name) in augmented or not isinstance(name.ctx, ast.Store))
 
 
 def mentioned_names(node: ast.AST) -> Iterator[str]:

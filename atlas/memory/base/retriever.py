@@ -308,7 +308,8 @@ class Retriever:
         n, predicate = overfetch(k), None
         weights, scale, cut = standards.weights, standards.scale, standards.cut
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
-        if not (search.distinct or cut.spares_words or self.context):
+        may_be_far = search.distinct or cut.spares_words or self.context
+        if not may_be_far:
             predicate = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:

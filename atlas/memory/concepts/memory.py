@@ -263,7 +263,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             NotFound, InvalidInput: See `composable`.
         """
-        strategy, concepts = self._composing(), self.composable(concept_ids)
+        strategy, concepts = self._required_composition(), self.composable(concept_ids)
         with operation():
             if isinstance(strategy, ExplainingComposition):
                 return call(strategy.explain, concepts)
@@ -278,7 +278,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: A concept does not exist.
             InvalidInput: There are fewer than two, or the library has no strategy.
         """
-        self._composing()
+        self._required_composition()
         selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(selected_ids) < 2:
             raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
@@ -404,7 +404,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def _whole_concept(self, concept_id: str) -> CodeConcept:
         return self._read([self._row(concept_id)])[0]
 
-    def _composing(self) -> CompositionStrategy:
+    def _required_composition(self) -> CompositionStrategy:
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; pass one as composition_strategy")
         return self.composition_strategy

@@ -207,11 +207,13 @@ def _is_merged_attempt(attempt: Any) -> bool:
 
 
 def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in metadata.items()
-        if isinstance(value, int | float | str) and not (isinstance(value, str) and len(value) > TITLE_CHARACTERS)
-    }
+    return {name: value for name, value in metadata.items() if _is_short_scalar(value)}
+
+
+def _is_short_scalar(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= TITLE_CHARACTERS
+    return isinstance(value, int | float)
 
 
 def _short(text: str, characters: int) -> str:

@@ -252,7 +252,8 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    if (is_chosen or criteria.tag) and not set(criteria.in_use()) - {"tag", "keep_diverse"}:
+    has_other_criteria = bool(set(criteria.in_use()) - {"tag", "keep_diverse"})
+    if (is_chosen or criteria.tag) and not has_other_criteria:
         return {subject.id: [f"tagged {criteria.tag}" if criteria.tag else CHOSEN] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
     _add_surplus(judged, reasons, criteria)

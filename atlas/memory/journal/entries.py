@@ -61,7 +61,9 @@ class EntryLog(Log):
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
         with self.store.reading():
-            hidden = set() if limit <= 0 else self.quarantined() if is_all else self.hidden()
+            hidden = set[str]()
+            if limit > 0:
+                hidden = self.quarantined() if is_all else self.hidden()
             rows = newest(self.store, where, limit + len(hidden))
             return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 

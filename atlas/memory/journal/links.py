@@ -70,7 +70,8 @@ class LinkSuggestion:
     def reason_in(self, period: str) -> str:
         """Return the reason in a sentence with another word for a generation, such as `round`."""
         n = self.n_generations_later
-        when = f"{n} {period}{'s' if n > 1 else ''} later" if n else f"in the same {period}"
+        plural = "s" if n > 1 else ""
+        when = f"{n} {period}{plural} later" if n else f"in the same {period}"
         return f"a reflection {when} is on the same subject (similarity {self.similarity:.2f})"
 
 

@@ -61,12 +61,13 @@ def rates_of(
     rates = {}
     for strategy in strategies:
         is_outworn = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
+        retired_by_rule = BY_OUTCOMES if is_outworn else ""
         rates[strategy.id] = StrategyRate(
             rate=strategy.success_rate if strategy.usage_count else None,
             n=strategy.usage_count,
             n_succeeded=strategy.n_succeeded,
             interval=credible_interval(strategy.n_succeeded, strategy.usage_count),
-            retired=BY_HAND if marks[strategy.id].buried else BY_OUTCOMES if is_outworn else "",
+            retired=BY_HAND if marks[strategy.id].buried else retired_by_rule,
         )
     return rates
 

@@ -365,7 +365,7 @@ class StrategyWriter:
         Args:
             unmerged: List to which a sentence is added if the suggestions were not merged.
         """
-        if has_suggestion_of(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
+        if takes_no_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return CombinedStrategy(strategy=with_sources(stored, other))
         try:
             combined = _ask_to_combine(self.abstractor, stored, other)
@@ -411,7 +411,7 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
         why_variant: The reason why the suggestions were not combined, stored with the variant.
     """
     metadata = dict(strategy.metadata)
-    if not has_suggestion_of(strategy, other):
+    if not takes_no_variant(strategy, other):
         reason = {REASON: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
@@ -424,12 +424,16 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
     return same_scope and is_warning(strategy) == is_warning(other)
 
 
-def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether a strategy or one of its variants has another strategy's suggestion, ignoring whitespace."""
+def takes_no_variant(strategy: Strategy, other: Strategy) -> bool:
+    """Return whether a strategy has the maximum of variants, or another strategy's suggestion already.
+
+    Suggestions that differ only in whitespace are the same.
+    """
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MAX_VARIANTS:
         return True
-    return other.suggestion.split() in [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
+    known_words = [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
+    return other.suggestion.split() in known_words
 
 
 def _variants(strategy: Strategy) -> list[Any]:

@@ -19,7 +19,7 @@ _NUMBERED = ("operations", "changes", "events")
 
 
 class PostgresDialect:
-    """PostgreSQL's spelling."""
+    """The parts of statements that PostgreSQL writes differently than SQLite."""
 
     words: Words = postings
 

@@ -82,7 +82,10 @@ def numeric(value: int | float) -> Decimal:
     if isinstance(value, int):
         return Decimal(value)
     exact = Decimal(repr(value))
-    return Decimal(f"{exact:f}" if "." in f"{exact:f}" else f"{exact:f}.0") if exact.is_finite() else exact
+    if not exact.is_finite():
+        return exact
+    digits = f"{exact:f}"
+    return Decimal(digits if "." in digits else f"{digits}.0")
 
 
 def register(connection: Connection[Any]) -> None:

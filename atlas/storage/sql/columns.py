@@ -144,12 +144,12 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
     """
     dialect, scope = connection.dialect, actor_scope()
     rows = connection.execute(
-        f"SELECT other.id, {dialect.text('theirs')}, other.metadata "
-        "FROM records own JOIN attributes mine ON mine.seq = own.seq "
-        f"JOIN attributes theirs ON theirs.key = mine.key AND {dialect.same('theirs', 'mine')} "
-        "AND theirs.seq <> mine.seq "
-        "JOIN records other ON other.seq = theirs.seq AND other.deleted = 0 "
-        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY}",
+        f"SELECT other.id, {dialect.text('other_value')}, other.metadata "
+        "FROM records own JOIN attributes own_value ON own_value.seq = own.seq "
+        "JOIN attributes other_value ON other_value.key = own_value.key "
+        f"AND {dialect.same('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
+        "JOIN records other ON other.seq = other_value.seq AND other.deleted = 0 "
+        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND own_value.key = {KEY}",
         (collection, Texts(ids), collection, key),
     )
     duplicates = [

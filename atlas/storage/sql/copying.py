@@ -37,7 +37,7 @@ ENGINE_NOTES = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 BATCH = 2_000
 
 OpenTransaction = Callable[[], AbstractContextManager[Connection]]
-"""Returns a context manager that yields a connection and commits a batch of rows."""
+"""Function that returns a context manager, which yields a connection and commits a batch of rows."""
 
 
 def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progress: Progress | None = None) -> int:
@@ -136,8 +136,12 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
-            # A boolean is a number in SQLite, and a string in PostgreSQL.
-            yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
+            yield [_portable_mark(row) for row in batch] if table == "marks" else batch
+
+
+def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a row of marks with 1 for true, which is a number in SQLite, and a string in PostgreSQL."""
+    return (*row[:4], row[4] if row[2] in TEXTS else 1)
 
 
 def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:

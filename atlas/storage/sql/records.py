@@ -264,12 +264,13 @@ class LedgerWriter:
 
     def _write_row(self, collection: str, row: _Row | None, record: Record) -> int:
         assert record.vectors is not None
+        stored_at = row.stored_at if row and not row.deleted else self._at
         columns = (
             self.next_revision(),
             max(row.n_windows if row else 0, len(record.vectors)),
             record.content_hash,
             text_hash(record.document),
-            record.stored_at or (row.stored_at if row and not row.deleted else self._at),
+            record.stored_at or stored_at,
             to_text(record.metadata),
             record.document,
             record.search_text,

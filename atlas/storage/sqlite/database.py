@@ -288,7 +288,8 @@ class SqliteDatabase:
         return self._connections.connection(is_stale=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
-        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
+        writing_mode = "rw" if self._file.was_opened else "rwc"
+        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else writing_mode}"
         try:
             return self._prepare(uri)
         except sqlite3.OperationalError:

@@ -68,7 +68,8 @@ class Follower:
             base: The revision after which memory starts.
         """
         is_same_base = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
-        if not is_same_base or not (memory.seen == base or self.is_past(memory.tip, now)):
+        is_in_history = memory.seen == base or self.is_past(memory.tip, now)
+        if not is_same_base or not is_in_history:
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.apply(entries)
@@ -122,7 +123,8 @@ class Follower:
     def _next_changes(self, position: Position) -> tuple[Position, list[Entry]]:
         """Return the position after the next changes, and these changes. The initial position has no ledger id."""
         now = self.position()
-        if position.ledger_id and not (position.ledger_id == now.ledger_id and self.is_past(position.tip, now)):
+        is_in_history = position.ledger_id == now.ledger_id and self.is_past(position.tip, now)
+        if position.ledger_id and not is_in_history:
             raise IndexUnusable("the ledger was restored from a copy while the index followed it")
         entries = self._ledger.follow(self._collection, position.revision, BATCH)
         return Position(now.ledger_id, entries[-1].revision if entries else position.revision, tip=now.tip), entries

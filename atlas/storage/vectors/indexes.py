@@ -56,9 +56,9 @@ class StoreIndexes:
         return self._ledger.index(collection, dimension)
 
     def staying(self, collections: Iterable[str]) -> list[str]:
-        """Return the names of the indexes in services that this store does not remove.
+        """Return the names of indexes in services that a purge of these collections leaves in place.
 
-        The original of a copied store may still need them, or their service is no longer used.
+        Such an index belongs to the original of a copied store, or to a service that the store no longer uses.
         """
         return opening.list_kept_namespaces(self._ledger, collections)
 

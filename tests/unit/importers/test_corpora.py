@@ -207,8 +207,8 @@ def test_a_grade_is_that_of_every_attempt_at_its_task(files):
     [
         ({"grades": {"indexx": 3}}, r"queries.json: queries\[0\].grades names the task 'indexx', but no attempt"),
         ({"grades": {"index": 4}}, r"expected the grade 0, 1, 2 or 3 for 'index' in .*grades, got 4"),
-        ({"grades": {"index": True}}, r"gives 'index' the grade True"),
-        ({"grades": {"index": "3"}}, r"gives 'index' the grade '3'"),
+        ({"grades": {"index": True}}, r"for 'index' in .*grades, got True"),
+        ({"grades": {"index": "3"}}, r"for 'index' in .*grades, got '3'"),
         ({"grades": {}}, r"queries\[0\].grades is empty; move a query without relevant tasks"),
         ({"grades": None}, r"expected an object for queries\[0\].grades, got nothing"),
         ({"query": " "}, r"expected a string for queries\[0\].query, got an empty one"),

@@ -93,9 +93,9 @@ def test_rows_before_a_cut_are_kept(files, sink, tau_row):
         (GOOD.encode("utf-16-le"), "seems to be UTF-16 or UTF-32; save it as UTF-8"),
         (GOOD.encode("utf-16-be"), "seems to be UTF-16 or UTF-32; save it as UTF-8"),
         (GOOD.encode("utf-32"), "seems to be UTF-16 or UTF-32; save it as UTF-8"),
-        (b"\x00" * 1_000, "is not in a format that ATLAS knows"),
-        (b"[" * 100_000, "is not in a format that ATLAS knows"),
-        (b"PK\x03\x04" + b"\x00" * 100, "is not in a format that ATLAS knows"),
+        (b"\x00" * 1_000, "is in an unknown format"),
+        (b"[" * 100_000, "is in an unknown format"),
+        (b"PK\x03\x04" + b"\x00" * 100, "is in an unknown format"),
     ],
 )
 def test_a_file_that_cannot_be_read_at_all_is_reported_as_such(files, sink, content, reason):

@@ -122,7 +122,7 @@ def test_a_file_that_is_named_and_of_no_known_format_is_refused(files, sink):
     report = run(sink, files.raw("LICENSE", "Do what you like."))
     assert (report.read, report.rejected, report.unclaimed) == (0, 1, 0)
     assert report.rejections[0].row == 0
-    assert "LICENSE is not in a format that ATLAS knows; known: atlas, tau-bench" in report.rejections[0].reason
+    assert "LICENSE is in an unknown format; known: atlas, tau-bench" in report.rejections[0].reason
 
 
 def test_a_path_that_is_not_there_fails_before_anything_is_stored(files, sink, tau_row):

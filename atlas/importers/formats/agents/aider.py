@@ -79,7 +79,9 @@ def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
 def _author(line: str) -> str:
     if _START.match(line):
         return START
-    return USER if line.startswith("#### ") else TOOL if line.startswith("> ") or line == ">" else AGENT
+    if line.startswith("#### "):
+        return USER
+    return TOOL if line.startswith("> ") or line == ">" else AGENT
 
 
 class _History:

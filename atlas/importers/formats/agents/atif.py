@@ -226,7 +226,9 @@ def judged_by(attempt: Trajectory) -> str:
 
 def _deciding(rewards: Json) -> str:
     """Return the name of the reward that is the outcome: the only one, or the one called `reward`."""
-    return "reward" if "reward" in rewards else next(iter(rewards)) if len(rewards) == 1 else ""
+    if "reward" in rewards:
+        return "reward"
+    return next(iter(rewards)) if len(rewards) == 1 else ""
 
 
 def _outcome(rewards: Json, result: Json) -> Outcome:

@@ -198,7 +198,7 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 received: list[ReceivedSpan] = []
-                if reason := refusal(partial(_take, span, service, received)):
+                if reason := refusal(partial(_append_received, span, service, received)):
                     refuse(reason)
                 yield from received
 
@@ -272,7 +272,7 @@ def _take_request(
     received.extend(decode_spans(request_of(record.value()), refused.append))
 
 
-def _take(span: Any, service: str, received: list[ReceivedSpan]) -> None:
+def _append_received(span: Any, service: str, received: list[ReceivedSpan]) -> None:
     received.append(_received(span, service))
 
 

@@ -225,8 +225,9 @@ def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
     parents = {span.parent for span in ordered}
     before = ""
     for span in ordered:
-        is_leaf = span.id not in parents and (span.output_value is not None or bool(span.error))
-        if (span.kind == OTHER and not is_leaf) or _is_inside(span, by_id):
+        has_result = span.output_value is not None or bool(span.error)
+        is_call = span.kind != OTHER or (has_result and span.id not in parents)
+        if not is_call or _is_inside(span, by_id):
             continue
         step = _step(span)
         text = step.action + step.observation

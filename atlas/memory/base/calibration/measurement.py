@@ -46,8 +46,14 @@ class Cut:
 
     def shown_predicate(self, best: float) -> Callable[[Hit[Any]], bool]:
         """Return a predicate for shown hits, given the best hit's relevance without context."""
-        minimum, is_home = self.min_relevance(best), best >= self.best
-        return lambda hit: (is_home and hit.relevance >= minimum) or (self.spares_words and hit.words >= TELLING)
+        minimum, is_best_relevant = self.min_relevance(best), best >= self.best
+
+        def is_shown(hit: Hit[Any]) -> bool:
+            if self.spares_words and hit.words >= TELLING:
+                return True
+            return is_best_relevant and hit.relevance >= minimum
+
+        return is_shown
 
     def min_relevance(self, best: float) -> float:
         """Return the minimum relevance of shown hits if the best hit has the relevance `best`."""

@@ -186,7 +186,9 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
     question = next((n for n, sentence in enumerate(sentences) if sentence.endswith("?")), None)
     statements = [sentence for sentence in sentences if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
-    statement = decisive or (statements[0] if statements and question is None else "")
+    statement = decisive
+    if statements and question is None and not decisive:
+        statement = statements[0]
     if question and not statement and len(sentences[question].split()) <= PROSE_WORDS + 2:
         statement = sentences[question - 1]
     parts = [f"Say: “{_short(generalise(statement))}”"] if statement else []

@@ -108,7 +108,10 @@ def _read_live(connection: Connection, collection: str, record_id: str) -> Mappi
 
 
 def _decode_state(text: str | None, aspect: str) -> Mapping[str, Any] | None:
-    return None if text is None else parse_row(text, *(("metadata", "content") if aspect == RECORD else ()))
+    if text is None:
+        return None
+    keys = ("metadata", "content") if aspect == RECORD else ()
+    return parse_row(text, *keys)
 
 
 def _title(image: Mapping[str, Any] | None) -> str:

@@ -115,11 +115,9 @@ def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Oper
     """Return the matching operations to undo, newest first."""
     matches = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in matches}
-    return [
-        operation
-        for operation in matches
-        if not operation.undone_by and not (operation.kind == UNDO and ids.issuperset(undone_by(operation)))
-    ]
+    pending = [operation for operation in matches if not operation.undone_by]
+    # An undo of matching operations only is left alone.
+    return [operation for operation in pending if operation.kind != UNDO or not ids.issuperset(undone_by(operation))]
 
 
 def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expected: UndoneMany) -> UndoneMany:

@@ -134,5 +134,5 @@ def test_another_file_is_refused_with_a_reason(files, content, reason):
 
 
 def test_other_markdown_is_not_a_history(files):
-    with pytest.raises(NothingToImport, match="is not in a format that ATLAS knows"):
+    with pytest.raises(NothingToImport, match="is in an unknown format"):
         detect(files.raw("README.md", "# A project\n\n#### Use\n"))

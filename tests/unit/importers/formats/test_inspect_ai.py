@@ -168,7 +168,7 @@ def test_a_sample_has_its_own_time_where_the_log_says_it(files, inspect_log, sam
         ({"messages": [{"role": "tool", "error": "x"}]}, "expected an object for messages[0].error, got 'x'"),
         (
             {"messages": [{"role": "assistant", "tool_calls": [{}]}]},
-            "expected an object for messages[0].tool_calls[0].function",
+            "expected a string for messages[0].tool_calls[0].function",
         ),
         ({"scores": []}, None),
         ({"scores": [1]}, "expected an object for scores, got type list"),

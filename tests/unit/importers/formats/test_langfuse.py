@@ -76,7 +76,7 @@ def test_the_user_says_which_score_is_success(files, sink, rule, success):
 
 @pytest.mark.parametrize("rule", ["correctness", ">=1", "a>=b", "a>=nan", ""])
 def test_a_rule_that_is_none_is_refused(rule):
-    with pytest.raises(InvalidInput, match=r"like correctness>=0\.5"):
+    with pytest.raises(InvalidInput, match=r"such as correctness>=0\.5"):
         SuccessRule.of(rule)
 
 

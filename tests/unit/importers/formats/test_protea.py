@@ -141,7 +141,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ({"content": b"\xff"}, "content is not UTF-8"),
         ({"generation": None}, "expected a whole number for an entry's generation"),
         ({"generation": "many"}, "expected a whole number for an entry's generation"),
-        ({"timestamp": "yesterday"}, "expected an ISO 8601 time for timestamp"),
+        ({"timestamp": "yesterday"}, "expected an ISO 8601 time such as"),
         (
             {"metadata": '{"protea_row": 9}'},
             "metadata has the key 'protea_row', which is reserved for the source of an entry",
@@ -197,7 +197,7 @@ def test_an_odd_link_is_reported(tmp_path):
 def test_another_database_is_none_of_protea(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE other (id INTEGER)")
-    with pytest.raises(ImportFailed, match="not in a format that ATLAS knows"):
+    with pytest.raises(ImportFailed, match="is in an unknown format"):
         detect(tmp_path / "a.sqlite")
     with pytest.raises(ImportFailed, match="without a Protea table"):
         list(all_formats()["protea"].read(tmp_path / "a.sqlite", Limits()))
