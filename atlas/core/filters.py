@@ -198,7 +198,7 @@ def _names(tree: Filter) -> Iterator[str]:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the prefix of marks, usage or a scope, or an empty string, and the name as it is compared."""
+    """Return a name's prefix (of marks, usage or a scope), or an empty string, and the rest in comparable form."""
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.", SCOPE) if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))

@@ -150,7 +150,7 @@ class RecordChange:
     """`added`, `changed`, `removed` or `marked`, or `purged` if the record was purged, which leaves no details."""
 
     fields: tuple[tuple[str, str, str], ...] = ()
-    """Name, text before and text after of each field that differs, empty for a record added or removed."""
+    """Each changed field: name, old text and new text. Empty for a record that was added or removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

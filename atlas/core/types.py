@@ -240,7 +240,7 @@ class CodeConcept(VectorRecord):
 class Strategy(VectorRecord):
     """A way to go about tasks of a kind: the situation it applies to, and the advice.
 
-    Whether it is retired is not part of it: that follows from its outcomes, or from a person's mark.
+    Retirement is no field: it follows from the strategy's outcomes, or from a person's mark.
     """
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})

@@ -100,9 +100,9 @@ def compare_models(
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     if not any(task.queries for task in tasks.values()):
         raise NotFound(
-            f"the store holds {len(attempts)} experiences, but no task that was tried more than once and no query with "
-            "a hit that was judged right, so models cannot be compared on it; judge hits on the page Ask, or give "
-            "files to evaluate on instead: atlas evaluate PATH --model NAME"
+            "expected a task that was tried more than once, or a hit that was judged right, to compare models on, got "
+            f"none in {len(attempts)} experiences; judge hits on the page Ask, or evaluate files: atlas evaluate PATH "
+            "--model NAME"
         )
     store_model = memory.experience.embedder.model_name
     texts = {attempt.id: attempt.text for attempt in attempts}

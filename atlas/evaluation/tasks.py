@@ -317,9 +317,8 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
-            f"the store holds {len(attempts)} experiences, but no task that was tried more than once, no outcome and "
-            "no query with a hit that was judged right, so nothing to evaluate on; judge hits on the page Ask, or give "
-            "files to evaluate on instead: atlas evaluate PATH"
+            "expected a task that was tried more than once, a known outcome, or a hit that was judged right, got none "
+            f"in {len(attempts)} experiences; judge hits on the page Ask, or evaluate files: atlas evaluate PATH"
         )
     return Report(
         model=memory.experience.embedder.model_name,

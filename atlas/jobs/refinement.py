@@ -40,7 +40,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         plan = decode(RefinePlan, header, "plan", strict=True)
         staying = {decision.id for decision in plan.decisions if not decision.goes}
         if any(decision.into not in staying for decision in plan.merged):
-            raise ValueError("a record is merged into one that is dropped")
+            raise ValueError("expected a kept record as the target of each merge, got a dropped one")
         if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):
             raise ValueError("expected the decision keep, merge or drop, got another")
         return plan

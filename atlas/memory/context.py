@@ -72,7 +72,7 @@ Reason = Literal["too long", "repeats", "failing", "below the level", "no exampl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
-    """A record left out of a block with the reason, or the number of records below the level."""
+    """A record that was left out of a block, with the reason. Or the number of all that are below the level."""
 
     memory: str
     id: str = ""

@@ -134,7 +134,7 @@ def test_an_export_without_vectors_has_none(both, prepared):
 @pytest.mark.parametrize(
     ("path", "arguments", "message"),
     [
-        ("experience/retrieve_words", {"query": "report", "k": 10**30}, r"expected a whole number below 2\*\*63 for k"),
+        ("experience/retrieve_words", {"query": "report", "k": 10**30}, "expected a whole number below 2**63 for k"),
         ("experience/never_retrieved", {"days": "nan"}, "expected a finite number for days"),
         ("experience/stale", {"days": "inf"}, "expected a finite number for days"),
         ("experience/edit", {"experience_id": "x", "changes": {"experience_id": "y"}}, "changes should not contain"),

@@ -70,7 +70,7 @@ class RunLimits:
     """Total size of all files, each counted as at least 4 KB. Measured 20 times a second."""
 
     output_bytes: int = 16_384
-    """Number of bytes of the output that are kept. The rest is compared, but not kept."""
+    """Number of bytes of the output that are returned. Comparisons use all of it."""
 
     def __post_init__(self) -> None:
         """Refuse limits that no program could run with."""

@@ -131,5 +131,5 @@ def _sources(memories: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]
     for derivation in derivations():
         for record_id, value in memories[derivation.memory].column(derivation.column).items():
             for source in value if isinstance(value, tuple | list) else (value,):
-                named = attempts.get(source, source) if derivation.is_by_attempt else source
-                yield derivation.memory, record_id, derivation.source_memory, str(named)
+                source_id = attempts.get(source, source) if derivation.is_by_attempt else source
+                yield derivation.memory, record_id, derivation.source_memory, str(source_id)

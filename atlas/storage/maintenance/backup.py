@@ -273,7 +273,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Refuse entries that unpack to far more than the file's size or their declared size."""
+    """Refuse entries that are declared to unpack to far more than the file's size."""
     for entry in file.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}")

@@ -33,11 +33,13 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         InvalidInput: The file does not contain marks, or is too large.
         OSError: The file cannot be read.
     """
-    if not path.is_file() or path.stat().st_size > MAX_BYTES:
-        raise InvalidInput(f"expected a file of marks of at most {MAX_BYTES / 2**20:,.0f} MB, got {path}")
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a file; give a file of marks")
+    if path.stat().st_size > MAX_BYTES:
+        raise InvalidInput(f"{path} has more than {MAX_BYTES / 2**20:,.0f} MB; give a file of marks")
     try:
         tables = json.loads(path.read_text(encoding="utf-8"))
-        check_json(tables, "it")
+        check_json(tables, "the content")
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
     if not is_marks_by_table(tables) or TABLE not in tables:

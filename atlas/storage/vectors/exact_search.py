@@ -67,8 +67,8 @@ class ExactSearch:
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs, now: Position) -> Neighbours:
         """Return the k nearest of these records."""
-        is_too_large = self._count.exceeds(MAX_RESIDENT, now)
-        if self.is_preferred(now) or (is_too_large and len(seqs) >= now.revision // 10):
+        is_large_share = self._count.exceeds(MAX_RESIDENT, now) and len(seqs) >= now.revision // 10
+        if is_large_share or self.is_preferred(now):
             self._follower.refresh(self.memory, now)
             return self.memory.query(vector, k, among=seqs)
         self._count_read(len(seqs), now)

@@ -172,8 +172,8 @@ class LevelMeasurement:
 
     def _own_relevances(self, weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each of the store's own queries."""
-        itself = self._best_relevances([(answer,) for answer in self.itself], weights)
-        return own_relevance(itself, self._best_relevances(self.own_answers, weights))
+        to_own_text = self._best_relevances([(answer,) for answer in self.itself], weights)
+        return own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each query."""
