@@ -245,8 +245,8 @@ def how_to_undo(operation_id: str | None) -> str:
 
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
     """Print the summary of a plan, and each record that it removes or keeps."""
-    for text in (view.headline, *view.notes) if with_head else ():
-        print(text)
+    if with_head:
+        print(view.headline, *view.notes, sep="\n")
     if view.loss is not None and view.loss.n_leaving:
         print_loss(view.loss)
     for is_removed in (True, False) if not show_all else (None,):

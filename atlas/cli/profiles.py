@@ -115,12 +115,8 @@ def _level(options: argparse.Namespace, settings: Settings) -> int:
 
 def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
     """Print a change of the strictness: the tasks that lose their best record, the costs, and the changed queries."""
-    from atlas.views.evaluation.strictness import (
-        change_line,
-        cost_lines,
-        loss_sentences,
-        plan_sentence,
-    )  # the other command does without
+    # Imported here, because the other command does without.
+    from atlas.views.evaluation.strictness import change_line, cost_lines, loss_sentences, plan_sentence
 
     max_rows = None if show_all else SHOWN
     print(plan_sentence(plan))

@@ -62,8 +62,10 @@ def _print(view: PurgeView, *, show_all: bool) -> None:
 
 
 def _print_files(paths: Sequence[str], sign: str, heading: str) -> None:
-    for line in (heading, *(f"  {sign} {safe(path)}" for path in paths)) if paths else ():
-        print(line)
+    if paths:
+        print(heading)
+    for path in paths:
+        print(f"  {sign} {safe(path)}")
 
 
 def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:

@@ -55,14 +55,14 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
     rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
+    if not columns:
+        return []
     pairs: dict[str, MetWords] = {}
-    for row in rows if columns else ():
+    for row in rows:
         column = columns[int(np.argmax(cosines[row, columns]))]
         pair = MetWords(query_words.words[row], text_words.words[column], float(cosines[row, column]))
-        if (
-            pair.similarity - usual_cosine >= NEAR
-            and pair.similarity > pairs.get(pair.query_word.casefold(), _NONE).similarity
-        ):
+        best = pairs.get(pair.query_word.casefold(), _NONE)
+        if pair.similarity - usual_cosine >= NEAR and pair.similarity > best.similarity:
             pairs[pair.query_word.casefold()] = pair
     return sorted(pairs.values(), key=lambda pair: -pair.similarity)[:MAX_SHOWN]
 

@@ -38,11 +38,7 @@ class Sources:
         try:
             file = Path(path).expanduser()
             exists = file.exists()
-        except (
-            OSError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # for example `~` of an unknown user, or a name that is too long
+        except (OSError, RuntimeError, ValueError) as error:  # such as a name that is too long
             raise InvalidInput(
                 f"{path!r:.200} cannot be looked up: {error}; check the path, or upload the files"
             ) from error

@@ -106,9 +106,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return _result(future, loop)
-    except (
-        CancelledError
-    ) as error:  # `concurrent.futures.CancelledError` is an ordinary exception, and would look like a failure
+    except CancelledError as error:  # this one, of `concurrent.futures`, would look like a failure
         raise asyncio.CancelledError from error
     except BaseException:  # for example KeyboardInterrupt in this thread
         if not loop.is_closed():
@@ -117,7 +115,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of a sync function, run in a thread. Coroutines that it runs by `run` run on the awaiting loop.
+    """Run a sync function in a thread and return its result. Coroutines that it passes to `run` use the caller's loop.
 
     If this is cancelled, the coroutine that the thread waits for is cancelled too, and so is any later one. The thread
     itself runs to its end, and a later exception is logged.

@@ -40,9 +40,8 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
-        return decode(
-            Duplicates, {"digests": None, **header}, "duplicates", strict=True
-        )  # an old file without digests is recomputed
+        fields = {"digests": None, **header}  # an old file without digests is recomputed
+        return decode(Duplicates, fields, "duplicates", strict=True)
 
 
 def find_duplicates(

@@ -57,9 +57,8 @@ class LiveResult(ABC, Generic[T]):
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self._stored_file(), *map(self.file, scratch)]
             newest_file = max(files, key=lambda file: file.written_at)
-            written_at = (
-                newest_file.written_at
-            )  # taken before reading, so that concurrent changes are read at the next call
+            # Taken before reading, so that concurrent changes are read at the next call.
+            written_at = newest_file.written_at
             if written_at != self._saved.written_at:
                 self._saved = SavedResult(result=newest_file.load(), written_at=written_at)
             return self._saved

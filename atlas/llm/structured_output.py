@@ -96,9 +96,7 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
             f"{model_name(llm)} gave two invalid answers: first {first}; then {error}",
             reply=conversation.reply,
         ) from error
-    except (
-        LLMBudgetExceeded
-    ) as error:  # raised as invalid, not as exceeded: the next request is shorter, as it has no earlier answer
+    except LLMBudgetExceeded as error:  # reported as invalid, as another request, without a correction, is shorter
         raise LLMReplyInvalid(
             f"{model_name(llm)} gave an invalid answer: {first}; the retry failed: {error}",
             reply=conversation.reply,

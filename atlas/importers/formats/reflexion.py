@@ -147,7 +147,5 @@ def _list_items(text: str) -> list[Any]:
 
 
 def _python_value(text: str) -> Any:
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # ignore warnings about unknown escapes, as they are in the user's data
+    with warnings.catch_warnings(action="ignore"):  # about unknown escapes, which are in the user's data
         return ast.literal_eval(text)

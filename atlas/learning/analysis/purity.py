@@ -259,8 +259,8 @@ def _defined_attributes(module: ast.Module) -> Iterator[str]:
 
 def _computed_attributes(module: ast.Module) -> Iterator[str]:
     """Yield the attributes of classes that may run code on access, and hooks such as `__getattr__`."""
-    for node in ast.walk(module):
-        for part in node.body if isinstance(node, ast.ClassDef) else ():
+    for node in (node for node in ast.walk(module) if isinstance(node, ast.ClassDef)):
+        for part in node.body:
             match part:
                 case ast.FunctionDef(name=name, decorator_list=decorators):
                     if name in HOOKS or not all(map(_is_plain_decorator, decorators)):

@@ -158,7 +158,9 @@ def remove_unread_imports(module: ast.Module, removable: frozenset[str]) -> ast.
     Only imports at the top level of the module or of a function are removed.
     """
     removed = removable.difference(mentioned_names(module))
-    for scope in ast.walk(module) if removed else ():
+    if not removed:
+        return module
+    for scope in ast.walk(module):
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             remaining = [part for node in scope.body if (part := remove_names(node, removed)) is not None]
             scope.body = remaining or scope.body

@@ -41,12 +41,10 @@ def is_available(name: str) -> bool:
 def unused_name(name: str, reserved: Iterable[str]) -> str:
     """Return the name. If it is reserved, append the first number that makes it unique."""
     reserved_names = set(reserved)
+    if name not in reserved_names and is_available(name):
+        return name
     candidates = (f"{name}_{number}" for number in range(2, len(reserved_names) + 3))
-    return (
-        name
-        if name not in reserved_names and is_available(name)
-        else next(candidate for candidate in candidates if candidate not in reserved_names)
-    )
+    return next(candidate for candidate in candidates if candidate not in reserved_names)
 
 
 def function_of(code: str, name: str = "") -> Function:

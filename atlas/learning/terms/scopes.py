@@ -77,7 +77,9 @@ def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
         return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
     sure: set[str] = set()
-    for statement in getattr(scope, "body", []) if imports else []:
+    if not imports:
+        return imports
+    for statement in getattr(scope, "body", []):
         if isinstance(statement, IMPORTS):
             sure |= set(imported_names(statement)) - mentioned
         mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
@@ -174,8 +176,10 @@ def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
 
 
 def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> None:
+    if not isinstance(node, (*SCOPES, ast.Module)):
+        return
     inner = [*scopes, _bound_in(node)] if isinstance(node, SCOPES) else scopes
-    for part in own_nodes(node) if isinstance(node, (*SCOPES, ast.Module)) else ():
+    for part in own_nodes(node):
         name = _name_of(part)
         if name is not None:
             origins[id(part)] = _binding(name, inner)

@@ -148,11 +148,7 @@ class AutomaticCompression:
                 return False
             try:
                 return self._begin_if_due()
-            except (
-                StoreError,
-                PlanOutdated,
-                OSError,
-            ) as error:  # the attempt is stored, and the next attempt is counted again
+            except (StoreError, PlanOutdated, OSError) as error:  # the next attempt is counted again
                 logger.debug("could not determine whether a search for concepts is due: %s", error)
                 self._n_before_look = self._every
                 return False

@@ -268,7 +268,9 @@ def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[Withdr
 
 
 def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
-    for entry in system.journal.get_many(ids) if ids else ():
+    if not ids:
+        return
+    for entry in system.journal.get_many(ids):
         for name in promotions_of(entry):
             with suppress(NotFound):  # the promoted record may be deleted
                 for record in _records(system, name.partition(":")[2]):

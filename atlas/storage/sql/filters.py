@@ -123,9 +123,8 @@ def _attributes_sql(dialect: Dialect, collection: str, tree: Filter) -> Sql | No
         attribute = _attribute_sql(dialect, collection, tree)
         if tree.operator == "$eq":
             return attribute
-        return Sql(
-            f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters
-        )  # a list has several rows
+        # A list has several rows.
+        return Sql(f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters)
     queries = [_attributes_sql(dialect, collection, part) for part in tree.parts]
     parts = [query for query in queries if query is not None]
     if not parts or len(parts) < len(queries):

@@ -181,7 +181,9 @@ def _output(value: Any) -> tuple[str, bool]:
 
 def _exit_code(text: Any) -> int | None:
     """Return the exit code from the first lines of a command's output."""
-    for line in text[:400].splitlines()[:6] if isinstance(text, str) else ():
+    if not isinstance(text, str):
+        return None
+    for line in text[:400].splitlines()[:6]:
         for mark in ("Exit code: ", "Process exited with code "):
             code = line.removeprefix(mark).strip()
             if line.startswith(mark) and code.isascii() and code.isdigit() and len(code) < 6:

@@ -163,8 +163,8 @@ class LiveCalibration:
 
     def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
         """Return the weights with their strictness multiplied by the store's."""
-        of_store = self.store.strictness() if strictness is None else strictness
-        return weights if of_store == 1.0 else replace(weights, strictness=weights.strictness * of_store)
+        factor = self.store.strictness() if strictness is None else strictness
+        return weights if factor == 1.0 else replace(weights, strictness=weights.strictness * factor)
 
     def _use(self, measured: LevelMeasurement) -> None:
         self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False

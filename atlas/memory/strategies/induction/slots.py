@@ -66,7 +66,8 @@ class Generaliser:
         self._names: dict[str, str] = {}
         for step in steps:
             call = parse_call(step.action)
-            for name, value in _leaves("", call[1]) if call else ():
+            arguments = _leaves("", call[1]) if call else ()
+            for name, value in arguments:
                 if _is_particular(value) and len(self._names) < MAX_VALUES:
                     self._names.setdefault(value, name)
         values = sorted(self._names, key=len, reverse=True)
