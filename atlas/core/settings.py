@@ -247,7 +247,7 @@ class Settings:
             environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
             environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
-        types = _types(cls)
+        types = _types()
         values = {
             option.name: _parse(
                 f"ATLAS_{option.name.upper()}", environ[f"ATLAS_{option.name.upper()}"], types[option.name]
@@ -261,7 +261,10 @@ class Settings:
         return cls(**values)
 
 
-_types = cache(get_type_hints)
+@cache
+def _types() -> dict[str, Any]:
+    """Return the types of the settings, by name."""
+    return get_type_hints(Settings)
 
 
 def check_share(name: str, share: float) -> float:
