@@ -71,13 +71,14 @@ class SqlMarks:
             names = ", ".join(f"marks.{name}" for name in MARK_NAMES)
             raise InvalidInput(f"unknown column 'marks.{name}'; known: {names}")
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT record_id, value FROM marks WHERE collection = ? AND name = ? ORDER BY record_id, position",
-                (collection, name),
-            ).fetchall()
+            rows = sorted(  # SQLite would order them by reading all marks of the collection
+                connection.execute(
+                    "SELECT record_id, position, value FROM marks WHERE collection = ? AND name = ?", (collection, name)
+                ).fetchall()
+            )
         if name == "tags":
-            return {record_id: tuple(tag for _, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
-        return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
+            return {record_id: tuple(tag for *_, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
+        return {record_id: value if name in TEXTS else bool(value) for record_id, _, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
