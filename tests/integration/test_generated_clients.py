@@ -54,7 +54,7 @@ async function main() {
     params: { path: { memory } },
     body: { query: "refund above 500", threshold: 0 },
   });
-  const ids = found.data!.hits.map((hit) => hit.item.id);
+  const ids: string[] = found.data!.hits.map((hit) => hit.item.id);
   if (ids.join() !== id) throw new Error(`found ${ids}`);
   await client.PATCH("/{memory}/{record_id}", {
     params: { path: { memory, record_id: id } },

@@ -8,7 +8,7 @@ from typing import Self
 
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
-from atlas.infra.actor import Role, actor_name, is_under_review, may
+from atlas.infra.actor import Role, actor_name, check_role, is_under_review, may
 from atlas.memory.base.merging import join_distinct
 from atlas.storage.collection import Collection
 
@@ -58,10 +58,11 @@ class MarksChange:
 
 
 def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
-    """Raise `NotAllowed` if a writer would change the records of others. Curators and the operator may.
+    """Raise `NotAllowed` for a viewer, and for a writer that would change the records of others.
 
     Additions need it before their first write. Other kinds of operations are checked by the store.
     """
+    check_role(Role.WRITER, "change records")
     if not may(Role.CURATOR):
         collection.check_own(ids)
 

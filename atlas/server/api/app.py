@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -30,6 +32,8 @@ Errors are RFC 9457 problems whose `detail` says what was expected, what came, a
 """
 
 
+_REFERENCE = re.compile(r'"#/components/schemas/(\w+)"')
+
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, about in {"4XX": "The request cannot be met as it is.", "5XX": "The server cannot meet it now."}.items()
@@ -46,7 +50,21 @@ class Api(FastAPI):
         schemas = document["components"]["schemas"]
         schemas["Problem"] = TypeAdapter(Problem).json_schema()
         document["components"]["schemas"] = {**verbs.RESULTS.named, **schemas}
+        _require_fields_of_answers(document)
         return document
+
+
+def _require_fields_of_answers(document: dict[str, Any]) -> None:
+    """Mark all fields of types that no request contains as required, as answers have them even if empty."""
+    operations = [operation for methods in document["paths"].values() for operation in methods.values()]
+    schemas, pending = document["components"]["schemas"], json.dumps([each.get("requestBody") for each in operations])
+    of_requests: set[str] = set()
+    while new := {*_REFERENCE.findall(pending)} - of_requests:
+        of_requests |= new
+        pending = json.dumps([schemas[name] for name in new])
+    for name, schema in schemas.items():
+        if name not in of_requests and name != Problem.__name__ and "properties" in schema:
+            schema["required"] = [*schema["properties"]]
 
 
 def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:

@@ -78,6 +78,12 @@ def test_types_of_verbs_and_of_routes_with_one_name_are_the_same(document):
         assert schemas[name]["properties"].keys() == schema["properties"].keys(), name
 
 
+def test_fields_of_answers_are_required_and_those_of_requests_are_not(document):
+    schemas = document["components"]["schemas"]
+    assert set(schemas["Strategy"]["required"]) == set(schemas["Strategy"]["properties"])
+    assert schemas["StrategyInput"]["required"] == ["situation", "suggestion"]
+
+
 def test_errors_are_problems(document):
     for path, methods in document["paths"].items():
         for operation in methods.values():
