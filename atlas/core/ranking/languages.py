@@ -27,7 +27,8 @@ _FUNCTION_WORDS = {
     language: frozenset(words.split())
     for language, words in {
         ENGLISH: "the of and to is are was were that this it for with on not be by from at or an have has which when "
-        "how what why where does do did should my we they their its would could than into as if",
+        "how what why where does do did should my we they their its would could than into as if a i in you your can need "
+        "some any please there about been make",
         "de": "der die das und ist nicht ein eine einen einem einer den dem des mit auf für von zu im ich wir sie "
         "er es wie was wird werden wurde aber auch sich als bei nach aus kann oder wenn noch nur zur zum beim "
         "vor über",
@@ -45,7 +46,7 @@ _FUNCTION_WORDS = {
         "które który która przy bez gdy już może oraz ze we ile kiedy gdzie kto",
     }.items()
 }
-"""Frequent words of languages in the Latin script. Words that two of them share do not count."""
+"""Frequent words of languages in the Latin script. A word that two of them share counts for both."""
 
 _LATIN = re.compile(r"[^\W\d_]+")
 

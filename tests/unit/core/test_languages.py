@@ -12,6 +12,9 @@ from atlas.embedding.foreign_queries import OTHERS, queries_in
     ("text", "language"),
     [
         ("The build fails because the cache was not cleared.", "en"),
+        ("Hi! I'd like to cancel a reservation, please.", "en"),
+        ("convert a list to a string", "en"),
+        ('File "main.py", line 3, in <module>', "en"),
         ("Die Abfrage zählt jede Bestellung doppelt, weil ein Verbund fehlt.", "de"),
         ("为什么这条查询会把每个订单数两遍？", "zh"),  # noqa: RUF001
         ("この関数は月末の日付を一日ずらす。", "ja"),
