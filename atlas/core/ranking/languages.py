@@ -27,8 +27,8 @@ _FUNCTION_WORDS = {
     language: frozenset(words.split())
     for language, words in {
         ENGLISH: "the of and to is are was were that this it for with on not be by from at or an have has which when "
-        "how what why where does do did should my we they their its would could than into as if a i in you your can need "
-        "some any please there about been make",
+        "how what why where does do did should my we they their its would could than into as if a i in you your can "
+        "need some any please there about been make",
         "de": "der die das und ist nicht ein eine einen einem einer den dem des mit auf für von zu im ich wir sie "
         "er es wie was wird werden wurde aber auch sich als bei nach aus kann oder wenn noch nur zur zum beim "
         "vor über",
@@ -54,7 +54,7 @@ _LATIN = re.compile(r"[^\W\d_]+")
 def languages_of(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of some texts, the most frequent first. English if none is recognised."""
     counts = Counter(filter(None, map(language_of, texts)))
-    min_count = MIN_SHARE * sum(counts.values())
+    min_count = MIN_SHARE * len(texts)
     return tuple(language for language, n in counts.most_common() if n >= min_count) or (ENGLISH,)
 
 

@@ -14,7 +14,7 @@ from atlas.embedding.foreign_queries import OTHERS, queries_in
         ("The build fails because the cache was not cleared.", "en"),
         ("Hi! I'd like to cancel a reservation, please.", "en"),
         ("convert a list to a string", "en"),
-        ('File "main.py", line 3, in <module>', "en"),
+        ('File "main.py", line 3, in <module>', ""),
         ("Die Abfrage zählt jede Bestellung doppelt, weil ein Verbund fehlt.", "de"),
         ("为什么这条查询会把每个订单数两遍？", "zh"),  # noqa: RUF001
         ("この関数は月末の日付を一日ずらす。", "ja"),
@@ -41,6 +41,7 @@ def test_a_few_texts_in_another_language_make_a_store_no_other():
     german, chinese = queries_in("de")[:30], queries_in("zh")[:10]
     assert languages_of([*german, chinese[0]]) == ("de",)
     assert languages_of([*german, *chinese]) == ("de", "zh")
+    assert languages_of([*20 * ["x = 1"], chinese[0]]) == ("en",)
 
 
 def test_texts_of_no_known_language_count_as_english():
