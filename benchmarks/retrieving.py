@@ -199,7 +199,7 @@ def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query],
 def _word_pieces(
     memory: atlas.MemorySystem, without: atlas.MemorySystem, queries: Sequence[Query], n_records: int
 ) -> Iterator[Figure]:
-    for query in queries[:N_WARM]:
+    for query in queries:  # those of `memory` were kept by the measurements before
         retrieve(without, query, None)
     ours = [partial(retrieve, memory, query, None) for query in queries[N_WARM:]]
     theirs = [partial(retrieve, without, query, None) for query in queries[N_WARM:]]
