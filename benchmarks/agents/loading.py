@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
+
 from benchmarks.agents.serving import PATIENCE_SECONDS, filled_memory, serve
 from benchmarks.measuring import Figure, task_texts
 
@@ -37,9 +39,14 @@ class Answers:
     n_refused: int = 0
     """Answers that were no success."""
 
+    n_writes_refused: int = 0
+
 
 def figures() -> Iterator[Figure]:
-    """Yield throughput and latencies by the number of clients, and the memory and processor time of the server."""
+    """Yield throughput, latencies, memory and processor time by the number of clients.
+
+    Latencies and throughput depend on what else the machine does; processor time much less.
+    """
     yield _figure("load average of the machine before the measurement", os.getloadavg()[0], "", "0")
     with tempfile.TemporaryDirectory() as scratch:
         filled_memory(Path(scratch)).close()
@@ -52,7 +59,8 @@ def figures() -> Iterator[Figure]:
 
 def _round(address: str, process: int, n_clients: int) -> Iterator[Figure]:
     """Yield the figures of one number of clients."""
-    answers, processor = Answers(), _processor_seconds(process)
+    answers, n_before = Answers(), _n_attempts(address)
+    processor, own = _processor_seconds(process), time.process_time()
     start = time.monotonic()
     clients = [
         threading.Thread(target=_ask, args=(address, number, n_clients, start + SECONDS, answers))
@@ -63,15 +71,19 @@ def _round(address: str, process: int, n_clients: int) -> Iterator[Figure]:
     for client in clients:
         client.join()
     seconds, n_answers = time.monotonic() - start, len(answers.searches) + len(answers.writes)
+    used = {"server": _processor_seconds(process) - processor, "clients": time.process_time() - own}
+    n_lost = n_before + len(answers.writes) - answers.n_writes_refused - _n_attempts(address)
     what, is_most = f"{n_clients} clients at once", n_clients == max(CLIENTS)
     yield _figure(f"{what}: requests a second", n_answers / seconds, "1/s", "at least 120" if is_most else "")
     for name, times in (("search", answers.searches), ("write", answers.writes)):
         for part, share in (("p50", 50), ("p95", 95)):
             aim = "at most 700" if (name, part) == ("search", "p95") and is_most else ""
             yield _figure(f"{what}: {name} {part}", 1_000 * statistics.quantiles(times, n=100)[share - 1], "ms", aim)
-    used = (_processor_seconds(process) - processor) / n_answers
-    yield _figure(f"{what}: processor time of the server for each request", 1_000 * used, "ms", "")
+    for who, spent in used.items():
+        yield _figure(f"{what}: processor time of the {who} for each request", 1_000 * spent / n_answers, "ms", "")
+    yield _figure(f"{what}: memory of the server", _status(process, "VmRSS") / 1_024, "MB", "")
     yield _figure(f"{what}: requests without success", answers.n_refused, "", "0")
+    yield _figure(f"{what}: acknowledged attempts that the store lacks", n_lost, "", "0")
 
 
 def _ask(address: str, number: int, n_clients: int, until: float, answers: Answers) -> None:
@@ -91,6 +103,7 @@ def _ask(address: str, number: int, n_clients: int, until: float, answers: Answe
             status = _post(connection, "/api/v1/experience/search", {"query": query})
         if status != 200:
             answers.n_refused += 1
+            answers.n_writes_refused += is_write
         (answers.writes if is_write else answers.searches).append(time.perf_counter() - begun)
     connection.close()
 
@@ -100,6 +113,11 @@ def _post(connection: http.client.HTTPConnection, path: str, body: object) -> in
     answer = connection.getresponse()
     answer.read()
     return answer.status
+
+
+def _n_attempts(address: str) -> int:
+    page = httpx.get(f"{address}/api/v1/experience", params={"limit": 1}, timeout=PATIENCE_SECONDS)
+    return int(page.json()["n_records"])
 
 
 def _status(process: int, name: str) -> int:
