@@ -35,7 +35,7 @@ from atlas.server.entrance import TOKEN, Entrance, rights
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
-from atlas.server.operations.limits import MAX_THREADS, RequestRate, WaitingLimitMiddleware, limit_threads
+from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads
 from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
@@ -126,8 +126,6 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
-        if not is_configured(Settings.from_environment()):
-            limit_threads(MAX_THREADS)
         with ExitStack() as stack:
             stack.callback(monitoring.close)
             stack.enter_context(_announcing(stores, host))
@@ -137,7 +135,7 @@ def make_app(
                 sweeping = partial(sweep_copies, store.directory)
                 stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
-            async with warmed(server), tools.session_manager.run():
+            async with limited_threads(_has_model), warmed(server), tools.session_manager.run():
                 yield
 
     return st.App(DASHBOARD, lifespan=lifespan, middleware=middleware)
@@ -158,6 +156,10 @@ def _announcing(stores: Stores, host: str) -> Iterator[None]:
         else:
             forget(port)
         yield
+
+
+def _has_model() -> bool:
+    return is_configured(Settings.from_environment())
 
 
 def _served_to(actor: Actor) -> MemorySystem:

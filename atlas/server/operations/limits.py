@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager, suppress
 
-from anyio import to_thread
+from anyio import create_task_group, sleep, to_thread
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import AtlasError, InvalidInput
 from atlas.server.problems import TooManyRequests, problem_of
 
 MAX_SENDERS = 10_000
@@ -22,6 +23,10 @@ MAX_THREADS = 8
 More do not answer faster on few cores, and each has its own connection to the store: 40 took 280 MB more. With a
 language model, a thread may wait for an answer of the model, so others have to be free.
 """
+
+MAX_THREADS_WITH_MODEL = 40
+FOLLOW_SECONDS = 5.0
+"""Time after which a model that is chosen or removed on the pages changes the number of threads."""
 
 MAX_WAITING = 200
 """Maximum number of concurrent requests."""
@@ -69,9 +74,33 @@ def requests_per_minute(text: str) -> int:
     return int(text or 0)
 
 
-def limit_threads(n_threads: int) -> None:
-    """Limit the threads that answer requests. Called in the server's event loop."""
-    to_thread.current_default_thread_limiter().total_tokens = n_threads
+@asynccontextmanager
+async def limited_threads(
+    has_model: Callable[[], bool], *, pause_seconds: float = FOLLOW_SECONDS
+) -> AsyncIterator[None]:
+    """Limit the threads that answer requests during the block, in the server's event loop.
+
+    Args:
+        has_model: Returns whether a language model is configured, which may change at any time.
+        pause_seconds: Time after which a change is followed.
+    """
+    limiter = to_thread.current_default_thread_limiter()
+
+    async def follow() -> None:
+        while True:
+            await sleep(pause_seconds)
+            with suppress(AtlasError):  # settings that are invalid now
+                limiter.total_tokens = _n_threads(has_model)
+
+    limiter.total_tokens = _n_threads(has_model)
+    async with create_task_group() as tasks:
+        tasks.start_soon(follow)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def _n_threads(has_model: Callable[[], bool]) -> int:
+    return MAX_THREADS_WITH_MODEL if has_model() else MAX_THREADS
 
 
 class WaitingLimitMiddleware:

@@ -18,7 +18,8 @@ from atlas.access.keys import KeyRing
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limit_threads, requests_per_minute
+from atlas.server.operations import limits
+from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads, requests_per_minute
 from tests.support.serving import serving
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -171,7 +172,8 @@ def test_one_request_more_than_wait_is_refused_at_once():
     assert anyio.run(ask) == [429, 200, 200, 200]
 
 
-def test_no_more_threads_answer_requests_than_the_limit():
+def test_no_more_threads_answer_requests_than_the_limit(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_THREADS", 2)
     working, most, both = 0, 0, threading.Barrier(2)
 
     def work() -> None:
@@ -182,10 +184,26 @@ def test_no_more_threads_answer_requests_than_the_limit():
         working -= 1
 
     async def serve() -> None:
-        limit_threads(2)
-        async with anyio.create_task_group() as requests:
+        async with limited_threads(lambda: False), anyio.create_task_group() as requests:
             for _ in range(6):
                 requests.start_soon(anyio.to_thread.run_sync, work)
 
     anyio.run(serve)
     assert most == 2
+
+
+def test_a_model_that_is_chosen_or_removed_later_changes_the_threads():
+    has_model = False
+
+    async def serve() -> None:
+        nonlocal has_model
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        async with limited_threads(lambda: has_model, pause_seconds=0):
+            assert limiter.total_tokens == limits.MAX_THREADS
+            for is_chosen, n_threads in ((True, limits.MAX_THREADS_WITH_MODEL), (False, limits.MAX_THREADS)):
+                has_model = is_chosen
+                with anyio.fail_after(GIVE_UP_SECONDS):
+                    while limiter.total_tokens != n_threads:
+                        await anyio.sleep(0)
+
+    anyio.run(serve)
