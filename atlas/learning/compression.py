@@ -11,7 +11,8 @@ from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import absence
 from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs, tools_by
+from atlas.learning.rewrite.additions import add_functions
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -26,12 +27,13 @@ from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, StageProgress
 from atlas.learning.search.sampling import sample
+from atlas.learning.search.statements import statement_patterns
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import is_runnable
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.terms import Term
+from atlas.learning.terms.terms import CALL, Term
 from atlas.learning.whole_definitions import (
     Verify,
     needed_tools,
@@ -218,9 +220,12 @@ def compress(
     functions = _functions(shelf, prefix, run, first=len(sharing.definitions))
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
+    n_added = 0 if proposal.is_by_model else _add_statements(shelf, functions, prefix, len(sharing.definitions), run)
     _rewrite_others(shelf, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run)
     compression = _result(shelf, functions, run)
-    compression = replace(compression, n_searched=len(originals), n_found=len(proposal.patterns), n_valid=n_valid)
+    compression = replace(
+        compression, n_searched=len(originals), n_found=len(proposal.patterns) + n_added, n_valid=n_valid + n_added
+    )
     return with_definitions(compression, sharing, originals_by_id, verify) if sharing.definitions else compression
 
 
@@ -303,7 +308,7 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Prune, merge and verify, and remove functions that change a program, until no function is removed."""
-    tasks = {name: run.programs[name].task_id for name in shelf.programs}
+    tasks = _tasks(shelf, run)
     while True:
         prune(shelf, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
         if n_merged := merge(shelf, functions):
@@ -314,6 +319,22 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
             return
         run.refused[CHANGING] += len(wrong)
         shelf.inline(wrong)
+
+
+def _add_statements(shelf: Shelf, functions: dict[str, Function], prefix: str, first: int, run: _Run) -> int:
+    """Add functions of statements that the programs still have in common, and return how many were tried."""
+    run.progress("searching", 1)
+    tasks = _tasks(shelf, run)
+    candidates = statement_patterns(shelf.programs, tasks, f"{CALL}s")
+    n_added = add_functions(shelf, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
+    if n_added:
+        _compile(shelf, functions, run)
+        _prove(shelf, functions, run)
+    return n_added
+
+
+def _tasks(shelf: Shelf, run: _Run) -> dict[str, str]:
+    return {name: run.programs[name].task_id for name in shelf.programs}
 
 
 def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run) -> None:

@@ -98,7 +98,9 @@ class Statements:
 def _units(block: Term) -> list[Term]:
     """Return the statements of a block. A call that replaces several comes last, and contains the rest of the block."""
     units = []
-    while block.head.startswith((DO, THEN)):
+    if block.head.startswith(DO):
+        (block,) = block.children
+    while block.head.startswith(THEN):
         statement, block = block.children
         units.append(statement)
     if block.head == END:
@@ -164,9 +166,9 @@ class Lengths:
             self._programs[name, term] = self._program(name, term)
         return self._programs[name, term]
 
-    def body_of(self, name: str) -> int:
-        """Return the length of a function's body alone."""
-        return self._body(name, self._shelf.term(name))
+    def body_of(self, name: str, body: Term) -> int:
+        """Return the length of a function's body alone, if it were `body`."""
+        return self._body(name, body)
 
     def library(self) -> int:
         """Return the length of all functions and their imports, as one module."""

@@ -31,8 +31,8 @@ def prune(
     lengths = Lengths(shelf, functions)
     savings: dict[str, int] = {}
     callers = shelf.callers()
-    n_tasks = {name: len({tasks[program_id] for program_id in programs}) for name, programs in users(shelf).items()}
-    little = _Judge(lengths, functions, limits)
+    n_tasks = {name: len({tasks[each] for each in programs}) for name, programs in users(shelf).items()}
+    little = BodyJudge(lengths, functions, limits)
     while True:
         for name in shelf.patterns:
             raise_if_cancelled()
@@ -57,7 +57,7 @@ def prune(
             savings.pop(name, None)
 
 
-class _Judge:
+class BodyJudge:
     """The cached result of the body gate for each function."""
 
     def __init__(self, lengths: Lengths, functions: Mapping[str, Function], limits: Limits) -> None:
@@ -72,8 +72,8 @@ class _Judge:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(
                 statements=function_body(function, self._functions),
-                parameters={function.names[parameter.hole] for parameter in function.interface.parameters},
-                n_tokens=self._lengths.body_of(name),
+                parameters={function.names[each.hole] for each in function.interface.parameters},
+                n_tokens=self._lengths.body_of(name, pattern.body),
             )
             self._problems[pattern] = body_problem(body, self._limits)
         return self._problems[pattern]

@@ -10,7 +10,7 @@ from itertools import combinations
 from atlas.core.errors import Cancelled
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
-from atlas.learning.terms.heads import CALL_COST, EXPRESSION, SYMBOL_SORT, cost_of
+from atlas.learning.terms.heads import CALL_COST, EXPRESSION, REST, SYMBOL_SORT, cost_of
 from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
 
@@ -86,7 +86,7 @@ def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]
 
 def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
     """Return the most specific pattern that matches both expressions, or None if its arity exceeds the limit."""
-    holes = _Holes()
+    holes = Holes()
     body = holes.unify(left, right)
     if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
         return None
@@ -94,19 +94,47 @@ def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
 
 
 @dataclass(slots=True)
-class _Holes:
+class Holes:
+    """The holes in which two terms differ. Each variable of one term corresponds to one variable of the other."""
+
     numbers: dict[tuple[Term, Term], int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
+    pairs: dict[str, str] = field(default_factory=dict)
+    """The variable of the other term, by the name of each, with a mark for the term that it is in."""
 
-    def unify(self, left: Term, right: Term) -> Term | None:
+    def unify(self, left: Term, right: Term, n: int = 0) -> Term | None:
+        """Return the most specific term that matches both, or None if they differ in more than expressions.
+
+        Args:
+            n: The number of statements after which there is a hole for the rest of the block. 0 for no such hole.
+        """
+        before = (dict(self.numbers), list(self.sorts), dict(self.pairs))
         if left.head.startswith(SYMBOL) and right.head.startswith(SYMBOL):
-            return self._hole(left, right, SYMBOL_SORT)
+            return self._variable(left, right)
         if left.head == right.head and len(left.children) == len(right.children):
-            children = [self.unify(*pair) for pair in zip(left.children, right.children, strict=True)]
-            together = [child for child in children if child is not None]
-            return Term(left.head, together) if len(together) == len(children) else None
+            if (children := self._children(left, right, n)) is not None:
+                return Term(left.head, children)
+            self.numbers, self.sorts, self.pairs = before
         are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in (left, right))
         return self._hole(left, right, EXPRESSION) if are_expressions else None
+
+    def _children(self, left: Term, right: Term, n: int) -> list[Term] | None:
+        children = []
+        for first, second in zip(left.children, right.children, strict=True):
+            is_rest = bool(n) and first is left.children[-1]
+            child = (
+                self._hole(first, second, REST) if is_rest and n == 1 else self.unify(first, second, is_rest * (n - 1))
+            )
+            if child is None:
+                return None
+            children.append(child)
+        return children
+
+    def _variable(self, left: Term, right: Term) -> Term | None:
+        is_paired = self.pairs.setdefault(f"left {left.head}", right.head) == right.head
+        if not is_paired or self.pairs.setdefault(f"right {right.head}", left.head) != left.head:
+            return None
+        return self._hole(left, right, SYMBOL_SORT)
 
     def _hole(self, left: Term, right: Term, sort: str) -> Term:
         number = self.numbers.setdefault((left, right), len(self.sorts))

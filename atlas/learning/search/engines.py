@@ -34,6 +34,8 @@ class Proposal:
     """The corpus, rewritten to call the patterns."""
 
     notes: tuple[str, ...] = ()
+    is_by_model: bool = False
+    """True if a language model wrote the patterns. Then no others are added to them."""
 
 
 @runtime_checkable

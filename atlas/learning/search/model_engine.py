@@ -180,6 +180,7 @@ def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) 
         patterns=patterns,
         terms=tuple(rewrite(term, patterns) for term in corpus.terms),
         notes=(*notes, absent) if n_absent else tuple(notes),
+        is_by_model=True,
     )
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,21 @@ from atlas.core.imports.distribution import require
 from atlas.learning.search import stitch_worker
 from atlas.learning.search.engines import Corpus, EngineError, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
-from atlas.learning.terms.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
+from atlas.learning.terms.heads import (
+    BLOCK,
+    CALL_COST,
+    DO,
+    EXPRESSION,
+    MODULE,
+    REST,
+    STATEMENT,
+    THEN,
+    cost_of,
+    read_head,
+)
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.symbols import number_symbols, with_symbols
-from atlas.learning.terms.terms import SYMBOL, read_term
+from atlas.learning.terms.terms import SYMBOL, Term, read_term
 
 POLL_SECONDS = 0.05
 BUSY = 20
@@ -73,8 +84,38 @@ class StitchEngine:
         return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
 
 
+def _split_blocks(term: Term) -> Term:
+    """Return a term whose blocks begin with a head of their own, so that no hole stands for a whole block.
+
+    Otherwise Stitch proposes many patterns with such holes, which are no functions.
+    """
+    children = [_split_blocks(child) for child in term.children]
+    if not term.head.startswith(DO):
+        return Term(term.head, children) if children else term
+    (rest,) = children
+    return Term(rest.head.replace(THEN, DO), rest.children)
+
+
+def _join_blocks(term: Term, starts: Collection[str]) -> Term:
+    """Return a term of Stitch in the form that `encode` gives it.
+
+    Args:
+        starts: Heads of the calls that stand for a block from its start.
+    """
+    children = [_join_blocks(child, starts) for child in term.children]
+    if term.head in starts:
+        return Term(_BLOCK_HEAD, [Term(term.head, children)])
+    if term.head.startswith(DO):
+        return Term(_BLOCK_HEAD, [Term(term.head.replace(DO, THEN), children)])
+    return Term(term.head, children) if children else term
+
+
+_BLOCK_HEAD = f"{DO}/{REST}"
+
+
 def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
-    heads = sorted({term.head for program in corpus.terms for term in program.walk()})
+    terms = [_split_blocks(term) for term in corpus.terms]
+    heads = sorted({term.head for program in terms for term in program.walk()})
     options = {
         "max_arity": limits.max_arity,
         "cost_prim": _compact({head: costs(head) for head in heads}),
@@ -88,7 +129,7 @@ def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dic
         "symvar_prefix": SYMBOL,
     }
     return {
-        "programs": [str(term) for term in corpus.terms],
+        "programs": [str(term) for term in terms],
         "tasks": list(corpus.tasks),
         "automaton": _automaton(heads),
         "options": options,
@@ -164,19 +205,23 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
         )
-    patterns = [
-        Pattern(
-            name=abstraction["name"],
-            body=read_term(abstraction["body"]),
-            sort=abstraction["sort"],
-            hole_sorts=tuple(abstraction["hole_sorts"]),
-        )
-        for abstraction in answer["patterns"]
-    ]
+    starts = {each["name"] for each in answer["patterns"] if each["sort"] == BLOCK}
+    patterns = [_pattern(abstraction, starts) for abstraction in answer["patterns"]]
     notes = [f"the search {stop_reason}: {_describe_progress(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:
         notes.append("Stitch's own check of costs failed and was skipped; ATLAS checks every result itself")
-    return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))
+    terms = tuple(_join_blocks(read_term(program), starts) for program in answer["programs"])
+    return Proposal(patterns=tuple(patterns), terms=terms, notes=tuple(notes))
+
+
+def _pattern(abstraction: Mapping[str, Any], starts: Collection[str]) -> Pattern:
+    body, is_start = _join_blocks(read_term(abstraction["body"]), starts), abstraction["name"] in starts
+    return Pattern(
+        name=abstraction["name"],
+        body=body.children[0] if is_start else body,
+        sort=REST if is_start else abstraction["sort"],
+        hole_sorts=tuple(abstraction["hole_sorts"]),
+    )
 
 
 def _describe_progress(n_patterns: int, limits: Limits) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.codec import encode
-from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN
+from atlas.learning.terms.heads import DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
@@ -21,8 +21,8 @@ def patterns_of(code: str) -> list[Pattern]:
     """Return unnamed patterns of the code that a call of a function can replace.
 
     A parameter that is only read matches any expression, and any other variable matches a variable. If the function
-    only returns an expression, the pattern is that expression. Otherwise there are patterns for its statements at the
-    start of a block and later in it. If it returns only variables, there are also patterns without the `return`.
+    only returns an expression, the pattern is that expression. Otherwise the pattern is its statements. If it returns
+    only variables, there is also a pattern without the `return`.
 
     Raises:
         InvalidInput: The code is not one plain function after its imports.
@@ -40,11 +40,7 @@ def patterns_of(code: str) -> list[Pattern]:
     if not any(term.head.startswith(RETURN) for statement in statements[:-1] for term in statement.walk()):
         before = statements[:-1] if _gives_back(statements[-1]) else statements
         forms += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN) else []
-    return [_pattern(_block(start, *form), sort, parameters) for form in forms for start, sort in STARTS]
-
-
-STARTS = ((DO, BLOCK), (THEN, REST))
-"""Starts and continuations of a block, with the sort of each."""
+    return [_pattern(_block(*form), REST, parameters) for form in forms]
 
 
 def _parameters(module: ast.Module) -> frozenset[str]:
@@ -65,8 +61,9 @@ def _parameters(module: ast.Module) -> frozenset[str]:
 
 
 def _statements(block: Term) -> Iterator[Term]:
-    while block.head.startswith((DO, THEN)):
-        statement, block = block.children
+    (rest,) = block.children
+    while rest.head.startswith(THEN):
+        statement, rest = rest.children
         yield statement
 
 
@@ -77,10 +74,9 @@ def _gives_back(statement: Term) -> bool:
     return all(term.head.startswith((*NAMES, SYMBOL)) for child in statement.children for term in child.walk())
 
 
-def _block(start: str, statements: list[Term], end: Term) -> Term:
-    for position in range(len(statements) - 1, -1, -1):
-        kind = THEN if position else start
-        end = Term(f"{kind}/{STATEMENT}/{REST}", (statements[position], end))
+def _block(statements: list[Term], end: Term) -> Term:
+    for statement in reversed(statements):
+        end = Term(f"{THEN}/{STATEMENT}/{REST}", (statement, end))
     return end
 
 

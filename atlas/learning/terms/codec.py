@@ -142,10 +142,10 @@ class _Encoder:
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
-        tail = Term(END)
-        for term in reversed(terms[1:]):
-            tail = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, tail))
-        return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], tail))
+        rest = Term(END)
+        for term in reversed(terms):
+            rest = Term(f"{THEN}/{read_head(term.head).sort}/{REST}", (term, rest))
+        return Term(f"{DO}/{REST}", (rest,))
 
     def _statement(self, statement: ast.stmt) -> Term:
         """Return the term of a statement. The head of an excluded statement contains its mark."""
@@ -239,7 +239,9 @@ class Decoder:
     def block(self, term: Term) -> list[ast.stmt]:
         """Return the statements of a block."""
         statements: list[ast.stmt] = []
-        while term.head.startswith((DO, THEN)):
+        if term.head.startswith(DO):
+            (term,) = term.children
+        while term.head.startswith(THEN):
             self.record_block(term, statements)
             statement, term = term.children
             statements += self.statements(statement)

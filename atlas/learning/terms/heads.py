@@ -25,6 +25,11 @@ EXCLUDED = "apart"
 """A statement that is not part of a pattern, and the expressions in it."""
 
 DO, THEN, END = "b:Do", "t:Then", "t:End"
+"""A block, a statement with all that follow, and the end.
+
+A block contains its first statement in the same way as the rest of a block, so that a pattern matches in either place.
+"""
+
 ABSENT = "0"
 
 Scalar = str | int | float | complex | bytes | bool | None

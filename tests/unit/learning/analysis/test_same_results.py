@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.shelf import drop_invalid
-from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
+from atlas.learning.terms.heads import END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 from tests.support.learning.patterns import carve, learned, shelf_of, term_of
@@ -267,9 +267,9 @@ def cuts(draw: st.DrawFn) -> tuple[str, Pattern]:
     """A program, and a part of its last function: an expression or statements, with some expressions as holes."""
     program = draw(programs())
     defined = list(term_of(program).walk())[1].children[-1]
-    roots = [term for term in defined.walk() if sort_of(term) in (EXPRESSION, STATEMENT, BLOCK, REST)]
+    roots = [term for term in defined.walk() if sort_of(term) in (EXPRESSION, STATEMENT, REST)]
     root = draw(st.sampled_from([term for term in roots if term.size > 3]))
-    body = shortened(root, draw(st.integers(1, 3))) if sort_of(root) in (BLOCK, REST) else root
+    body = shortened(root, draw(st.integers(1, 3))) if sort_of(root) == REST else root
     inside = [term for term in body.walk() if term is not body and sort_of(term) == EXPRESSION]
     holes = draw(st.sets(st.sampled_from(inside), max_size=3)) if inside else set()
     found: list[tuple[Term, str]] = []
@@ -283,7 +283,7 @@ def sort_of(term: Term) -> str:
 
 def shortened(block: Term, n: int) -> Term:
     """The first statements of a block, up to a hole for the rest."""
-    if not block.head.startswith((DO, THEN)):
+    if not block.head.startswith(THEN):
         return block
     statement, rest = block.children
     if n == 1:

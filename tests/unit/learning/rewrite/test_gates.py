@@ -154,7 +154,7 @@ def test_a_long_function_that_two_tasks_share_is_kept(sources: Sequence[str]) ->
     assert only.n_tasks == 2
     assert only.saving >= LIMITS.min_saving_of_few
     assert len(list(operations(ast.parse(only.source).body))) > 1
-    assert learned(sources, min_saving_of_few=only.saving + 1).abstractions == ()
+    assert learned(sources, min_saving_of_few=2 * only.saving).abstractions == ()
 
 
 class Proposing:

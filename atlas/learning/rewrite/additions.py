@@ -1,0 +1,114 @@
+"""Functions that are added to those of a search, where they make programs and library shorter."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.learning.analysis.dataflow import Interface, awaits, judge
+from atlas.learning.analysis.functions import Function, name_holes
+from atlas.learning.analysis.occurrences import Occurrence
+from atlas.learning.rewrite.gates import Worth, use_problem
+from atlas.learning.rewrite.lengths import Lengths
+from atlas.learning.rewrite.pruning import BodyJudge
+from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
+from atlas.learning.search.limits import Limits, RaiseIfCancelled
+from atlas.learning.search.statements import Candidate
+from atlas.learning.terms.patterns import Pattern, rewrite
+from atlas.learning.terms.terms import Term
+
+MAX_TRIALS = 1_000
+"""Largest number of candidates that are tried, those that may save most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The effect of a function on the programs."""
+
+    saving: int
+    programs: Mapping[str, Term]
+    """The programs that are shorter with it, by name."""
+
+
+def add_functions(
+    shelf: Shelf,
+    functions: dict[str, Function],
+    candidates: list[Candidate],
+    tasks: Mapping[str, str],
+    limits: Limits,
+    names: str,
+    first: int,
+    raise_if_cancelled: RaiseIfCancelled,
+) -> int:
+    """Add the candidates that shorten programs and library, and return their number. The one that saves most is first.
+
+    Args:
+        functions: Functions of the shelf, to which those of the candidates are added.
+        tasks: The task of each program.
+        names: Prefix of the functions' names, which a number follows.
+        first: The first number of the functions' names.
+    """
+    lengths = Lengths(shelf, functions)
+    judge_body = BodyJudge(lengths, functions, limits).reason
+    waiting = [(-each.bound / 100, number) for number, each in enumerate(candidates)]
+    heapq.heapify(waiting)
+    n_added = 0
+    for _ in range(MAX_TRIALS):
+        if not waiting:
+            break
+        raise_if_cancelled()
+        candidate = candidates[number := heapq.heappop(waiting)[1]]
+        pattern = candidate.pattern
+        trial = _try(candidate, shelf, functions, f"{names}{first + len(functions)}", lengths)
+        if trial is None:
+            continue
+        worth = Worth(n_tasks=len({tasks[each] for each in trial.programs}), saving=trial.saving)
+        if use_problem(worth, limits) or judge_body(pattern.name, pattern):
+            del functions[pattern.name]
+        elif waiting and trial.saving < -waiting[0][0]:  # another candidate may save more
+            del functions[pattern.name]
+            heapq.heappush(waiting, (-trial.saving, number))
+        else:
+            n_added += 1
+            shelf.patterns[pattern.name] = pattern
+            for name, term in trial.programs.items():
+                shelf.put(name, term)
+    return n_added
+
+
+def _try(
+    candidate: Candidate, shelf: Shelf, functions: dict[str, Function], name: str, lengths: Lengths
+) -> _Trial | None:
+    """Return the effect of a candidate and add its function, or return None if it cannot be a function."""
+    pattern = candidate.pattern
+    found = {each: rewrite(shelf.programs[each], [pattern]) for each in candidate.programs}
+    rewritten = {each: term for each, term in found.items() if pattern.name in term.calls}
+    trial = Shelf({each: shelf.originals[each] for each in rewritten}, rewritten, [*shelf.patterns.values(), pattern])
+    judged = _judged(pattern, trial)
+    if judged is None:
+        return None
+    interface, occurrences = judged
+    functions[pattern.name] = Function(
+        pattern=pattern,
+        interface=interface,
+        name=name,
+        names=name_holes(pattern, interface, occurrences),
+        is_async=awaits(trial.expanded(pattern.name)),
+    )
+    saved = {each: lengths.of(each) - lengths.of(each, term) for each, term in trial.programs.items()}
+    return _Trial(
+        sum(n for n in saved.values() if n > 0) - lengths.of(pattern.name, pattern.body),
+        {each: trial.programs[each] for each, n in saved.items() if n > 0},
+    )
+
+
+def _judged(pattern: Pattern, trial: Shelf) -> tuple[Interface, list[Occurrence]] | None:
+    """Return the interface of a pattern and its occurrences, after the calls that do not fit are inlined."""
+    while True:
+        by_pattern, programs = locate_occurrences(trial)
+        occurrences = by_pattern.get(pattern.name, [])
+        judgement = judge(pattern, occurrences, programs)
+        if judgement.interface is None or not judgement.refused:
+            return None if judgement.interface is None else (judgement.interface, occurrences)
+        trial.inline_sites(judgement.refused)

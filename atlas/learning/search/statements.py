@@ -1,0 +1,124 @@
+"""Patterns of statements that two programs have in common, found by anti-unification."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from atlas.learning.search.anti_unification import Holes
+from atlas.learning.terms.heads import CALL_COST, DO, EXPRESSION, STATEMENT, THEN, cost_of
+from atlas.learning.terms.patterns import Pattern, match
+from atlas.learning.terms.terms import Term, index_of, is_call
+
+MAX_STATEMENTS = 6
+"""Largest number of statements of a block in a pattern, unless the pattern ends with the block."""
+
+MAX_ALIKE = 40
+"""Largest number of pieces of code with the same statements that are compared with one another."""
+
+MAX_ARITY = 3
+MIN_SIZE = 8
+
+_Piece = tuple[str, Term, int]
+"""A program, a term in it, and how many of its statements are meant. 0 for all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A pattern, and the programs in which it matches."""
+
+    pattern: Pattern
+    programs: tuple[str, ...]
+    bound: int
+    """Cost that it may save at most, as `cost_of` counts it."""
+
+
+def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], prefix: str) -> list[Candidate]:
+    """Return the patterns of statements that programs of two tasks share and that may save something.
+
+    Args:
+        tasks: The task of each program.
+        prefix: Prefix of the patterns' names, which a number follows.
+    """
+    alike: dict[str, list[_Piece]] = defaultdict(list)
+    for name, term in terms.items():
+        for piece in _pieces(name, term):
+            alike[_kind(piece)].append(piece)
+    found: dict[str, Candidate] = {}
+    for pieces in alike.values():
+        if len({tasks[name] for name, _, _ in pieces}) > 1:
+            for pattern in _shared(pieces[:MAX_ALIKE], tasks):
+                key = str(pattern.body)
+                if key not in found:
+                    found[key] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
+    return [each for each in found.values() if each.bound > 0]
+
+
+def _pieces(name: str, term: Term) -> Iterator[_Piece]:
+    for part in term.walk():
+        if part.size < MIN_SIZE:
+            continue
+        if part.head.startswith(f"{STATEMENT}:"):
+            yield name, part, 0
+        elif part.head.startswith(THEN):
+            yield name, part, 0
+            n = min(_length(part) - 1, MAX_STATEMENTS)
+            yield from ((name, part, number) for number in range(2, n + 1))
+
+
+def _length(chain: Term) -> int:
+    n = 0
+    while chain.head.startswith(THEN):
+        n, chain = n + 1, chain.children[1]
+    return n
+
+
+def _kind(piece: _Piece) -> str:
+    """Return a text that is equal for pieces with the same kinds of statements."""
+    _, term, n = piece
+    if not n:
+        return _outline(term)
+    kinds = []
+    for _ in range(n):
+        statement, term = term.children
+        kinds.append(_outline(statement))
+    return f"{' '.join(kinds)} …"
+
+
+@cache
+def _outline(term: Term) -> str:
+    if term.head.startswith((THEN, DO)):
+        return f"({' '.join(map(_outline, term.children))})"
+    kind = term.head.split("/=", 1)[0]
+    return kind + "".join(_outline(child) for child in term.children if child.head.startswith(DO))
+
+
+def _shared(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
+    """Yield the pattern of each pair of pieces from different tasks, where there is one."""
+    for (name, first, n), (other, second, _) in itertools.combinations(pieces, 2):
+        if tasks[name] != tasks[other]:
+            holes = Holes()
+            body = holes.unify(first, second, n)
+            if body is not None and index_of(body.head) is None and holes.sorts.count(EXPRESSION) <= MAX_ARITY:
+                yield Pattern(name="", body=body, sort=body.head.partition(":")[0], hole_sorts=tuple(holes.sorts))
+
+
+def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candidate:
+    named = replace(pattern, name=name)
+    savings: dict[str, int] = {}
+    for program, term, _ in pieces:
+        call = match(named, term)
+        if call is not None:
+            saving = _cost(term) - sum(map(_cost, call.children)) - CALL_COST // 2
+            savings[program] = max(saving, savings.get(program, 0))
+    return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _cost(pattern.body))
+
+
+@cache
+def _cost(term: Term) -> int:
+    if index_of(term.head) is not None:
+        return 0
+    return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_cost, term.children))
