@@ -14,7 +14,7 @@ from atlas.learning.terms.codec import encode, n_excluded
 from atlas.learning.terms.imports import expand_stars, read_names, removable_imports, star_modules
 from atlas.learning.terms.names import looks_at_stack, looks_up_names
 from atlas.learning.terms.normalisation import normalise, own_checks
-from atlas.learning.terms.parsing import InvalidPython, try_parse
+from atlas.learning.terms.parsing import MAX_PARTS, InvalidPython, is_wide, try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported_names
 from atlas.learning.terms.terms import Term
@@ -27,6 +27,7 @@ Tools = Callable[[Program], Container[str]]
 
 OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or a block is too long"
+TOO_WIDE = f"an expression has more than {MAX_PARTS} parts"
 _STAR = re.compile(r"\bimport\s*\*")
 
 
@@ -150,10 +151,8 @@ def _read_program(
     """Return a program and its removable imports, or the reason why it cannot be compressed."""
     try:
         module = normalise(program.source)
-        if looks_up_names(module):
-            return "looks names up as texts"
-        if looks_at_stack(module):
-            return "looks at who calls it"
+        if problem := _problem(module):
+            return problem
         tests = try_parse(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
         as_written = module
@@ -170,6 +169,15 @@ def _read_program(
     if term.depth > limits.max_depth:
         return TOO_DEEP
     return _Original(term=term, with_stars=with_stars, removable_imports=removable_imports(module, tested))
+
+
+def _problem(module: ast.Module) -> str:
+    """Return why a program cannot be compressed as it is written, or an empty string."""
+    if is_wide(module):
+        return TOO_WIDE
+    if looks_up_names(module):
+        return "looks names up as texts"
+    return "looks at who calls it" if looks_at_stack(module) else ""
 
 
 def _shadows(module: ast.Module) -> bool:

@@ -27,7 +27,7 @@ from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.imports import merge_imports, removable_imports, remove_unread_imports
 from atlas.learning.terms.names import Function, bound_names, looks_at_stack, looks_up_names, parameters_of
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.parsing import is_wide, try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import TOOL, bindings
 
@@ -201,7 +201,7 @@ def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Sou
 
 def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
     module = normalise(program.source)
-    if looks_up_names(module) or looks_at_stack(module):
+    if is_wide(module) or looks_up_names(module) or looks_at_stack(module):
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)

@@ -11,6 +11,10 @@ MAX_CHARACTERS = 100_000
 """Largest length of a program. Parsing a longer program could take seconds."""
 
 
+MAX_PARTS = 300
+"""Largest number of operands, items or arguments of one expression. Searching wider ones could take minutes."""
+
+
 class InvalidPython(InvalidInput):
     """An error for a source that cannot be processed as Python."""
 
@@ -48,6 +52,14 @@ def try_parse(source: str) -> ast.Module | None:
         return parse(source)
     except InvalidPython:
         return None
+
+
+def is_wide(module: ast.Module) -> bool:
+    """Return whether an expression of a program has more than `MAX_PARTS` operands, items or arguments."""
+    expressions = (node for node in ast.walk(module) if isinstance(node, ast.expr))
+    return any(
+        isinstance(value, list) and len(value) > MAX_PARTS for node in expressions for value in vars(node).values()
+    )
 
 
 def is_runnable(source: str) -> bool:

@@ -82,7 +82,9 @@ def test_a_function_with_which_a_program_does_something_else_is_refused() -> Non
     )
     assert found.abstractions == ()
     assert found.rewritten == {}
-    assert found.refused["changes the behaviour of a program"] == 3, "the whole definition, its body, and its statements"
+    assert found.refused["changes the behaviour of a program"] == 3, (
+        "the whole definition, its body, and its statements"
+    )
     assert found.tokens_before == found.tokens_after
 
 

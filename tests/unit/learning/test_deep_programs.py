@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from atlas.learning.compression import compress
-from atlas.learning.reading import TOO_DEEP
+from atlas.learning.reading import TOO_DEEP, TOO_WIDE
 from atlas.learning.rewrite.normal_forms import normal_form, shape
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.rewrite.sharing import read_sources
@@ -35,6 +35,20 @@ def test_a_program_that_is_nested_too_deeply_is_left_out_and_others_are_compress
     assert found.refused[f"program: {TOO_DEEP}"] == 1
     assert found.n_programs == 3
     assert len(found.abstractions) == 1
+
+
+WIDE = {
+    "2,000 conditions": "def wide(a):\n    return " + " or ".join(f"a == {number}" for number in range(2_000)),
+    "a list of 2,000 items": f"def wide(a):\n    return {list(range(2_000))}[a]",
+}
+
+
+@pytest.mark.parametrize("source", WIDE.values(), ids=WIDE)
+def test_a_program_with_a_very_wide_expression_is_left_out_and_counted(source: str) -> None:
+    others = [f"def slug{n}(text):\n    return {SLUG} + '{n}'" for n in range(3)]
+    found = compress([*others, source, source], limits=Limits(iterations=2))
+    assert found.refused[f"program: {TOO_WIDE}"] == 2
+    assert found.n_programs == 3
 
 
 def sums(n_terms: int) -> list[Program]:
