@@ -32,7 +32,7 @@ from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import is_runnable
-from atlas.learning.terms.programs import Program
+from atlas.learning.terms.programs import Program, half_of_tasks
 from atlas.learning.terms.terms import CALL, Term
 from atlas.learning.whole_definitions import (
     Verify,
@@ -72,6 +72,12 @@ class Abstraction:
     n_tasks: int
     saving: int
     """Tokens that it saves in programs and library, minus its own length."""
+
+    saving_elsewhere: int = 0
+    """Tokens that it saves in the programs of one half of the tasks: the half in which it saves less.
+
+    So much it would save there if it had been learned from the other half. Its own length does not count.
+    """
 
     proofs: tuple[str, ...] = ()
     """Ids of the programs whose tests run it and that behaved the same as before."""
@@ -391,12 +397,16 @@ def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Func
 def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
     """Return the result, without the counts of the search."""
     lengths = Lengths(shelf, functions)
-    users_by_name, callers = users(shelf), shelf.callers()
+    users_of, callers, half = users(shelf), shelf.callers(), half_of_tasks(run.programs.values())
+    abstractions = []
+    for name, source in sources(shelf, functions).items():
+        found = _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_of[name], run)
+        calling = callers[name] & shelf.programs.keys()
+        inside = {each for each in calling if run.programs[each].task_id in half}
+        elsewhere = min(lengths.saving_in(name, each) for each in (inside, calling - inside))
+        abstractions.append(replace(found, saving_elsewhere=elsewhere))
     return Compression(
-        abstractions=tuple(
-            _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_by_name[name], run)
-            for name, source in sources(shelf, functions).items()
-        ),
+        abstractions=tuple(abstractions),
         rewritten={
             name: describe_rewriting(name, shelf, functions) for name, term in shelf.programs.items() if term.calls
         },
@@ -489,17 +499,20 @@ def _shared_abstraction(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> Abstraction:
-    user_names = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
-    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in user_names}
+    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
+    half, length = half_of_tasks(originals.values()), n_tokens(definition.source)
+    n_inside = sum(originals[name].task_id in half for name in users_of)
     return Abstraction(
         name=definition.name,
         source=definition.source,
         arity=definition.arity,
         calls=definition.calls,
         needs=tuple(sorted(needed_tools(sharing.definitions, [definition.name]))),
-        uses=tuple(sorted(user_names)),
-        n_tasks=len({originals[name].task_id for name in user_names}),
-        saving=(len(user_names) - 1) * n_tokens(definition.source),
+        uses=tuple(sorted(users_of)),
+        n_tasks=len({originals[name].task_id for name in users_of}),
+        saving=(len(users_of) - 1) * length,
+        saving_elsewhere=min(n_inside, len(users_of) - n_inside) * length,
         proofs=proofs_of(definition, sources, sharing, originals, verify),
     )
 

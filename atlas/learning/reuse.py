@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.description_length import n_tokens
-from atlas.learning.terms.programs import Program
-from atlas.learning.whole_definitions import Verify, sharing_verdicts, tools_and_definitions, verifier_with_definitions
+from atlas.learning.terms.programs import Program, half_of_tasks
+from atlas.learning.whole_definitions import Verify, tools_and_definitions, verdicts_on, verify_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +84,8 @@ def evaluate_held_out(
         Cancelled: `cancelled` returned True.
         EngineFailed: The search ended without an answer.
     """
-    tasks = sorted({program.task_id for program in programs})
-    random.Random(seed).shuffle(tasks)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
-    training = set(tasks[: (len(tasks) + 1) // 2])
+    training = half_of_tasks(programs, seed)
     learned = compress(
         [program for program in programs if program.task_id in training],
         engine=engine,

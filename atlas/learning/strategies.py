@@ -73,6 +73,9 @@ class LearnedConcept:
     is_known: bool
     """True if the library already contains it."""
 
+    saving_elsewhere: int = 0
+    """Tokens that it saves in the half of the tasks in which it saves less. Found concepts are shown in this order."""
+
     @property
     def is_proven(self) -> bool:
         """True if the tests of at least one program run it, and all such programs behaved the same as before."""
@@ -393,6 +396,7 @@ def _replay_workflows(
             LearnedConcept(
                 concept=match or concept,
                 saving=workflow.saving,
+                saving_elsewhere=workflow.saving * (workflow.n_tasks // 2) // workflow.n_tasks,
                 arity=len(workflow.arguments[0]),
                 n_tasks=workflow.n_tasks,
                 n_verified=outcomes.count("passed"),
@@ -411,6 +415,7 @@ def _describe(
     return LearnedConcept(
         concept=concept,
         saving=abstraction.saving,
+        saving_elsewhere=abstraction.saving_elsewhere,
         arity=abstraction.arity,
         n_tasks=abstraction.n_tasks,
         n_verified=proofs.count(True),

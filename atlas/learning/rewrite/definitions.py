@@ -15,8 +15,8 @@ from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.codec import encode
-from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
-from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, own_nodes
+from atlas.learning.terms.names import Function, bound_names, names_bound_by
+from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, is_constant, own_nodes
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -144,12 +144,15 @@ def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Nee
         inside: Names that the definition binds itself.
     """
     needs = _Needs()
+    early = {id(part) for code in code_run_at_definition(node) for part in ast.walk(code)}
     for part in ast.walk(node):
         if not isinstance(part, ast.Name) or part.id in inside or part.id == node.name:
             continue
         origin = context.origins.get(id(part), OWN)
         if origin == TOOL:
             needs.tools.add(part.id)
+        elif is_constant(origin) and (isinstance(node, ast.ClassDef) or id(part) in early):
+            needs.others.add(part.id)
         elif origin not in (LOCAL, OWN, BUILTIN):
             needs.imports.add(origin)
         elif origin == OWN and part.id in context.candidates:
@@ -160,7 +163,7 @@ def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Nee
 
 
 def _is_known(statement: str) -> bool:
-    return _module_of(statement) in KNOWN_MODULES
+    return is_constant(statement) or _module_of(statement) in KNOWN_MODULES
 
 
 def _module_of(statement: str) -> str:

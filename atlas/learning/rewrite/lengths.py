@@ -198,12 +198,16 @@ class Lengths:
 
     def saving(self, name: str, callers: set[str]) -> int:
         """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""
+        has_imports = bool(self._needed_names(self._shelf.patterns[name].body))
+        n_imports = self.imports() - self.imports(excluding=name) if has_imports else 0
+        return self.saving_in(name, callers) - self.of(name) - n_imports
+
+    def saving_in(self, name: str, callers: Iterable[str]) -> int:
+        """Return the tokens that inlining a function would add to programs or functions that call it."""
         pattern = self._shelf.patterns[name]
-        longer = sum(
+        return sum(
             self.of(caller, inline_pattern(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
         )
-        n_imports = self.imports() - self.imports(excluding=name) if self._needed_names(pattern.body) else 0
-        return longer - self.of(name) - n_imports
 
     def _header(self, name: str) -> int:
         n_parameters = len(self._functions[name].interface.parameters)

@@ -29,7 +29,7 @@ from atlas.learning.terms.names import Function, bound_names, looks_at_stack, lo
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import is_wide, try_parse
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.scopes import TOOL, bindings
+from atlas.learning.terms.scopes import TOOL, bindings, constants_of, is_constant
 
 ALIAS_TOKENS = 3
 """Tokens of `name = shared`, which keeps a program's own name for a shared definition."""
@@ -225,11 +225,13 @@ def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> S
 
 
 def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
-    """Return the main definition of a program that contains nothing else than imports and helpers.
+    """Return the main definition of a program that contains nothing else than imports, constants and helpers.
 
     Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
-    if not all(isinstance(node, Definition | ast.Import | ast.ImportFrom) for node in module.body):
+    constants = constants_of(module).values()
+    others = [node for node in module.body if not isinstance(node, Definition | ast.Import | ast.ImportFrom)]
+    if not all(ast.unparse(node) in constants for node in others):
         return set()
     mentioned = {node.name: set(_mentioned_names(node)) for node in module.body if isinstance(node, Definition)}
     last = {
@@ -324,7 +326,8 @@ def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) 
     renamed = {unit_name: names[source.forms[unit_name]] for unit_name in (name, *unit.calls)}
     node = copy.deepcopy(unit.node)
     Renamer(renamed).visit(node)
-    imports = ast.parse("\n".join(merge_imports(unit.imports))).body
+    node.body[:0] = ast.parse("\n".join(filter(is_constant, unit.imports))).body
+    imports = ast.parse("\n".join(merge_imports(each for each in unit.imports if not is_constant(each)))).body
     module = ast.fix_missing_locations(ast.Module(body=[*imports, node], type_ignores=[]))
     return SharedDefinition(
         name=names[form],

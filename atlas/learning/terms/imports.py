@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import Function
-from atlas.learning.terms.scopes import IMPORTS, imported_names
+from atlas.learning.terms.scopes import IMPORTS, imported_names, is_constant
 
 RUNNING = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
 """Syntax that may run functions defined before it."""
@@ -178,13 +178,16 @@ def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
 
 
 def merge_imports(statements: Iterable[str]) -> list[str]:
-    """Return equivalent import statements, one for each module.
+    """Return equivalent import statements, one for each module. Assignments of constants come last.
 
     Args:
-        statements: Imports of one name each.
+        statements: Imports of one name each, and assignments of constants.
     """
-    alone, together = set[str](), defaultdict[str, set[str]](set)
+    alone, together, constants = set[str](), defaultdict[str, set[str]](set), set[str]()
     for statement in statements:
+        if is_constant(statement):
+            constants.add(statement)
+            continue
         module, name = _parts(statement)
         if module:
             together[module].add(name)
@@ -193,6 +196,7 @@ def merge_imports(statements: Iterable[str]) -> list[str]:
     return [
         *sorted(alone),
         *(f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(together.items())),
+        *sorted(constants),
     ]
 
 
@@ -212,7 +216,9 @@ def n_import_tokens(statements: frozenset[str]) -> int:
 
 def import_modules(statements: Iterable[str]) -> frozenset[str]:
     """Return the modules of imports of one name each."""
-    return frozenset(_parts(statement)[0] or statement for statement in statements)
+    return frozenset(
+        statement if is_constant(statement) else _parts(statement)[0] or statement for statement in statements
+    )
 
 
 @cache

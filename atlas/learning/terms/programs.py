@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -19,3 +21,10 @@ class Program:
     source: str
     tests: str = ""
     """Python code to run after the source, which raises if the program is wrong. Empty if there is none."""
+
+
+def half_of_tasks(programs: Iterable[Program], seed: int = 0) -> set[str]:
+    """Return half of the tasks of programs, or half and one if their number is odd."""
+    tasks = sorted({program.task_id for program in programs})
+    random.Random(seed).shuffle(tasks)
+    return set(tasks[: (len(tasks) + 1) // 2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ LOCAL, BUILTIN, OWN, TOOL = "local", "builtin", "own", "tool"
 A tool is a name that the program does not bind, so that the environment has to provide it.
 
 The origin of an imported name is the source of its import statement, if that always runs before the name is used.
-Otherwise it is `OWN`."""
+Otherwise it is `OWN`. The origin of a constant of the module is its assignment, such as `RATE = 0.2`."""
 
 
 @dataclass(slots=True)
@@ -38,8 +39,59 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
     """
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
-    named = {id(node): node.id for node in ast.walk(module) if isinstance(node, ast.Name)}
-    return {key: OWN if origin == TOOL and named[key] not in tools else origin for key, origin in origins.items()}
+    constants = constants_of(module)
+    for node in ast.walk(module):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            origin = origins.get(id(node))
+            if origin == TOOL and node.id not in tools:
+                origins[id(node)] = OWN
+            elif origin == OWN:
+                origins[id(node)] = constants.get(node.id, OWN)
+    return origins
+
+
+def constants_of(module: ast.Module) -> dict[str, str]:
+    """Return the assignment of each constant of a module by its name, such as `RATE = 0.2`.
+
+    A constant is an immutable literal that is assigned before all other code than imports, and whose name has no other
+    binding in the program.
+    """
+    found: dict[str, str] = {}
+    for statement in module.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_immutable(value) and not is_builtin(name):
+                found[name] = ast.unparse(statement)
+            case ast.ImportFrom(names=[ast.alias(name="*")]):
+                found.clear()  # it may bind the same names
+            case ast.Import() | ast.ImportFrom():
+                continue
+            case _:
+                break
+    n_bound = Counter(name for node in ast.walk(module) for name in _names_bound_at(node))
+    return {name: statement for name, statement in found.items() if n_bound[name] == 1}
+
+
+def is_constant(origin: str) -> bool:
+    """Return whether an origin is the assignment of a constant."""
+    return origin.partition(" ")[2].startswith("= ")
+
+
+def _is_immutable(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Tuple(elts=elements):
+            return all(map(_is_immutable, elements))
+    return False
+
+
+def _names_bound_at(node: ast.AST) -> list[str]:
+    """Return the names that a node binds in any scope, or declares as global."""
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return [name for name in node.names for _ in range(2)]
+    scope = _Scope(node)
+    _bind(node, scope)
+    return list(scope.bound)
 
 
 def _module_scope(module: ast.Module) -> _Scope:

@@ -255,9 +255,12 @@ def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str
 
 
 def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FunctionRow, ...]:
-    """Return the functions that were found, the largest saving first, and whether the library has them now."""
+    """Return the functions that were found, and whether the library has them now.
+
+    Those come first that save most in the half of the tasks in which they save less, since they carry over.
+    """
     stored = {concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in found.learned])}
-    by_saving = sorted(found.learned, key=lambda learned: learned.saving, reverse=True)
+    by_saving = sorted(found.learned, key=lambda learned: (learned.saving_elsewhere, learned.saving), reverse=True)
     return tuple(_row(learned, found, learned.concept.id in stored) for learned in by_saving)
 
 

@@ -23,6 +23,7 @@ from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.strategies import LearnedConcept, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
+from atlas.views.concepts.compression import found_rows
 from tests.support.learning.tool_calls import refund
 from tests.support.programs import compress, compress_store, make_programs
 from tests.support.stores import opened_store
@@ -50,6 +51,11 @@ def learned(name: str, *calls: LearnedConcept, known: bool = False) -> LearnedCo
         source="learned", calls=tuple(one.concept.id for one in calls),
     )  # fmt: skip
     return LearnedConcept(concept=concept, saving=1, arity=0, n_tasks=3, n_verified=3, n_checked=3, is_known=known)
+
+
+def test_functions_that_save_in_both_halves_of_the_tasks_come_first(memory):
+    once, often = replace(learned("once"), saving=90), replace(learned("often"), saving=9, saving_elsewhere=4)
+    assert [row.name for row in found_rows(memory, holding(once, often))] == ["often", "once"]
 
 
 def holding(*found: LearnedConcept) -> CompressionResult:

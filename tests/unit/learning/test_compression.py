@@ -19,7 +19,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.search.sampling import sample
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.programs import Program
+from atlas.learning.terms.programs import Program, half_of_tasks
 from atlas.learning.terms.terms import Term, read_term
 from tests.support.learning.patterns import term_of
 from tests.support.learning.prime_programs import programs
@@ -62,6 +62,18 @@ def test_the_saving_is_of_programs_and_library_together(compressed: Compression)
     assert sum(abstraction.saving for abstraction in compressed.abstractions) == compressed.tokens_before - after
     assert compressed.tokens_library == sum(n_tokens(each.source) for each in compressed.abstractions)
     assert compressed.ratio == compressed.tokens_before / after > 1
+
+
+def test_what_a_function_saves_elsewhere_is_at_most_half_of_what_it_saves(compressed: Compression) -> None:
+    (prime,) = compressed.abstractions
+    assert 0 < 2 * prime.saving_elsewhere <= prime.saving + n_tokens(prime.source)
+
+
+def test_a_function_that_only_one_half_of_the_tasks_uses_saves_nothing_elsewhere() -> None:
+    inside = half_of_tasks(programs())
+    found = compress([one if one.task_id in inside else replace(one, source="x = 1") for one in programs()])
+    assert [each.saving_elsewhere for each in found.abstractions] == [0]
+    assert found.abstractions[0].saving > 0
 
 
 def test_rewritten_programs_run_alone_and_pass_their_tests(compressed: Compression) -> None:
