@@ -29,7 +29,17 @@ def store(real_data: Path, tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_a_workflow_is_learned_found_for_the_next_task_and_its_use_counts(page: Page, serve: Serve, store: Path):
+@pytest.fixture
+def next_task(real_data: Path) -> str:
+    """The text of a task of the other half."""
+    rows = json.loads((real_data / "tau_bench" / "gpt-4o-airline.json").read_text("utf-8"))
+    text = next(row["info"]["task"]["instruction"] for row in [row for row in rows if row["reward"] == 1.0][1::2])
+    return str(text)
+
+
+def test_a_workflow_is_learned_found_for_the_next_task_and_its_use_counts(
+    page: Page, serve: Serve, store: Path, next_task: str
+):
     address = serve(store)
     page.goto(f"{address}/curate?curate_queue=compress")
     expect(page.get_by_text("with tool calls, which may share workflows.")).to_be_visible()
@@ -45,7 +55,7 @@ def test_a_workflow_is_learned_found_for_the_next_task_and_its_use_counts(page: 
     expect(page.get_by_text(re.compile(r"Added \d+ concepts? found in \d+ attempts, and \d+ strateg"))).to_be_visible()
     with opened_store(store) as memory:
         assert len(memory.strategies) == len(memory.concepts) > 0
-        found = memory.concepts.search("get_reservation_details for a passenger's reservation", k=1)[0]
+        found = memory.concepts.search(next_task, k=1)[0]
         memory.concepts.record_use(found.id, True, task_id="the next task")
     page.get_by_role("link", name="Concepts").click()
     click_row(page, found.name)

@@ -14,7 +14,7 @@ from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
 from atlas.learning.workflows import calls_of, strategy_of_workflow, workflows_of
-from atlas.testing import HashEmbedder
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from tests.support.learning.tool_calls import call, refund
 
 
@@ -129,14 +129,16 @@ def test_given_successes_become_concepts_that_the_next_task_finds_and_whose_use_
     tasks = sorted({run.task.id for run in runs})
     past = [run for run in runs if run.task.id in tasks[::2]]
     task = next(run.task for run in runs if run.task.id not in tasks[::2])
-    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+    settings = atlas.Settings(embedding_model="all-MiniLM-L6-v2")
+    with atlas.open_memory(tmp_path / "store", settings=settings) as memory:
+        memory.concepts.load_primitives(ARCPrimitiveLoader())  # 70 concepts that have nothing to do with the task
         learned = memory.concepts.compress(past)
         proven = [concept for concept in learned if concept.metadata["proven"]]
         assert proven
         customers = {str(run.metadata["user_id"]) for run in runs}
         assert not [name for name in customers for concept in proven if name in concept.code]
         memory.concepts.add_many(proven)
-        found = memory.concepts.search(f"get_reservation_details {task.description}", k=1)
+        found = memory.concepts.search(task.description, k=1)
         assert found[0].id in {concept.id for concept in proven}
         memory.concepts.record_use(found[0].id, True, task_id=task.id)
         assert memory.concepts.get(found[0].id).usage_count == 1
