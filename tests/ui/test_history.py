@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,11 +23,46 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
 
 
 def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboard, tmp_path, memory):
-    memory.experience.within("prune", "too old").delete(memory.experience.ids()[:1])
-    listed = dashboard(tmp_path, "history").dataframe[0].value
-    assert list(listed["what"]) == ["prune", "store"]
-    assert list(listed["counts"]) == ["1 removed", "3 added"]
-    assert listed["reason"][0] == "too old"
+    memory.experience.within("prune", "too old").delete(memory.experience.ids()[:2])
+    operation = memory.history(1)[0]
+    lines = main_texts(dashboard(tmp_path, "history"))
+    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old"
+    assert lines.index("Pruned 2 experiences") < lines.index(circumstances) < lines.index("Stored 3 experiences")
+
+
+def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tmp_path, memory):
+    first, second, third = memory.experience.ids()
+    title = memory.experience.titles([first])[first]
+    memory.experience.change_marks([first], pinned=True)
+    memory.experience.change_marks([first, second], add_tags=["talk"])
+    memory.experience.change_marks([third], buried=True)
+    memory.experience.edit(first, feedback="Check the units")
+    memory.experience.edit(first, feedback="Check the names")
+    memory.experience.delete([second])
+    memory.undo(memory.history(1)[0].id)
+    lines = main_texts(dashboard(tmp_path, "history"))
+    assert {"Tagged 2 experiences “talk”", f"Pinned experience “{title}”", f"Edited experience “{title}”"} <= {*lines}
+    assert "feedback: Check the [units → names]" in lines
+    assert [line[:24] for line in lines if "eleted" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
+    assert any(line.startswith("Buried experience “") for line in lines)
+
+
+def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.within("prune").delete(memory.experience.ids()[:2])
+    app = dashboard(tmp_path, "history")
+    line_button(app, "Undo").click().run()
+    assert len(memory.experience) == 3
+    assert "Redid: pruned 2 experiences" not in main_texts(app)
+    line_button(app, "Redo").click().run()
+    assert len(memory.experience) == 1
+    assert "Redid: pruned 2 experiences" in main_texts(app)
+
+
+def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.within("prune").delete(memory.experience.ids()[:2])
+    app = dashboard(tmp_path, "history", history_what="Pruned")
+    assert "Pruned 2 experiences" in main_texts(app)
+    assert "Stored 3 experiences" not in main_texts(app)
 
 
 def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashboard: Dashboard, tmp_path, memory):
@@ -104,7 +140,7 @@ def test_an_operation_that_is_not_there_says_so(dashboard: Dashboard, tmp_path, 
     app = dashboard(tmp_path, "history", operation="no-such-operation")
     assert app.warning[0].value == "There is no such operation in this store."
     app.button(key="history_back").click().run()
-    assert len(app.dataframe) == 1
+    assert "Stored 3 experiences" in main_texts(app)
 
 
 def test_nothing_can_be_taken_back_where_the_store_is_read_only(dashboard: Dashboard, tmp_path, memory):
@@ -139,6 +175,16 @@ def test_a_kind_that_is_none_of_ours_is_text_and_never_a_heading(dashboard: Dash
     app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
     assert [heading.value for heading in app.subheader] == ["Something else was done"]
     assert hostile in [element.value for element in app.text]
+
+
+def main_texts(app: AppTest) -> list[str]:
+    """The texts of the page, in their order."""
+    return [element.value for element in app.main.text]
+
+
+def line_button(app: AppTest, label: str) -> Any:
+    """The first button of a line that has a label."""
+    return next(button for button in app.button if button.label == label and str(button.key).startswith("history_list"))
 
 
 def trashed(app: AppTest) -> list[str]:

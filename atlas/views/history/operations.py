@@ -10,6 +10,7 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
+from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
@@ -90,6 +91,24 @@ class OperationRow:
     state: str
     """`undone`, or empty."""
 
+    sentence: str
+    """What it did: `Pruned 18 experiences`. It may contain a title, which is untrusted text."""
+
+    change: str
+    """The words that differ, if it changed one field of one record, or empty. Untrusted text."""
+
+    kind: str
+    """Its kind, as it is stored. Untrusted text."""
+
+    undo_label: str
+    """Label of the button that takes it back: `Undo`, or `Redo` for one that was undone."""
+
+    undo_id: str
+    """The operation to undo for that."""
+
+    is_final: bool
+    """True if it cannot be undone: it was a purge."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationPage:
@@ -156,15 +175,6 @@ class OperationDetail:
 
     facts: tuple[tuple[str, str], ...]
     """Name and value. The values may be untrusted text."""
-
-    undo_label: str
-    """Label of the button that takes it back: `Undo`, or `Redo` for one that was undone."""
-
-    undo_id: str
-    """The operation to undo for that."""
-
-    is_final: bool
-    """True if it cannot be undone: it was a purge."""
 
     n_pages: int
     """Pages of changes."""
@@ -236,11 +246,8 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     n_changes, first = sum(operation.counts.values()), _first(memory, operation)
     return OperationDetail(
         row=_row(memory, operation, first),
-        meaning=_meaning(operation, _kind_alone(memory, operation, first)),
+        meaning=_meaning(operation, _other(only_kind(memory, operation))),
         facts=_facts(operation),
-        undo_label="Redo" if operation.undone_by else "Undo",
-        undo_id=operation.undone_by or operation.id,
-        is_final=_is_purge(operation, first),
         n_pages=_pages(n_changes, PAGE_CHANGES),
     )
 
@@ -319,19 +326,9 @@ def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
     return operation.kind == "purge" and first is not None and first.kind == "purged"
 
 
-def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
-    """Return the kind of an operation's records, or None for experiences or several kinds.
-
-    All changes are only read if the first has another kind.
-    """
-    kind = kind_of(memory, first.collection) if first else EXPERIENCE
-    if first is None or kind is EXPERIENCE:
-        return None
-    return (
-        kind
-        if {kind_of(memory, collection) for collection in memory.storage.collections_of(operation.id)} == {kind}
-        else None
-    )
+def _other(kind: Kind | None) -> Kind | None:
+    """Return a kind other than experiences, which most sentences are about, or None."""
+    return None if kind is EXPERIENCE else kind
 
 
 def _meaning(operation: Operation, kind: Kind | None) -> str:
@@ -342,15 +339,22 @@ def _meaning(operation: Operation, kind: Kind | None) -> str:
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
-    kind = _kind_alone(memory, operation, first)
+    only = only_kind(memory, operation)
+    kind = _other(only)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=_KIND_WORDS.get(operation.kind, operation.kind),
         counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
         actor=operation.actor,
-        reason=operation.reason,
+        reason=reason_of(operation),
         state="undone" if operation.undone_by else "",
+        sentence=sentence_of(memory, operation, first, only),
+        change=change_of(operation, first),
+        kind=operation.kind,
+        undo_label="Redo" if operation.undone_by else "Undo",
+        undo_id=operation.undone_by or operation.id,
+        is_final=_is_purge(operation, first),
     )
 
 
@@ -370,7 +374,7 @@ def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
         "What": "" if operation.kind in MEANINGS else operation.kind,
         "When": moment(operation.created_at),
         "Who": operation.actor,
-        "Why": operation.reason,
+        "Why": reason_of(operation),
         "Records": _counts(operation),
         "Undoes": (operation.undoes or "")[:8],
         "Undone by": (operation.undone_by or "")[:8],

@@ -1,4 +1,4 @@
-"""Filters of the history by actor and time, with the offer to undo all operations that pass."""
+"""Filters of the history by actor, kind and time, with the offer to undo all operations that pass."""
 
 from __future__ import annotations
 
@@ -12,19 +12,36 @@ from atlas.views.history.undoing import UndoManyRequest
 from pages.components.lists.filters import URL
 from pages.components.shared.plans import draw_proposing
 
-EVERYBODY = "Everybody"
+EVERYBODY, EVERYTHING = "Everybody", "Everything"
+KINDS = {
+    "store": "Stored",
+    "import": "Imported",
+    "edit": "Edited",
+    "mark": "Tagged, pinned or buried",
+    "outcome": "Outcome set",
+    "merge": "Merged",
+    "prune": "Pruned",
+    "delete": "Deleted",
+    "restore": "Restored",
+    "undo": "Undone or redone",
+    "purge": "Erased for good",
+}
+"""Kinds of operations that can be asked for, in plain words."""
 
 
 def draw_filters(memory: MemorySystem) -> Operations:
     """Draw the filters of the history, and return their values."""
     actors = actors_of(memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=260)
-        since = st.datetime_input("Since (UTC)", None, key="history_since", width=260)
+        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=220)
+        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=220)
+        since = st.datetime_input("Since (UTC)", None, key="history_since", width=220)
         wanted = Operations(
-            actor="" if who in (None, EVERYBODY) else who, since=since.replace(tzinfo=UTC) if since else None
+            actor="" if who in (None, EVERYBODY) else who,
+            kind=next((kind for kind, word in KINDS.items() if word == what), ""),
+            since=since.replace(tzinfo=UTC) if since else None,
         )
-        if wanted.actor or wanted.since:
+        if wanted != Operations():
             draw_proposing(memory, "Undo all of these …", UndoManyRequest(wanted=wanted), key="history_undo_all",
                            icon=":material/undo:", help_text="You first see what would be undone, and what cannot be.",
                            )  # fmt: skip

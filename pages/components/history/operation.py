@@ -12,7 +12,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.history.operations import (
     FieldChange,
-    OperationDetail,
+    OperationRow,
     RecordDiff,
     change_rows,
     operation_detail,
@@ -25,16 +25,6 @@ from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_announce
 from pages.frame.address import OPERATION, set_parameter
 
 TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
-OPERATION_COLUMNS = {
-    "at": TIME("When (UTC)"),
-    "what": st.column_config.TextColumn("What", width=70),
-    "counts": st.column_config.TextColumn("Records", width=260),
-    "actor": st.column_config.TextColumn("Who", width=100),
-    "reason": st.column_config.TextColumn("Why", width=330),
-    "state": st.column_config.TextColumn("State", width=80),
-}
-"""Column configuration of all tables of operations."""
-
 CHANGE_COLUMNS = {
     "change": st.column_config.TextColumn("Change", width=80),
     "title": st.column_config.TextColumn("Record", width=300),
@@ -54,34 +44,31 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
         st.warning("There is no such operation in this store.", icon=":material/search_off:")
         return
     st.subheader(detail.meaning, anchor=False)
+    st.text(detail.row.sentence)
     with st.container(horizontal=True, gap="medium"):
         for name, value in detail.facts:
             with st.container(width="content", gap=None):
                 st.caption(name)
                 st.text(value)
-    _draw_undo(memory, detail)
+    draw_undo(memory, detail.row, key="history_undo")
     page = 1
     if detail.n_pages > 1:
         page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
     _draw_changes(operation_diffs(memory, operation_id, page), key=f"{detail.row.id}_{page}")
 
 
-def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
-    why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
+def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: bool = True) -> None:
+    """Draw the button that takes an operation back, or does it again."""
+    why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if row.is_final else None
     st.button(
-        detail.undo_label,
-        key=f"history_undo_{detail.undo_id}",  # a button that was clicked already has no effect
-        icon=f":material/{detail.undo_label.lower()}:",
-        type="primary",
+        row.undo_label,
+        key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
+        icon=f":material/{row.undo_label.lower()}:",
+        type="primary" if is_main else "secondary",
         disabled=why_not is not None,
         help=why_not,
         on_click=undo_and_announce,
-        args=(
-            memory,
-            detail.undo_id,
-            f"{detail.row.what}, {detail.row.counts}",
-            REDONE if detail.row.state else UNDONE,
-        ),
+        args=(memory, row.undo_id, row.sentence, REDONE if row.state else UNDONE),
     )
 
 

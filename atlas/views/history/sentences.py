@@ -1,0 +1,122 @@
+"""Operations in sentences: `Pruned 18 experiences`, `Tagged 6 experiences “talk”`, `Undid: edited strategy “…”`."""
+
+from __future__ import annotations
+
+from atlas.core.errors import NotFound
+from atlas.core.operations import UNDO, Operation, RecordChange, undone_by
+from atlas.memory.system import MemorySystem
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.word_diff import word_diff
+from atlas.views.shared.kinds import kind_of
+from atlas.views.shared.wording import counted, shortened
+
+TITLE_CHARACTERS, CHANGE_CHARACTERS = 60, 160
+
+_VERBS = {
+    "store": "Stored {}",
+    "import": "Imported {}",
+    "edit": "Edited {}",
+    "delete": "Deleted {}",
+    "forget": "Deleted {}, by the one who stored them",
+    "prune": "Pruned {}",
+    "merge": "Merged {}",
+    "refine": "Refined {}",
+    "mark": "Marked {}",
+    "quarantine": "Changed the quarantine of {}",
+    "outcome": "Set the outcome of {}",
+    "restore": "Restored {} from the trash",
+    "purge": "Erased {} for good",
+    "refuse": "Refused {}",
+    "accept": "Accepted {}",
+    "compress": "Added {} that programs have in common",
+    "compose": "Composed {}",
+    "promote": "Promoted {}",
+    "link": "Linked {}",
+    "unlink": "Removed a link of {}",
+    "refuse a link": "Refused a link of {}",
+    "compact": "Shortened {}",
+}
+_SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Buried {}", "Unburied {}")}
+_MEANINGLESS = "took back "
+"""How the reason begins that an undo gets by itself."""
+
+
+def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
+    """Return what an operation did. It may contain the title of a record, which is untrusted text.
+
+    Args:
+        first: Its first change, or None if it has none.
+        kind: The only kind of its records, or None if it touched several.
+    """
+    if operation.kind == UNDO:
+        return _undo_sentence(memory, operation)
+    if operation.kind == "strictness":
+        return "Changed the strictness of searches"
+    pattern = _marking(first) if operation.kind == "mark" else _VERBS.get(operation.kind, "")
+    return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(operation, first, kind), 1)
+
+
+def reason_of(operation: Operation) -> str:
+    """Return the reason that a person or program gave, or an empty string."""
+    is_given = operation.kind != UNDO or not operation.reason.startswith(_MEANINGLESS)
+    return operation.reason if is_given else ""
+
+
+def change_of(operation: Operation, first: RecordChange | None) -> str:
+    """Return the differing words of an edit of one field of one record, or an empty string."""
+    if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
+        return ""
+    ((name, before, after),) = first.fields
+    return shortened(f"{name}: {word_diff(before, after)}", CHANGE_CHARACTERS)
+
+
+def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:
+    ids = undone_by(operation)
+    if len(ids) != 1:
+        return f"Undid {counted(len(ids), 'operation')}"
+    try:
+        undone = memory.operation(ids[0])
+    except NotFound:
+        return "Undid an operation"
+    if undone.kind == UNDO:
+        return _undo_sentence(memory, undone).replace("Undid", "Redid", 1)
+    first = next(iter(memory.changes(undone.id, 1)), None)
+    return f"Undid: {_lowered(sentence_of(memory, undone, first, only_kind(memory, undone)))}"
+
+
+def only_kind(memory: MemorySystem, operation: Operation) -> Kind | None:
+    """Return the kind of an operation's records, or None for several kinds."""
+    kinds = {kind_of(memory, collection) for collection in memory.storage.collections_of(operation.id)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _marking(first: RecordChange | None) -> str:
+    """Return the pattern of a change of marks, by what it did to the first record."""
+    fields = {name: (before, after) for name, before, after in first.fields} if first else {}
+    if len(fields) != 1:
+        return ""
+    ((name, (before, after)),) = fields.items()
+    if name in _SWITCHES:
+        return _SWITCHES[name][0 if after else 1]
+    if name == "tags":
+        added = [tag for tag in after.split(", ") if tag not in before.split(", ")]
+        is_only_added = added and not set(before.split(", ")) - {"", *after.split(", ")}
+        return f"Tagged {{}} “{', '.join(added)}”" if is_only_added else "Changed the tags of {}"
+    return "Wrote a note on {}" if name == "note" and after else ""
+
+
+def _object(operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
+    """Return `strategy “Retry once”`, `18 experiences`, or `457 records` of several kinds."""
+    noun = kind.noun if kind else "record"
+    counts = operation.counts
+    n = max(counts.values(), default=0)
+    if operation.kind in ("merge", "refine"):
+        n_removed = counts.get("removed", 0)
+        return f"{counted(n_removed + counts.get('changed', 0), noun)}, which leaves out {n_removed:,}"
+    if n == 1 and first is not None and first.kind != "purged":
+        return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
+    return counted(n, noun)
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]

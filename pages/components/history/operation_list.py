@@ -1,0 +1,62 @@
+"""Operations as lines that read like sentences, under the day on which they were done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.core.operations import UNDO
+from atlas.views.history.operations import OperationRow
+from pages.components.history.operation import draw_undo
+from pages.frame.address import OPERATION, set_parameter
+
+ICONS = {
+    "store": "add",
+    "import": "download",
+    "edit": "edit",
+    "delete": "delete",
+    "forget": "delete",
+    "prune": "delete_sweep",
+    "merge": "merge",
+    "refine": "auto_fix_high",
+    "mark": "sell",
+    "quarantine": "shield",
+    "outcome": "fact_check",
+    "restore": "restore_from_trash",
+    "undo": "undo",
+    "purge": "delete_forever",
+    "compress": "functions",
+    "strictness": "tune",
+}
+"""Icons of the kinds of operations."""
+
+OTHER_ICON = "history"
+
+
+def draw_list(memory: MemorySystem, rows: Sequence[OperationRow]) -> None:
+    """Draw operations, newest first, by day (UTC)."""
+    for day, of_day in groupby(rows, key=lambda row: row.at.date()):
+        st.markdown(f"**{day:%A} {day.day} {day:%B %Y}**")
+        with st.container(border=True, gap=None, key=f"history_day_{day:%Y%m%d}"):
+            for row in of_day:
+                _draw_row(memory, row)
+
+
+def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
+    state = "undone" if row.state else "done"
+    with st.container(horizontal=True, vertical_alignment="center", key=f"history_{state}_{row.id}"):
+        st.markdown(f":material/{ICONS.get(row.kind, OTHER_ICON)}:", width="content")
+        with st.container(gap=None, width="stretch", key=f"history_line_{row.id}"):
+            st.text(row.sentence)
+            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason))))
+            if row.change:
+                st.text(row.change)
+        if row.state:
+            st.badge("undone", color="gray")
+        st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
+                  args=(OPERATION, row.id))  # fmt: skip
+        if row.kind != UNDO or row.state:  # what it undid has a button that does it again
+            draw_undo(memory, row, key="history_list", is_main=False)
