@@ -40,6 +40,9 @@ DRAW = {
 }
 """Functions that draw the parts of the page, by name."""
 
+FORMERLY = {"Primitives": "Ready-made functions"}
+"""Names that parts of the page had in older links."""
+
 memory = page_memory()
-draw_heading("Settings", "What this store holds, its copies, and the models that it uses.")
-DRAW[choose_part(settings_parts(), key="settings_tab")](memory)
+draw_heading("Settings", "What this store holds, copies of it, and the models that it uses.")
+DRAW[choose_part(settings_parts(), key="settings_tab", formerly=FORMERLY)](memory)

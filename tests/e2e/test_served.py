@@ -119,7 +119,7 @@ def test_a_viewer_sees_every_page_and_can_change_nothing(page: Page, address, ke
     ).to_be_visible()
     expect(page.locator("input[type=file]")).to_have_count(0)
     page.goto(f"{address}/history")
-    expect(page.get_by_text("Click one to see what it changed.")).to_be_visible()
+    expect(page.get_by_text("newest first")).to_be_visible()
     shoot(page, "served-viewer", themes=True)
 
 

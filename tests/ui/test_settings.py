@@ -257,3 +257,17 @@ def test_who_may_enter_is_shown_only_where_a_server_has_the_store(dashboard: Das
     app = dashboard(tmp_path, "settings", settings_tab="Keys")
     assert_no_problem(app)
     assert "settings_new_key" not in str([button.key for button in app.button])
+
+
+def test_a_link_with_an_older_name_of_a_part_opens_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings", settings_tab="Primitives")
+    assert app.selectbox(key="settings_primitives").label == "Library"
+    assert_no_problem(app)
+
+
+def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path / "mine", attempts(1))
+    assert "none was made yet" in texts(dashboard(tmp_path / "mine", "settings"))
+    atlas_command(tmp_path / "mine", "backup", str(tmp_path / "kept.zip"))
+    assert any(text.endswith("UTC") for text in texts(dashboard(tmp_path / "mine", "settings")))

@@ -12,15 +12,15 @@ def index_state(memory: MemorySystem) -> str:
     """Return the state of the vector index as last seen by this process."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
-        return "not needed: every vector is compared"
+        return "not needed: every record is compared"
     if store.ledger.is_file and not store.indexes.place and (missing := absence("chroma", "the index")):
-        return f"none: every vector is compared, which takes longer the more there are; {missing}"
+        return f"none: every record is compared, which takes longer the more there are; {missing}"
     if store.indexes.fault:
-        return "out of reach: every vector is compared"
+        return "out of reach: every record is compared"
     position = store.ledger.position(name)
     seal = store.collection(name).parts.nearest.upkeep.seal()
     if seal.ledger_id != position.ledger_id:
-        return "not built: every vector is compared"
+        return "not built: every record is compared"
     n_behind = max(0, position.revision - seal.revision)
     return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"
 

@@ -21,7 +21,7 @@ from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import may_name_paths
-from atlas.views.shared.wording import counted, in_words
+from atlas.views.shared.wording import counted, in_words, moment_of
 
 EXPORT_BATCH = 500
 
@@ -118,6 +118,11 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
         if may_name_paths()
         else {path: at for path, at in backups.items() if PurePath(path).parent == directory}
     )
+
+
+def last_backup(memory: MemorySystem) -> str:
+    """Return when the newest recorded backup was made, or that there is none."""
+    return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), "none was made yet")
 
 
 def backup_directory(memory: MemorySystem) -> Path:

@@ -13,7 +13,7 @@ from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import place_fact
-from atlas.views.shared.wording import percent, plural
+from atlas.views.shared.wording import moment, percent, plural
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
 """Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
@@ -25,12 +25,20 @@ OVERLAP = (
 
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
-    """Return the facts about a store, by label. `n_bytes` is its size on disk."""
+    """Return the facts about a store, by label. `n_bytes` is its size on disk. The name of an actor is untrusted."""
+    last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
     return place_fact(memory) | {
         "Size on disk": size_text(n_bytes),
-        "Search index": index_state(memory),
+        "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
     }
+
+
+def search_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the facts about how a store is searched, by label."""
+    model = memory.storage.model
+    name = {"Embedding model": model.name} if model else {}
+    return name | {"Search index": index_state(memory)}
 
 
 def embedding_facts(memory: MemorySystem) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from atlas.core.address import is_address
@@ -102,12 +102,15 @@ def may_name_paths() -> bool:
 
 
 def place_fact(memory: MemorySystem) -> dict[str, str]:
-    """Return the path of a store, or an empty string for visitors of a server."""
+    """Return where a store is, by label, or nothing for visitors of a server. The home directory is written as `~`."""
     if not may_name_paths():
         return {}
     store = memory.storage
     index = {"Index": store.indexes.place} if store.indexes.place else {}
-    return {"Address" if is_address(store.place) else "Path": store.place, **index}
+    if is_address(store.place):
+        return {"Address": store.place, **index}
+    home, place = Path.home(), PurePath(store.place)
+    return {"Location": f"~/{place.relative_to(home)}" if place.is_relative_to(home) else store.place, **index}
 
 
 def visitor_name() -> str:

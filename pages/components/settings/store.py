@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
+from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
-from atlas.views.settings.store import names_of_collections, record_counts, store_facts
+from atlas.views.settings.store import names_of_collections, record_counts, search_facts, store_facts
 from pages.components.lists.editing import READ_ONLY
-from pages.components.shared.snapshot import store_state
+from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
 _FOUND = "settings_doctor_found"
@@ -24,13 +26,32 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the facts about the store, its contents and its checks."""
-    left, right = st.columns([5, 4], gap="medium")
-    with left:
+    """Draw cards on the store, its contents, its models and its safety."""
+    left, right = st.columns(2, gap="medium")
+    with left, _card("Where it is"):
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
-    with right:
+    with right, _card("What it holds"):
         _draw_counts(memory)
-    _draw_doctor(memory)
+    left, right = st.columns(2, gap="medium")
+    with left, _card("How it searches"):
+        model = opening_model()
+        draw_facts(
+            search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"}
+        )
+    with right, _card("Is it safe?"):
+        draw_facts({"Last backup": last_backup(memory)})
+        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups)
+        _draw_doctor(memory)
+
+
+def _open_backups() -> None:
+    st.session_state.settings_tab = "Export and backup"
+
+
+def _card(title: str) -> DeltaGenerator:
+    card = st.container(border=True, height="stretch")
+    card.markdown(f"##### {title}")
+    return card
 
 
 def draw_facts(facts: dict[str, str]) -> None:
@@ -48,8 +69,7 @@ def _draw_counts(memory: MemorySystem) -> None:
 
 
 def _draw_doctor(memory: MemorySystem) -> None:
-    st.subheader("Store check", anchor=False)
-    st.caption("Checks the store's database and everything derived from it. Checking changes nothing.")
+    st.caption("A check looks at the database and everything derived from it. It changes nothing.")
     st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
               args=(memory,))  # fmt: skip
     report = st.session_state.get(_FOUND)

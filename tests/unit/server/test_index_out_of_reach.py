@@ -9,7 +9,7 @@ import atlas
 from atlas.storage.vectors.remote import patience
 from atlas.testing import HashEmbedder
 from atlas.views.overview.index_state import current_index_state, index_state
-from atlas.views.settings.store import store_facts
+from atlas.views.settings.store import search_facts
 from atlas.views.shared.state import index_fault, index_problem, place_fact
 from tests.support.records import attempts
 from tests.support.serving import serving
@@ -30,15 +30,15 @@ def memory(tmp_path, monkeypatch):
 
 def test_nothing_is_said_before_the_service_was_asked(memory):
     assert (index_problem(memory), index_fault(memory)) == ("", "")
-    assert index_state(memory) == "not built: every vector is compared"
+    assert index_state(memory) == "not built: every record is compared"
 
 
 def test_views_say_that_the_index_is_out_of_reach_and_why(memory):
     state = current_index_state(memory)
-    assert state.startswith(f"out of reach: every vector is compared ({GONE} cannot be used: ")
+    assert state.startswith(f"out of reach: every record is compared ({GONE} cannot be used: ")
     assert index_problem(memory) == SAID
     assert index_fault(memory).startswith(f"{GONE} cannot be used: ")
-    assert store_facts(memory, 0)["Search index"] == "out of reach: every vector is compared"
+    assert search_facts(memory)["Search index"] == "out of reach: every record is compared"
     assert place_fact(memory)["Index"] == GONE
 
 
