@@ -9,7 +9,7 @@ from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, share_text
 
 SUBJECT = "Task"
 
@@ -25,10 +25,11 @@ MISSING = {
 def prune_plan_view(plan: PrunePlan) -> PlanView:
     """Return the view of pruning."""
     n_going, n_saved = len(plan.removals), len(plan.saved)
+    share = share_text(plan.share)
     exempt = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
     return PlanView(
         title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}){exempt}.",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({share}){exempt}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -52,12 +53,12 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 def refine_plan_view(plan: RefinePlan) -> PlanView:
     """Return the view of a refinement, with a row and a reason for each removed record."""
-    merged, dropped = len(plan.merged), len(plan.dropped)
+    merged, dropped, share = len(plan.merged), len(plan.dropped), share_text(plan.share)
     return PlanView(
         title="Refine",
         headline=(
             f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%})."
+            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({share})."
         ),
         button=f"Refine: {refine_words(plan)}" if plan.removed_ids else "",
         rows=tuple(_refine_rows(plan)),

@@ -24,6 +24,11 @@ def percent(share: float) -> str:
     return f"{math.floor(100 * share + 0.5)} %"
 
 
+def share_text(share: float) -> str:
+    """Return `62 %`, or `under 1 %` for less that is not nothing."""
+    return "under 1 %" if 0 < share < 0.01 else percent(share)
+
+
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
     """Return `3 less relevant hidden`, or `200 or more hidden` if no more were counted.
 

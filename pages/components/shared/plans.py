@@ -132,8 +132,7 @@ def _draw(memory: MemorySystem) -> None:
         st.caption(note)
     if view.choice is not None:
         _draw_choice(memory, open_plan, view.choice)
-    if view.figures:
-        _draw_figures(view.figures)
+    _draw_figures(view.figures)
     if view.loss is not None and view.loss.n_leaving:
         _draw_loss(memory, open_plan, view.loss)
     _draw_rows(view)
@@ -148,29 +147,41 @@ def _draw_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice) -> 
 
 
 def _draw_figures(figures: Sequence[Figure]) -> None:
-    for column, figure in zip(st.columns(max(2, len(figures))), figures, strict=False):
-        column.metric(figure.name, figure.value, figure.before, delta_color="off", delta_arrow="off", border=True)
+    with st.container(horizontal=True, gap="large"):
+        for figure in figures:
+            st.metric(figure.name, figure.value, figure.before, delta_color="off", delta_arrow="off", width="content")
 
 
 def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
     """Draw the plan's loss, and each record worth keeping with a button that excludes it."""
     sentence = f"{loss.sentence[0].upper()}{loss.sentence[1:]}"
-    if not loss.lost:
-        st.info(f"{sentence}.", icon=":material/check:")
+    if loss.lost:
+        best = "this one" if len(loss.lost) == 1 else f"one of these {len(loss.lost):,}"
+        st.warning(f"{sentence}. It is {best}.", icon=":material/heart_broken:")
+        _draw_lost(memory, open_plan, loss)
     else:
-        st.warning(f"{sentence}:", icon=":material/heart_broken:")
-    request = open_plan.request
-    for record in loss.lost[:MAX_LOST]:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if isinstance(request, KeepingRequest):
-                st.button("Keep", key=f"plan_keep_{record.id}", icon=":material/shield:", on_click=_keep,
-                          args=(memory, open_plan, request, [record.id]), help="Takes it out of the plan")  # fmt: skip
-            st.text(record.title)
-    if len(loss.lost) > 1 and isinstance(request, KeepingRequest):
-        st.button(f"Keep all {len(loss.lost):,}", key="plan_keep_all", icon=":material/shield:", on_click=_keep,
-                  args=(memory, open_plan, request, loss.ids_to_keep))  # fmt: skip
+        st.info(f"{sentence}.", icon=":material/check:")
     for detail in loss.details:
         st.caption(detail)
+
+
+def _draw_lost(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
+    request, n_lost = open_plan.request, len(loss.lost)
+    n_left = open_plan.plan.view.n_going - n_lost
+    if n_lost > 1 and isinstance(request, KeepingRequest):
+        rest = f", remove the other {n_left:,}" if n_left > 0 else ""
+        st.button(f"Keep these {n_lost:,}{rest}", key="plan_keep_all", icon=":material/shield:", on_click=_keep,
+                  args=(memory, open_plan, request, loss.ids_to_keep))  # fmt: skip
+    with st.container(gap=None):
+        for record in loss.lost[:MAX_LOST]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                if isinstance(request, KeepingRequest):
+                    st.button("Keep", key=f"plan_keep_{record.id}", icon=":material/shield:", type="tertiary",
+                              on_click=_keep, args=(memory, open_plan, request, [record.id]),
+                              help="Takes it out of the plan")  # fmt: skip
+                st.text(record.title)
+        if n_lost > MAX_LOST:
+            st.caption(f"and {n_lost - MAX_LOST:,} more")
 
 
 def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, ids: Sequence[str]) -> None:
@@ -221,6 +232,13 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     if not view.button:
         st.info(view.nothing, icon=":material/check:")
         return
+    with st.container(key="plan_foot"):
+        _draw_foot(memory, plan)
+
+
+def _draw_foot(memory: MemorySystem, plan: Plan) -> None:
+    """Draw what applies the plan, which stays in view while the rest is scrolled."""
+    view = plan.view
     is_confirmed = _draw_confirmation(view)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
