@@ -18,7 +18,6 @@ from pages.components.overview.first_look import draw_answers, draw_steps, draw_
 from pages.components.overview.parts import (
     draw_concepts,
     draw_growth,
-    draw_health,
     draw_journal,
     draw_sources,
     draw_strategies,
@@ -32,15 +31,14 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
-    draw_answers(memory, found)
+    draw_answers(memory, found, duplicates)
     st.subheader("What is remembered", anchor=False)
     draw_totals(view.rate)
     draw_others(view)
-    growth, health = st.columns([5, 4], gap="medium")
-    with growth:
+    growth, sources = st.columns(2, gap="medium")
+    with growth, st.expander("Growth and success by day", icon=":material/monitoring:"):
         draw_growth(view.days)
-    with health:
-        draw_health(found, duplicates)
+    with sources, st.expander("Success by source", icon=":material/table_rows:"):
         draw_sources(view.sources)
 
 
@@ -54,10 +52,10 @@ def draw_others(view: Overview) -> None:
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
     """Draw the sample-data notice and the button that removes it."""
-    with st.container(horizontal=True, border=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", width="content"):
         n_others = view.rate.n - view.n_sample
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
-        st.markdown(f"This is **sample data**, made up for a first look{share}.")
+        st.markdown(f"This is **sample data**, made up for a first look{share}.", width="content")
         st.button(
             "Remove it",
             key="overview_remove_sample",
@@ -88,9 +86,10 @@ draw_title()
 draw_refused_files()
 view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
 if view.rate.n:
-    draw_steps()
-    if view.n_sample:
-        draw_sample(memory, view)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        draw_steps()
+        if view.n_sample:
+            draw_sample(memory, view)
     draw(memory, view)
 else:
     draw_empty(memory)

@@ -61,7 +61,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert len(layer(app, "map_colours")["labels"]) == len(table)
     assert_no_problem(app)
     [heading] = [each for each in app.markdown if each.value == "**Domains, lowest success first**"]
-    assert "by the upper end of the 95 % interval" in heading.help
+    assert "by the upper end of the likely range" in heading.help
 
 
 def test_a_read_only_store_is_drawn_and_nothing_is_written_into_it(dashboard: Dashboard, tmp_path):

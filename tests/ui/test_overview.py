@@ -21,7 +21,7 @@ def test_the_figures_are_those_of_the_store(dashboard: Dashboard, tmp_path):
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures == {"Experiences": "12", "Succeeded": "50 %", "Failed": "4", "Outcome unknown": "4"}
-    assert app.metric[1].delta == "22–78 % (n = 8)"
+    assert app.metric[1].delta == "likely 22–78 %"
 
 
 def test_a_source_whose_outcomes_are_unknown_has_no_known_attempts(dashboard: Dashboard, tmp_path):
@@ -123,7 +123,7 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
         load_sample(memory, REPOSITORY / "sample_data", Settings())
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
-    assert figures["Went better with memory"] == ("11 of 18", "95 % interval: 7–15 tasks")
+    assert figures["Went better with memory"] == ("11 of 18", "likely 7–15 tasks")
     assert (figures["Went worse"][0], figures["No difference"][0]) == ("3", "4")
     tasks = next(frame.value for frame in app.dataframe if "not_used" in frame.value)
     assert len(tasks) == 18

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from atlas.core.statistics import Day, SuccessRate
-from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, counted
 
@@ -136,8 +136,6 @@ def _layout(n_bars: int, span: str) -> Chart:
             "domain": [0, 0.32],
             "title": {"text": "succeeded"},
             "range": [0, 1],
-            "tickformat": ".0%",
-            "fixedrange": True,
-            "nticks": 3,
+            **PERCENT_AXIS,
         },
     }

@@ -10,4 +10,11 @@ Chart = dict[str, Any]
 PALETTE = ("#2f6fb0", "#c8662b", "#2e8b74", "#8a63a8", "#a8892a", "#5b7083", "#b5527a", "#5a8f3c")
 GREY = "#8a949e"
 
+PERCENT_AXIS: Chart = {
+    "tickvals": [0, 0.5, 1],
+    "ticktext": ["0 %", "50 %", "100 %"],
+    "fixedrange": True,
+}
+"""An axis of shares, marked as the pages write them: `50 %`."""
+
 OUTCOME_COLOURS = {"succeeded": PALETTE[0], "failed": PALETTE[1], "unknown": GREY}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from atlas.core.statistics import SuccessRate
-from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.shared.wording import percent
 
 HEIGHT_PIXELS = 200
@@ -39,7 +39,7 @@ def trend_chart(weeks: Sequence[Week]) -> Chart:
             "legend": {"orientation": "h", "y": 1.2},
             "dragmode": False,
             "xaxis": {"type": "date", "fixedrange": True, "automargin": True, "tickformat": "%-d %b"},
-            "yaxis": {"range": [-0.05, 1.05], "tickformat": ".0%", "fixedrange": True, "automargin": True, "nticks": 5},
+            "yaxis": {"range": [-0.05, 1.05], **PERCENT_AXIS, "automargin": True},
         },
     }
 

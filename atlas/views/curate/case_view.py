@@ -157,7 +157,7 @@ def _domain_reason(case: Case) -> str:
     assert line is not None
     return (
         f"A domain of the map: {line.percent_succeeded or 0.0:.0f} % of its {counted(line.n_known, 'attempt')} "
-        f"succeeded (95 % interval {line.interval}), {line.verdict}."
+        f"succeeded (likely {line.interval}), {line.verdict}."
     )
 
 

@@ -19,7 +19,7 @@ DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "n
 QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
 """The queues on Curate, by their names in an address."""
 
-DOMAIN_ORDER = "Worst first, by the upper end of the 95 % interval: a few bad attempts put no domain on top."
+DOMAIN_ORDER = "Worst first, by the upper end of the likely range: a few bad attempts put no domain on top."
 """Order in which pages list domains."""
 
 NEVER_DAYS = 30

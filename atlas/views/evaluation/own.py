@@ -98,7 +98,7 @@ class MeasureRow:
         if self.note:
             return f"On {counted(self.n, 'judged query')}, with 95 % intervals over queries. {dotted} {self.note}"
         trivial = (
-            f" {self.share_verbatim:.0%} of the attempts have exactly the text of another at the same task: "
+            f" {percent(self.share_verbatim)} of the attempts have exactly the text of another at the same task: "
             "finding those proves nothing."
         )
         return (
@@ -214,10 +214,16 @@ def estimate_text(estimate: Estimate) -> str:
     return f"{estimate.mean:.3f}" + (f" ({interval.low:.2f}–{interval.high:.2f})" if interval else "")
 
 
-def measured_caption(found: OwnEvaluation) -> str:
-    """Return the time and the data of the measurement. May contain a profile's name."""
-    at = moment(datetime.fromisoformat(found.measured_at))
-    return f"Measured {at} with {found.report.model}{_profile_in_use(found)}."
+def measured_caption(memory: MemorySystem, found: OwnEvaluation) -> str:
+    """Return the time and the model of the measurement. May contain a profile's name.
+
+    A measurement that came with the sample data is older than the store, whose time would only confuse.
+    """
+    at = datetime.fromisoformat(found.measured_at)
+    first = memory.history(1, max(0, memory.count_operations() - 1))
+    is_older = bool(first) and at < first[0].created_at
+    when = "Measured when the sample data were made," if is_older else f"Measured {moment(at)}"
+    return f"{when} with {found.report.model}{_profile_in_use(found)}."
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:
@@ -226,10 +232,10 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     if shipped is None:
         return ""
     rate = shipped.told_something[AGENT]
-    between = f" ({rate.interval.low:.0%}–{rate.interval.high:.0%})" if rate.interval else ""
+    between = f" (likely {100 * rate.interval.low:.0f}–{percent(rate.interval.high)})" if rate.interval else ""
     return (
         f"Off-topic questions: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer "
-        f"is nothing. {rate.mean:.0%} of them found something anyway{between}."
+        f"is nothing. {percent(rate.mean)} of them found something anyway{between}."
     )
 
 

@@ -13,9 +13,9 @@ from atlas.memory.base.strictness import asked_queries as asked_queries
 from atlas.memory.base.strictness import strictness_plan as strictness_plan
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.strictness import CALIBRATED as CALIBRATED
-from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.settings.store import level_text
-from atlas.views.shared.wording import counted, shortened
+from atlas.views.shared.wording import counted, percent, shortened
 
 MOST, STEP = 3.0, 0.05
 """The end of the slider, and how finely it moves."""
@@ -67,8 +67,9 @@ def curves_chart(costs: Mapping[float, LevelCosts], before: float, after: float)
     return {
         "data": [
             {
-                "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "text": levels,
-                "line": {"color": colour}, "hovertemplate": "%{y:.0%} at strictness %{x} (%{text})",
+                "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y,
+                "text": [f"{percent(share)}, {level}" for share, level in zip(y, levels, strict=True)],
+                "line": {"color": colour}, "hovertemplate": "%{text}, at strictness %{x}",
             }
             for name, y, colour in lines
         ],
@@ -76,7 +77,7 @@ def curves_chart(costs: Mapping[float, LevelCosts], before: float, after: float)
             "height": 260, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "hovermode": "x unified", "dragmode": False,
             "legend": {"orientation": "h", "y": 1.15},
             "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False},
-            "yaxis": {"tickformat": ".0%", "range": [0, 1], "fixedrange": True},
+            "yaxis": {"range": [0, 1], **PERCENT_AXIS},
             "shapes": [_line(before, "dot"), _line(after, "solid")],
         },
     }  # fmt: skip

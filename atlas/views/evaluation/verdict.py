@@ -83,7 +83,7 @@ def _figure(label: str, rate: Estimate | None, help_text: str) -> Figure:
     return Figure(
         label=label,
         value=f"{100 * rate.mean:.0f} of 100",
-        interval=f"likely {' to '.join(ends)}" if len({*ends}) > 1 else "",
+        interval=f"likely {'–'.join(ends)}" if len({*ends}) > 1 else "",
         help_text=help_text,
     )
 

@@ -177,7 +177,13 @@ def _end(text: str, earliest: int, latest: int) -> int:
 def _query_words(query: str) -> frozenset[str]:
     """Return the terms of a question, without stop words unless there are no others."""
     terms = frozenset(_fold(term.text) for term in query_terms(query) if " " not in term.text)
-    return terms - TELL_NOTHING or terms
+    return terms - _uninformative() or terms
+
+
+@lru_cache(maxsize=1)
+def _uninformative() -> frozenset[str]:
+    """Return the stems of the common words, as a query contains stems: `ha` of `has`."""
+    return TELL_NOTHING.union(*map(_terms, TELL_NOTHING))
 
 
 def _in_token(token: re.Match[str], query_words: frozenset[str]) -> Iterator[Span]:

@@ -191,11 +191,11 @@ def unused_sentence(found: MemoryEffect) -> str:
 
 
 def interval_text(found: MemoryEffect) -> str:
-    """Return `95 % interval: 7–15 tasks`, or an empty string if there are too few tasks for one."""
+    """Return `likely 7–15 tasks`, or an empty string if there are too few tasks for one."""
     if found.helped is None or found.helped.interval is None:
         return ""
     low, high = (round(end * found.n_tasks) for end in (found.helped.interval.low, found.helped.interval.high))
-    return f"95 % interval: {low:,}–{high:,} tasks"
+    return f"likely {low:,}–{high:,} tasks"
 
 
 def effect_sentence(found: MemoryEffect) -> str:

@@ -24,7 +24,7 @@ class RandomisedView:
     """`+23 points`."""
 
     interval: str
-    """`95 % interval: -4 to +58 points`."""
+    """`likely -4 to +58 points`."""
 
     advice: str
     """How many more attempts decide, or empty if it is decided."""
@@ -70,7 +70,7 @@ def points(difference: float) -> str:
 
 def _interval(found: RandomisedEffect) -> str:
     low, high = found.interval
-    return f"95 % interval: {points(low)} to {points(high)} points"
+    return f"likely {points(low)} to {points(high)} points"
 
 
 def _advice(found: RandomisedEffect) -> str:

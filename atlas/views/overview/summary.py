@@ -76,13 +76,13 @@ def overview(memory: MemorySystem) -> Overview:
 
 
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """Return a success rate, and its interval with the number of attempts.
+    """Return a success rate, and where it likely is: `likely 58–66 %`.
 
     Both are empty if no outcome is known.
     """
     if not rate.n_known:
         return "–", ""
-    return rate_text(rate), f"{interval_text(rate)} (n = {rate.n_known:,})"
+    return rate_text(rate), f"likely {interval_text(rate)}"
 
 
 def groups_caption(groups: Groups, noun: str) -> str:

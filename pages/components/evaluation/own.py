@@ -84,7 +84,7 @@ def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | Non
                 st.metric(figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off",
                           border=True, height="stretch", help=figure.help_text)  # fmt: skip
     if found is not None:
-        st.caption(" ".join(filter(None, [measured_caption(found), staleness(memory, found)])))
+        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
 
 
 def draw_advice(judged: Verdict) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.charts.trend import trend_caption, trend_chart
 from atlas.views.curate.health import Health
+from atlas.views.curate.queues import DuplicatesResult
 from atlas.views.lists.fitting import fitted
 from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
@@ -26,7 +27,7 @@ from pages.components.lists.record_table import (
     clicked_row,
     table_height,
 )
-from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains, rate_line
+from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains, draw_health, rate_line
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -61,13 +62,13 @@ def draw_title() -> None:
 
 def draw_steps() -> None:
     """Draw the next steps."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", width="content"):
         for page, (label, icon) in STEPS.items():
             st.page_link(page, label=label, icon=icon, width="content")
 
 
-def draw_answers(memory: MemorySystem, found: Health) -> None:
-    """Draw the effect of memory, and beside it the weak tasks."""
+def draw_answers(memory: MemorySystem, found: Health, duplicates: DuplicatesResult) -> None:
+    """Draw the effect of memory, and beside it the weak tasks, the verdict on searches, and what needs attention."""
     helps, badly = st.columns(2, gap="medium")
     effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
     with helps:
@@ -88,6 +89,7 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
         draw_verdict(memory)
+        draw_health(found, duplicates)
 
 
 def draw_effect(view: EffectView) -> None:

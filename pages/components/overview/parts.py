@@ -22,7 +22,7 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 MAX_DOMAINS = 5
 
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
-INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+INTERVAL = st.column_config.TextColumn("Likely", width=80, help="Where the true rate is with a probability of 95 %")
 RATE_COLUMNS = {
     "percent_succeeded": SHARE,
     "interval": INTERVAL,
@@ -42,7 +42,7 @@ def draw_totals(rate: SuccessRate) -> None:
         delta=interval or None,
         delta_color="off",
         delta_arrow="off",
-        help="Of the experiences with a known outcome, with the 95 % interval (Wilson).",
+        help=f"Of the {rate.n_known:,} experiences with a known outcome. The true rate is in the range with 95 %.",
         border=True,
         height="stretch",
     )
@@ -70,7 +70,6 @@ def draw_strategies(sentence: str) -> None:
 
 def draw_growth(days: Sequence[Day]) -> None:
     """Draw the number of new attempts per day, and the cumulative success rate."""
-    st.subheader("Growth and success", anchor=False)
     if days:
         st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
     else:
@@ -139,7 +138,6 @@ def _open_domain(numbers: tuple[int, ...], key: str) -> None:
 
 def draw_sources(groups: Groups) -> None:
     """Draw a line for each source."""
-    st.subheader("By source", anchor=False)
     columns = {
         "name": st.column_config.TextColumn("Source", width=140),
         **RATE_COLUMNS,

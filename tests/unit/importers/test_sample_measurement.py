@@ -45,11 +45,13 @@ def sample(tmp_path) -> Path:
     return Path(shutil.copytree(SAMPLE, tmp_path / "sample"))
 
 
-def test_a_new_store_of_the_sample_data_has_a_verdict_with_its_date(tmp_path):
+def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_path):
     with loaded(tmp_path) as memory:
         found = stored(memory)
         assert found is not None, "sample data or ranking changed: python -m tests.support.sample_measurement"
-        assert measured_caption(found).startswith("Measured 20")
+        assert measured_caption(memory, found).startswith("Measured when the sample data were made, with")
+        again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
+        assert measured_caption(memory, again).startswith("Measured 2100-01-01 09:00 UTC with")
         assert staleness(memory, found) == ""
         assert verdict(found).headline.startswith("Search finds the right memories")
         tasks = {task.name: task for task in found.report.tasks}

@@ -45,7 +45,7 @@ def places(held: Any) -> Iterator[tuple[Any, Any]]:
 
 def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
-    assert measured_caption(found).encode()
+    assert measured_caption(memory, found).encode()
     staleness(memory, found)
     assert foreign_sentence(found).encode()
     for of in filter(None, (measured(found, measure) for measure in MEASURES)):

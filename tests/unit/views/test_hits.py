@@ -203,3 +203,9 @@ def card_of(title: str, query: str, *sources: Source, signals=SIGNALS, outcomes=
 def marked(passage: Passage) -> list[str]:
     """What of a passage is highlighted."""
     return [text for text, is_match in passage.pieces if is_match]
+
+
+def test_common_words_are_not_marked_whatever_their_stems_are():
+    question = "The stock feed has far fewer rows than it was: does this happen?"
+    text = "The size of a feed has not changed, and this was so before"
+    assert [text[start:end] for start, end in matched_spans(text, question)] == ["feed"]

@@ -41,7 +41,7 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 
 def test_the_figure_is_told_with_its_interval_and_what_went_worse():
     assert effect_sentence(helped(12, 9)) == (
-        "9 of 12 tasks went better with memory than without (95 % interval: 6–12 tasks), 3 went worse. "
+        "9 of 12 tasks went better with memory than without (likely 6–12 tasks), 3 went worse. "
         "0 of 12 attempts with memory followed a failure at the same task, and 0 of 12 without."
     )
 
@@ -83,7 +83,7 @@ def test_the_randomised_figure_leads_and_names_what_it_needs():
     found = replace(helped(12, 9), randomised=randomised_effect(tossed))
     assert effect_sentence(found).startswith(
         "No clear effect of memory so far. 60 % of 20 attempts succeeded with memory, and 30 % of 20 held out by a "
-        "coin: a difference of +30 points (95 % interval: -4 to +58 points). About 11"
+        "coin: a difference of +30 points (likely -4 to +58 points). About 11"
     )
     assert "About 11 more attempts would decide, if the rates stay. Not randomised: 9 of 12 tasks " in effect_sentence(
         found
@@ -110,7 +110,7 @@ def test_memory_that_is_used_after_failures_is_not_worded_as_a_gain():
     found = effect_among(attempts)
     assert verdict(found) == "These attempts do not tell whether memory helps."
     assert effect_sentence(found) == (
-        "12 of 12 tasks have a higher success rate with memory (95 % interval: 12–12 tasks), 0 a lower. "
+        "12 of 12 tasks have a higher success rate with memory (likely 12–12 tasks), 0 a lower. "
         "12 of 12 attempts with memory followed a failure at the same task, and 0 of 12 without. "
         "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "
         "those without it. A holdout measures it."
