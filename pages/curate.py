@@ -15,6 +15,7 @@ from atlas.views.curate.queues import (
     MEANINGS,
     QUARANTINE,
     REFINE,
+    REPEATED,
     REVIEW,
     RULE,
     SUSPICIOUS,
@@ -32,6 +33,7 @@ from pages.components.curate.queues import (
     draw_domains,
     draw_groups,
     draw_queue,
+    draw_repeated,
 )
 from pages.components.curate.review import draw_review
 from pages.components.curate.scan import draw_suspicious, page_scan
@@ -73,7 +75,7 @@ def draw(memory: MemorySystem) -> None:
     scope = current_where(memory)
     scanned = page_scan(memory)
     cases = page_cases(memory, found, duplicates, scope, scanned)
-    queue = ask(tabs(cases.counts()))
+    queue = ask(tabs(cases.counts(), parameter(QUEUE)))
     st.caption(MEANINGS[queue])
     if queue == SUSPICIOUS and scanned.n_left:
         st.caption(f"{counted(scanned.n_left, 'record')} still to be scanned. Reload to see the newest findings.")
@@ -98,7 +100,9 @@ def draw_whole_queue(
     elif queue in (SUSPICIOUS, QUARANTINE):
         draw_suspicious(memory, cases.of(queue))
     elif queue == DUPLICATES:
-        draw_groups(memory, duplicates, cases.groups(repeated=False), cases.groups(repeated=True))
+        draw_groups(memory, duplicates, cases.groups(queue))
+    elif queue == REPEATED:
+        draw_repeated(memory, duplicates, cases.groups(queue))
     elif queue == FAILING:
         draw_domains(memory, found)
     elif queue != INBOX:

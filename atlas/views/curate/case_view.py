@@ -47,7 +47,7 @@ class CaseView:
 
 def case_title(case: Case) -> str:
     """Return the title of the queue that a case is in."""
-    return REPEATED if case.is_repeated else TITLES[case.queue]
+    return TITLES[case.queue]
 
 
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
@@ -165,7 +165,7 @@ def _group_reason(memory: MemorySystem, case: Case) -> str:
     if case.noun != EXPERIENCE.noun:
         return f"{len(case.ids):,} {plural(case.noun)} say the same, word for word."
     (line,) = group_lines(memory, [case.ids])
-    if case.is_repeated:
+    if case.queue == REPEATED:
         return f"{line.label}, by different solutions or actions. Merging keeps one solution."
     return f"{line.label}, with the same solution and the same actions."
 

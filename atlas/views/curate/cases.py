@@ -19,6 +19,7 @@ from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE,
 from atlas.views.curate.queues import (
     INBOX,
     QUARANTINE,
+    REPEATED,
     REVIEW,
     SUSPICIOUS,
     DuplicatesResult,
@@ -38,7 +39,7 @@ from atlas.views.strategies.kind import STRATEGIES
 VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
 """The views of each kind, by its noun."""
 
-ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, UNKNOWN, STALE, NEVER)
+ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, REPEATED, UNKNOWN, STALE, NEVER)
 """The queues in the order of the inbox. Buried records, and those in quarantine, are left out, because they have been
 decided."""
 
@@ -64,8 +65,6 @@ class Case:
     """The signs of an attack, of a suspicious record, or of a pending one that has any."""
 
     quarantine: QuarantinedRecord | None = None
-    is_repeated: bool = False
-    """True for attempts with the same outcome but different solutions or actions."""
 
     @property
     def name(self) -> str:
@@ -92,24 +91,16 @@ class Cases:
     """The cases of all queues, in which no record comes twice."""
 
     def of(self, queue: str) -> tuple[Case, ...]:
-        """Return the cases of the inbox or of one queue. Repeated attempts are only in the inbox."""
-        return (
-            self.inbox
-            if queue == INBOX
-            else tuple(case for case in self.by_queue.get(queue, ()) if not case.is_repeated)
-        )
+        """Return the cases of the inbox or of one queue."""
+        return self.inbox if queue == INBOX else self.by_queue.get(queue, ())
 
     def counts(self) -> dict[str, int]:
         """Return the number of cases of the inbox and of each queue."""
         return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
 
-    def groups(self, *, repeated: bool) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of similar attempts, or else of repeated attempts."""
-        return tuple(
-            case.ids
-            for case in self.by_queue[DUPLICATES]
-            if case.noun == EXPERIENCE.noun and case.is_repeated == repeated
-        )
+    def groups(self, queue: str) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of near-duplicate or of repeated attempts."""
+        return tuple(case.ids for case in self.by_queue[queue] if case.noun == EXPERIENCE.noun)
 
 
 def find_cases(
@@ -137,6 +128,7 @@ def find_cases(
         QUARANTINE: _quarantined(memory, hidden),
         FAILING: [*_failing_strategies(memory), *_failing_domains(memory, found)],
         DUPLICATES: _alike(memory, duplicates, inside),
+        REPEATED: _repeated(memory, duplicates, inside),
         UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
         STALE: _single(memory, STALE, singles[STALE]),
         NEVER: _single(memory, NEVER, singles[NEVER]),
@@ -160,8 +152,8 @@ def alike(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
         other
         for other in cases
         if other is not case
-        and (other.queue, other.noun, other.is_repeated, other.is_group, other.domain is None)
-        == (case.queue, case.noun, case.is_repeated, case.is_group, case.domain is None)
+        and (other.queue, other.noun, other.is_group, other.domain is None)
+        == (case.queue, case.noun, case.is_group, case.domain is None)
     )[:ALIKE]
 
 
@@ -238,15 +230,20 @@ def _failing_domains(memory: MemorySystem, found: Health) -> Iterator[Case]:
 
 
 def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
-    """Yield groups of near-duplicates. Groups with equal texts precede groups that differ in their solutions."""
+    """Yield groups of near-duplicates, those of experiences first."""
     collection, noun = memory.experience.collection_name, EXPERIENCE.noun
     for ids in groups_within(duplicates.groups, inside):
         yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids)
     for kind in KINDS.values():
         if kind is not EXPERIENCE and kind.noun in VIEWS:
             yield from _same_texts(memory, kind)
+
+
+def _repeated(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
+    """Yield groups of attempts that differ in their solutions or actions."""
+    collection, noun = memory.experience.collection_name, EXPERIENCE.noun
     for ids in groups_within(duplicates.repeated, inside):
-        yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids, is_repeated=True)
+        yield Case(queue=REPEATED, noun=noun, collection=collection, ids=ids)
 
 
 def _same_texts(memory: MemorySystem, kind: Kind) -> Iterator[Case]:

@@ -47,6 +47,10 @@ SUSPICIOUS = "suspicious"
 QUARANTINE = "quarantine"
 """The records in quarantine, which come next if there are any."""
 
+REPEATED = "repeated"
+"""The attempts at one task with the same outcome but other solutions or actions, which follow near-duplicates if there
+are any."""
+
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
 
@@ -66,18 +70,22 @@ TITLES = {
     SUSPICIOUS: "Suspicious",
     QUARANTINE: "In quarantine",
     DUPLICATES: "Near-duplicates",
+    REPEATED: "Repeated attempts",
     FAILING: "Failing",
     NEVER: "Never retrieved",
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
     BURIED: "Buried",
-    RULE: "By rule",
+    RULE: "Prune by rule",
     REFINE: "Refine",
     COMPRESS: "Compress",
 }
 
 MEANINGS = {
-    INBOX: ("One case at a time, worst first, of all memories. Each decision has a key, and U undoes the last one."),
+    INBOX: (
+        "One case at a time, worst first, of all memories. What is in several queues comes once. Each decision has a "
+        "key, and U undoes the last one."
+    ),
     REVIEW: (
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."
@@ -90,6 +98,10 @@ MEANINGS = {
     DUPLICATES: (
         "Attempts at the same task with the same outcome, the same solution and the same actions. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
+    ),
+    REPEATED: (
+        "Attempts at the same task with the same outcome, but with different solutions or actions. "
+        "Merging a group keeps one solution of it, so each is merged alone."
     ),
     FAILING: f"Strategies and domains of the map that do clearly worse than the others. {DOMAIN_ORDER}",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
@@ -109,13 +121,6 @@ MEANINGS = {
         "Those that you choose become concepts. No experience is changed."
     ),
 }
-
-
-REPEATED = "Repeated attempts"
-REPEATED_MEANING = (
-    "Attempts at the same task with the same outcome, but with different solutions or actions. "
-    "Merging a group keeps one solution of it, so each is merged alone."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,14 +189,18 @@ def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | 
     return tuple(group for group in left if len(group) > 1)
 
 
-def tabs(counts: Mapping[str, int]) -> dict[str, str]:
+def tabs(counts: Mapping[str, int], opened: str | None = None) -> dict[str, str]:
     """Return the titles of the inbox and of the queues, filled ones first, and of the other tabs.
 
     Args:
-        counts: Number of cases in the inbox and in each queue. Tabs for review, suspicious records and quarantine are
-            left out if they are empty.
+        counts: Number of cases in the inbox and in each queue. Empty queues are left out, except near-duplicates, which
+            may have to be searched for, and the opened queue.
+        opened: The open queue.
     """
-    order = sorted(QUEUES, key=lambda queue: (not counts.get(queue), QUEUES.index(queue)))
+    queues = [
+        queue for queue in (DUPLICATES, REPEATED, *QUEUES[1:]) if counts.get(queue) or queue in (DUPLICATES, opened)
+    ]
+    order = sorted(queues, key=lambda queue: not counts.get(queue))
     filled = [queue for queue in (REVIEW, SUSPICIOUS, QUARANTINE) if counts.get(queue)]
     counted_titles = {queue: f"{TITLES[queue]} {counts.get(queue, 0):,}" for queue in (INBOX, *filled, *order)}
     return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}

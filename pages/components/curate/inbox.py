@@ -139,7 +139,8 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
             for line in preview_lines(memory, others):
                 st.text(line)
     key = _key(case)
-    draw_prose(view.title, key=f"curate_title_{key}")
+    with st.container(key=f"curate_heading_{key}"):
+        draw_prose(view.title, key=f"curate_title_{key}")
     for number, (name, text) in enumerate(view.texts):
         draw = draw_prose if name in PROSE else draw_code
         with st.container(gap=None):

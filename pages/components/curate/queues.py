@@ -13,8 +13,6 @@ from atlas import MemorySystem
 from atlas.views.curate.health import BURIED, Health
 from atlas.views.curate.queues import (
     MAX_GROUPS,
-    REPEATED,
-    REPEATED_MEANING,
     TITLES,
     DuplicatesResult,
     GroupLine,
@@ -56,9 +54,8 @@ def draw_groups(
     memory: MemorySystem,
     found: DuplicatesResult,
     groups: Sequence[tuple[str, ...]],
-    repeated: Sequence[tuple[str, ...]],
 ) -> None:
-    """Draw groups of near-duplicates with a button to merge all, and groups of repeated attempts below."""
+    """Draw groups of near-duplicates with a button to merge all."""
     _draw_search(memory, found)
     if groups:
         _draw_all_acts(memory, groups)
@@ -66,10 +63,12 @@ def draw_groups(
     elif found.is_known:
         st.info("No two experiences here are attempts at the same task with the same outcome, solution and actions.",
                 icon=":material/check:")  # fmt: skip
-    if repeated:
-        st.subheader(f"{REPEATED}, {counted(len(repeated), 'group')}", anchor=False)
-        st.caption(REPEATED_MEANING)
-        _draw_page(memory, repeated, key="curate_repeated_page", first=MAX_GROUPS)
+
+
+def draw_repeated(memory: MemorySystem, found: DuplicatesResult, groups: Sequence[tuple[str, ...]]) -> None:
+    """Draw groups of repeated attempts, which no one button merges."""
+    _draw_search(memory, found)
+    _draw_page(memory, groups, key="curate_repeated_page", first=MAX_GROUPS)
 
 
 def _draw_all_acts(memory: MemorySystem, groups: Sequence[tuple[str, ...]]) -> None:

@@ -79,10 +79,13 @@ def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | Non
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
     if judged is not None or found is None:
-        with st.container(horizontal=True):
-            for figure in figures(found):
-                st.metric(figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off",
-                          border=True, height="stretch", help=figure.help_text)  # fmt: skip
+        measures = figures(found)
+        for column, figure in zip(st.columns(len(measures)), measures, strict=True):
+            with column.container(border=True, height="stretch", gap="xsmall"):
+                st.metric(
+                    figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off"
+                )  # fmt: skip
+                st.caption(figure.help_text)
     if found is not None:
         st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
 

@@ -27,7 +27,7 @@ from atlas.views.curate.decisions import (
     plan_request,
 )
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
-from atlas.views.curate.queues import INBOX, QUARANTINE, REVIEW, SUSPICIOUS
+from atlas.views.curate.queues import INBOX, QUARANTINE, REPEATED, REVIEW, SUSPICIOUS
 from tests.support.records import START, attempt
 
 LATER = START + timedelta(days=400)
@@ -105,14 +105,15 @@ def test_no_record_comes_twice_though_it_is_in_several_queues(memory):
 
 def test_groups_that_differ_in_their_solution_are_judged_apart(memory):
     ids = fill(memory)
-    groups = [case for case in cases_of(memory).by_queue[DUPLICATES] if case.noun == "experience"]
-    assert [(case.is_repeated, {*case.ids}) for case in groups] == [
-        (False, {*ids["same"]}),
-        (True, {*ids["same"], ids["other"]}),
+    cases = cases_of(memory)
+    groups = [case for case in (*cases.of(DUPLICATES), *cases.of(REPEATED)) if case.noun == "experience"]
+    assert [(case.queue, {*case.ids}) for case in groups] == [
+        (DUPLICATES, {*ids["same"]}),
+        (REPEATED, {*ids["same"], ids["other"]}),
     ]
-    assert not any(case.is_repeated for case in alike(groups[0], groups))
+    assert alike(groups[0], groups) == ()
     keep(memory, groups[:1])
-    (repeated,) = [case for case in cases_of(memory).inbox if case.is_repeated]
+    (repeated,) = [case for case in cases_of(memory).inbox if case.queue == REPEATED]
     assert "Merging keeps one solution." in case_view(memory, repeated).reason
 
 
