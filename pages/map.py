@@ -31,6 +31,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it the hits, the selection and the domains, or the open experience."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
         st.title("Map", anchor=False, width="content")
+        st.caption("Colour by", width="content")
         by = st.segmented_control(
             "Colour by",
             COLOURED_BY,

@@ -30,6 +30,7 @@ from atlas.maps.projection import (
     pca,
     place,
     trustworthiness,
+    turned,
 )
 from atlas.maps.projection import Coordinates as Coordinates
 from atlas.maps.snapshot import EmbeddedRecords
@@ -202,6 +203,8 @@ def make_map(
     )
     if previous is not None:
         coordinates = align(coordinates, previous.coordinates, _shared_rows(embedded.ids, previous.ids))
+    else:
+        coordinates = turned(coordinates)
     tell(85, 100, "judging")
     fitted = MemoryMap(
         ids=embedded.ids,

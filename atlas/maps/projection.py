@@ -27,6 +27,9 @@ SEED = 42
 MIN_POINTS = 4
 """Smallest number of records for UMAP. PCA is used for fewer."""
 
+WINDOW, TURN_DEGREES = np.array([1.15, 1.0]), 5
+"""Sides of the window that a first map should fill, and the steps in which it is turned to do so."""
+
 PLACING_WIDTH = 0.05
 """Difference in similarity over which a neighbour's weight decreases by a factor of e."""
 
@@ -146,6 +149,17 @@ def align(
         return coordinates
     left, _, right = np.linalg.svd((source - source.mean(axis=0)).T @ (target_points - target_points.mean(axis=0)))
     return umap_numpy.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
+
+
+def turned(coordinates: Coordinates) -> Coordinates:
+    """Return the coordinates rotated so that they fill a window of `WINDOW` best, within [-1, 1]."""
+    if len(coordinates) < 3:
+        return coordinates
+    angles = np.radians(np.arange(0, 180, TURN_DEGREES))
+    turns = [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles]
+    sides = [np.ptp(coordinates @ turn, axis=0) / WINDOW for turn in turns]
+    best = turns[int(np.argmin(np.max(sides, axis=1)))]
+    return umap_numpy.spread((coordinates @ best).astype(np.float32), 1.0)
 
 
 def trustworthiness(

@@ -30,7 +30,7 @@ function mapCamera(map) {
   }
 
   /** The view of all points. */
-  const fitting = () => (fitted ??= framing(...bounds(Array.from({ length: map.points.n }, (_, i) => i)), [90, 80]))
+  const fitting = () => (fitted ??= framing(...bounds(Array.from({ length: map.points.n }, (_, i) => i)), [Math.min(90, map.width * 0.1), 80]))
 
   /** How much larger the points stand apart than where all of them are seen. */
   const magnification = () => map.view.scale / fitting().scale

@@ -39,7 +39,7 @@ function mapDays(map, brush) {
     rates = ratesSoFar()
     const ends = makeEnds()
     const track = make('div', 'track', null), told = make('div', 'told', null)
-    track.append(bars, ...ends)
+    track.append(bars, ...ends, makeCaption())
     told.append(words, rate)
     brush.replaceChildren(map.replay.button(), track, told)
     tell = () => {
@@ -50,6 +50,16 @@ function mapDays(map, brush) {
     }
     grow = (day) => ((ends[0].value = 0), (ends[1].value = day), tell())
     tell()
+  }
+
+  /** What the bars and the line over time are. */
+  function makeCaption() {
+    const caption = make('div', 'caption', null)
+    make('i', '', caption)
+    caption.append(map.points.moments?.length ? 'experiences in their order' : 'experiences a day')
+    make('i', '', caption)
+    caption.append('success rate so far')
+    return caption
   }
 
   function makeEnds() {

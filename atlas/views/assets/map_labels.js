@@ -7,6 +7,7 @@ const SURE = 3 // labels that stand on the map even if no free place is left: th
 const CELL_PIXELS = 6
 const ANGLES = 16
 const DISTANCES = [6, 14, 26, 44, 70, 105, 150] // pixels from the edge of a domain's core
+const NEAR = 70 // the farthest of these for a name that need not stand: a map of long lines is hard to read
 const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
 
 const isApart = (box, taken) =>
@@ -85,7 +86,7 @@ function mapLabels(map) {
         const spot = [across * (core + distance + half), down * (core + distance + 14)]
         if (!isFree(box(spot), taken)) continue
         const n = pointsIn(box(spot)), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
-        if ((isSure || !n) && cost < least) (least = cost), (best = spot)
+        if ((isSure || (!n && distance <= NEAR)) && cost < least) (least = cost), (best = spot)
       }
     return best
   }

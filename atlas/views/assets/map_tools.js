@@ -1,6 +1,7 @@
 // The tools over the map, and the box in which it is asked.
 
 const TOOLS = { pan: 'Move (M)', box: 'Select a box (B)', lasso: 'Select with a lasso (L)' }
+const TOOL_WORDS = { pan: 'Move', box: 'Box', lasso: 'Lasso' } // beside the signs where there is room
 const SIGNS = { // paths in a square of 16
   pan: 'M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2', box: 'M2 3h12v10H2z',
   lasso: 'M8 2c3.5 0 6 1.700 6 4s-2.500 4-6 4-6-1.700-6-4 2.500-4 6-4M5 9.500c-1 2 0 3 1 3.500s1 1.500 0 2.500',
@@ -16,7 +17,7 @@ function mapTools(map, root, stage, surface) {
   Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
   ask.hidden = !map.callbacks.onAsk
 
-  function icon(title, sign, act) {
+  function icon(title, sign, act, word = '') {
     const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
     const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
     drawing.setAttribute('viewBox', '0 0 16 16')
@@ -24,18 +25,19 @@ function mapTools(map, root, stage, surface) {
     drawing.append(path)
     const made = makeButton(map, bar, title, '', act)
     made.append(drawing)
+    if (word) make('span', 'word', made, word)
     return made
   }
 
-  const buttons = Object.entries(TOOLS).map(([name, title]) => [name, icon(title, name, () => (take(name), map.changed()))])
+  const buttons = Object.entries(TOOLS).map(([name, title]) => [name, icon(title, name, () => (take(name), map.changed()), TOOL_WORDS[name])])
   icon('Zoom in (+)', 'plus', () => map.camera.zoom(1.5))
   icon('Zoom out (−)', 'minus', () => map.camera.zoom(1 / 1.5))
-  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()))
-  icon('Clear the selection (Escape)', 'clear', () => map.selection.clear())
-  const contourButton = icon('Show density (D)', 'contours', toggleContours)
+  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()), 'All')
+  icon('Clear the selection (Escape)', 'clear', () => map.selection.clear(), 'Clear')
+  const contourButton = icon('Show density (D)', 'contours', toggleContours, 'Density')
   contourButton.setAttribute('aria-pressed', 'false')
-  icon('Full screen (F)', 'full', full)
-  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()))
+  icon('Full screen (F)', 'full', full, 'Full')
+  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()), 'Panel')
 
   function full() {
     if (map.callbacks.onFull) map.callbacks.onFull()

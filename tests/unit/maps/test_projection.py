@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness as by_sklearn
 
 from atlas.core.errors import InvalidInput
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.projection import align, fit, pca, place, trustworthiness
+from atlas.maps.projection import align, fit, pca, place, trustworthiness, turned
 from atlas.maps.umap_numpy import memberships
 from tests.support.vectors import clustered, unit
 
@@ -129,3 +129,13 @@ def test_groups_that_share_no_neighbours_do_not_drift_off():
     one, other = coordinates[labels == 0], coordinates[labels == 1]
     apart = np.linalg.norm(one[:, None] - other[None], axis=2).min()
     assert 0.02 < apart < 0.8 * min(np.ptp(one, axis=0).max(), np.ptp(other, axis=0).max())
+
+
+def test_a_first_map_is_turned_until_it_fills_its_window_and_keeps_all_distances_in_proportion():
+    along = np.linspace(-1, 1, 50, dtype=np.float32)
+    coordinates = np.column_stack([along, 0.2 * np.sin(9 * along)]).astype(np.float32)
+    filled = turned(coordinates)
+    assert np.ptp(coordinates, axis=0)[1] < 0.25 * np.ptp(coordinates, axis=0)[0]
+    assert np.ptp(filled, axis=0)[1] > 0.7 * np.ptp(filled, axis=0)[0]
+    before, after = (np.linalg.norm(points - points[0], axis=1) for points in (coordinates, filled))
+    assert np.allclose(after / after[-1], before / before[-1], atol=1e-3)
