@@ -62,7 +62,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     with tall(page, 1500):
         shoot(page, "ask")
 
-    page.get_by_text("Compare two configurations").click()
+    page.get_by_text("Compare two settings").click()
     expect(page.get_by_text(re.compile("A and B are the same configuration"))).to_be_visible()
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
@@ -77,7 +77,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     assert page.evaluate("window.hostile") is None
     link = page.url
 
-    page.get_by_text("Compare two configurations").click()
+    page.get_by_text("Compare two settings").click()
     expect(page.get_by_text(re.compile("A and B differ in"))).not_to_be_attached()
     settle(page)
     box.first.fill("lamb tagine with apricots")

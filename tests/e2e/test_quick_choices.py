@@ -71,7 +71,7 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("radio", "Refused", "journal_tab=Refused"),
     ),
     "ask?ask_text=mend+the+query": (
-        Choice("switch", "Compare two configurations", "ask_two=true"),
+        Choice("switch", "Compare two settings", "ask_two=true"),
         Choice("radio", "Journal", "ask_shown=Journal"),
     ),
     "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),

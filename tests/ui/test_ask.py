@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,7 +70,7 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """What each memory gave, of those that gave something."""
-    return re.findall(r"badge\[(\w+: [^\]]*)\]", badges(app))
+    return [part for element in app.main.caption for part in element.value.split(" · ") if " found" in part]
 
 
 def folded(app: AppTest) -> dict[str, list[str]]:

@@ -7,10 +7,12 @@ const made = (name, className, ...children) => {
   return element
 }
 
+/** The first line: the title, or else how it went, and the place in the block. */
 const heading = (card) => made('div', 'heading',
-  made('span', 'outcome', card.outcome),
-  card.attempts ? made('span', 'attempts', card.attempts) : null,
+  ...(card.title ? [made('span', 'title', card.title)] : outcome(card)),
   ...(card.place ? placed(card.place) : []))
+
+const outcome = (card) => [made('span', 'outcome', card.outcome), card.attempts ? made('span', 'attempts', card.attempts) : null]
 
 function relevance(card) {
   if (card.relevance === null) return null
@@ -77,7 +79,7 @@ export default function ({ data, parentElement }) {
     relevance(data),
     made('div', 'body',
       heading(data),
-      data.title ? made('div', 'title', data.title) : null,
+      data.title ? made('div', 'record', ...outcome(data)) : null,
       passage(data),
       why(data)))
   const was = parentElement.querySelector('.atlas-hit')

@@ -50,9 +50,8 @@ def draw_summary(answer: Answer, side: Name) -> None:
     """Draw the number of hits of each memory in a row, with reasons for empty ones."""
     sentence = folded_sentence(answer)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        for part in answer.parts:
-            if part.hits:
-                st.badge(f"{part.title}: {part.sentence}", color="blue")
+        if found := [f"{part.title}: {part.sentence}" for part in answer.parts if part.hits]:
+            st.caption(" · ".join(found), width="content")
         if sentence:
             with st.popover(sentence, type="tertiary", width="content", wrap=True, key=f"ask_folded_{side}"):
                 for part in answer.parts:

@@ -73,7 +73,7 @@ def draw_ask(memory: MemorySystem) -> None:
     bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
     with bar:
         draw_presenting(memory)
-        is_two = st.toggle("Compare two configurations", key="ask_two", bind=URL)
+        is_two = st.toggle("Compare two settings", key="ask_two", bind=URL)
     budget, sides = _draw_settings(memory, text or "", is_two=is_two)
     with results:
         if not (text or "").strip():
