@@ -58,8 +58,10 @@ def _mend(store: Path) -> None:
 
 def _go_on(store: Path) -> None:
     """Store two attempts of an agent, and set an outcome that nobody knew."""
-    for hours, task, success in ((98, "Rotate the logs of the print server", True),
-                                 (122, "Import the Velotec feed of 25 November", False)):  # fmt: skip
+    for hours, task, success in (
+        (144.2, "Rotate the logs of the print server", True),
+        (144.6, "Import the Velotec feed of 26 November", False),
+    ):
         with _working(store, "tern-4", hours=hours) as memory:
             memory.store(attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours)))
     with _working(store, "Kjell", hours=145) as memory:

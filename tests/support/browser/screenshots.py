@@ -11,6 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.support.browser.curation import record_curation
+from tests.support.browser.life import live
 from tests.support.browser.page import REST, settle
 from tests.support.browser.recording import POINTER
 from tests.support.browser.server import dashboard, run_atlas
@@ -28,7 +29,6 @@ PAGES = {
     "ask": QUESTION,
     "evaluation": "evaluation",
     "curate": "curate",
-    "history": "history",
     "settings": "settings",
     "overview": "",
 }
@@ -57,9 +57,14 @@ def main() -> None:
         installed = (
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # commands are shown by their names
         )
-        with dashboard(store, PATH=installed) as address:
+        home = {"PATH": installed, "HOME": directory}  # a store in it is named without the rest of its path
+        with dashboard(store, **home) as address:
             take_all(browser, address)
             record(browser, address, store)
+        used = Path(directory) / "team"
+        live(used)
+        with dashboard(used, **home) as address:
+            take_history(browser, address)
         browser.close()
 
 
@@ -73,6 +78,13 @@ def take_all(browser: Browser, address: str) -> None:
             elif name in IN_DARK:
                 _take(page, f"{address}/{path}", f"{name}-dark")
         page.context.close()
+
+
+def take_history(browser: Browser, address: str) -> None:
+    """Take the picture of the history of a store that people and agents have worked with."""
+    page = _tab(browser, "light")
+    _take(page, f"{address}/history", "history")
+    page.context.close()
 
 
 def record(browser: Browser, address: str, store: Path) -> None:
