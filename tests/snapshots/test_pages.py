@@ -21,7 +21,7 @@ from tests.support.snapshots import assert_unchanged
 from tests.support.visitors import visiting
 
 PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py")))
-QUEUES = ("duplicates", "failing", "never", "stale", "unknown", "buried", "rule", "refine", "compress")
+QUEUES = ("duplicates", "repeated", "failing", "never", "stale", "unknown", "buried", "rule", "refine", "compress")
 WORDS = {"scope_text": "report", "scope_by": "Words"}
 """A search that embeds nothing."""
 

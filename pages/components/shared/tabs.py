@@ -17,7 +17,8 @@ def choose_part(parts: Sequence[str], *, key: str, formerly: Mapping[str, str] =
     Args:
         formerly: The present names of tabs, by those that older links have.
     """
-    replace_linked(key, [formerly.get(text, text) for text in st.query_params.get_all(key)])
+    if formerly:
+        replace_linked(key, [formerly.get(text, text) for text in st.query_params.get_all(key)])
     part = st.segmented_control("Show", parts, default=parts[0], required=True, key=key, bind=URL,
                                  label_visibility="collapsed")  # fmt: skip
     return part or parts[0]
