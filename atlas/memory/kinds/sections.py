@@ -18,14 +18,14 @@ AVOID = "warning, from failed attempts: "
 
 
 def record_text(n_succeeded: int, n: int) -> str:
-    """Return the success rate of a strategy in words: `succeeded in 3 of 4 tries (95 %: 28–95 %)` or `not tried yet`.
+    """Return the success rate of a strategy in words: `succeeded in 3 of 4 tries (likely 28–95 %)` or `not tried yet`.
 
     The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
     """
     if not n:
         return "not tried yet"
     interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
-    return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+    return f"succeeded in {n_succeeded:,} of {tries} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:

@@ -92,7 +92,7 @@ class OperationRow:
     """`undone`, or empty."""
 
     sentence: str
-    """What it did: `Pruned 18 experiences`. It may contain a title, which is untrusted text."""
+    """A sentence on the change, such as `Pruned 18 experiences`. It may contain a title, which is untrusted text."""
 
     change: str
     """The words that differ, if it changed one field of one record, or empty. Untrusted text."""

@@ -165,9 +165,7 @@ def _day(at: datetime | None) -> str:
 
 def tried_line(rate: StrategyRate) -> str:
     """Return `succeeded in 3 of 4 tries (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
-    return record_text(rate.n_succeeded, rate.n).replace("(95 %: ", "(likely ") + (
-        f", retired {rate.retired}" if rate.retired else ""
-    )
+    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
 def tries_text(rate: StrategyRate) -> str:
