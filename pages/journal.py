@@ -29,5 +29,6 @@ TABS = {
 
 
 memory = page_memory()
-draw_heading("Journal", JOURNAL.about)
-TABS.get(choose_part([ENTRIES, *TABS], key="journal_tab"), partial(draw_records, ROOM))(memory)
+with draw_heading("Journal", JOURNAL.about):
+    part = choose_part([ENTRIES, *TABS], key="journal_tab")
+TABS.get(part, partial(draw_records, ROOM))(memory)

@@ -299,7 +299,7 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     shoot(page, "curation-loss", themes=True)
     dialog.get_by_role("button", name="Keep", exact=True).first.click()
     expect(dialog.get_by_text("1 of 40 experiences would be removed (3 %), 1 is protected.")).to_be_visible()
-    expect(dialog.get_by_text("1 of 1 task loses its best record. It is this one.")).to_be_visible()
+    expect(dialog.get_by_text("1 of 1 task loses its best record:")).to_be_visible()
     dialog.get_by_role("button", name="Prune 1 experience").click()
     expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
     gone = set(before) - set(contents(store))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from pandas import DataFrame
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Node
@@ -103,9 +104,14 @@ def caption(app: AppTest) -> str:
     return str(said.removesuffix(". Click one to open it."))
 
 
-def table(app: AppTest):
-    """The list."""
-    return app.dataframe[0].value
+def table(app: AppTest, number: int = 0) -> DataFrame:
+    """A table of memories, the list being the first."""
+    return DataFrame(drawn_by(app, "records")[number]["rows"])
+
+
+def tables(app: AppTest) -> int:
+    """How many tables of memories a page has."""
+    return len(drawn_by(app, "records"))
 
 
 def tasks(app: AppTest) -> list[str]:
@@ -156,10 +162,11 @@ def text_of(card: dict[str, Any]) -> str:
     return "".join(text for text, _ in card["pieces"])
 
 
-def touch_table(app: AppTest, *, rows: list[int], cells: list[tuple[int, str]] | None = None) -> None:
-    """Tick rows of the table, and click cells."""
+def touch_table(app: AppTest, event: str, value: Any, number: int = 0) -> None:
+    """Send an event of a table of memories: a row that is opened, rows that are chosen, or an order."""
+    drawn = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("records")]
     states = app._tree.get_widget_states()
     state = states.widgets.add()
-    state.id = app.dataframe[0].proto.id
-    state.string_value = json.dumps({"selection": {"rows": rows, "columns": [], "cells": cells or []}})
+    state.id = f"$$STREAMLIT_INTERNAL_KEY_{drawn[number].proto.id}__events"
+    state.json_trigger_value = json.dumps([{"event": event, "value": value}])
     app._run(states)

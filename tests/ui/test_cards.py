@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import atlas
-from tests.support.dashboard import Dashboard, caption, cards, table, tasks, text_of
+from tests.support.dashboard import Dashboard, caption, cards, table, tables, tasks, text_of
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store
 
@@ -16,7 +16,7 @@ def test_a_search_is_a_table_until_cards_are_asked_for(dashboard: Dashboard, tmp
     assert tasks(app) == ["Peel the turnips"]
     assert cards(app) == []
     app.segmented_control(key="experiences_form").set_value("Cards").run()
-    assert not app.dataframe
+    assert not tables(app)
     (card,) = cards(app)
     assert card["outcome"] == "✗ failed"
     assert card["pieces"] == [["Peel the ", False], ["turnips", True]]
@@ -103,13 +103,14 @@ def test_one_per_task_tells_how_all_of_its_attempts_went(dashboard: Dashboard, k
 
 def test_what_is_open_says_why_it_is_here(dashboard: Dashboard, kitchen):
     app = dashboard(kitchen, "experiences", scope_text="boiling eggs")
-    app.query_params["id"] = table(app)["id"][0]
+    row = table(app).iloc[0]
+    app.query_params["id"] = row["id"]
     app.run()
     (card,) = cards(app)
     assert [text for text, is_match in card["pieces"] if is_match] == ["Boil", "egg"]
     assert card["title"] == ""
-    assert card["relevance"] == f"{table(app)['relevance'][0]:.2f}"
-    assert card["sentence"] == table(app)["why"][0] + " Words that met: eggs ↔ egg, boiling ↔ Boil."
+    assert card["relevance"] == f"{row['relevance']:.2f}"
+    assert card["sentence"] == row["why"] + " Words that met: eggs ↔ egg, boiling ↔ Boil."
     values = [float(segment["value"].replace("−", "-")) for segment in card["bar"]["segments"]]
     assert sum(values) == pytest.approx(float(card["bar"]["total"]), abs=0.003)
 
@@ -120,4 +121,4 @@ def test_a_nonsense_question_is_told_so(dashboard: Dashboard, kitchen):
     )
     assert caption(app) == "Nothing relevant among 5 experiences, 5 hidden"
     assert cards(app) == []
-    assert not app.dataframe
+    assert not tables(app)

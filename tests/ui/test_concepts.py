@@ -8,7 +8,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, said, selecting, texts, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    box,
+    of_type,
+    said,
+    selecting,
+    table,
+    texts,
+    undo_button,
+)
 from tests.support.records import attempt, concept
 from tests.support.stores import make_library, make_store, opened_store
 
@@ -36,26 +46,25 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     app.pagination(key="concepts_page").set_value(2).run()
     assert len(names(app)) == 5
     app.selectbox(key="concepts_order").select("Most used first").run()
-    assert (names(app)[0], table(app)["n_uses"][0]) == ("step_7", 3)
-    assert table(app)["succeeded"][0] == "2 of 3"
-    assert table(app)["succeeded"][1] == "not tried yet"
+    assert names(app)[0] == "step_7"
+    assert tries(app)[:2] == ["2 of 3 tasks", "not tried yet"]
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
-    assert set(table(app)["source"]) == {"ready-made"}
+    assert {heading["origin"].split(" · ")[0] for heading in table(app)["heading"]} == {"ready-made"}
     assert_no_problem(app)
 
 
 def test_a_use_that_another_records_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     often, other = memory.concepts.add_many([concept(1), concept(2)])
     app = dashboard(tmp_path, "concepts", concepts_order="Most used first")
-    assert set(table(app)["n_uses"]) == {0}
+    assert set(tries(app)) == {"not tried yet"}
     memory.concepts.update_stats(other, True)
     app.run()
-    assert (names(app), list(table(app)["n_uses"])) == (["step_2", "step_1"], [1, 0])
+    assert (names(app), tries(app)) == (["step_2", "step_1"], ["1 of 1 task", "not tried yet"])
     memory.concepts.update_stats(often, False)
     memory.concepts.update_stats(often, True)
     app.run()
-    assert list(table(app)["succeeded"]) == ["1 of 2", "1 of 1"]
+    assert tries(app) == ["1 of 2 tasks", "1 of 1 task"]
     assert_no_problem(app)
 
 
@@ -80,9 +89,9 @@ def test_an_opened_concept_is_shown_in_full(dashboard: Dashboard, tmp_path, memo
     assert {"crop([[0, 1], [2, 3]], (0, 0, 1, 1))", "crop([], 0)", "[]"} <= {*codes}
     assert "[[0]]" not in codes
     assert {"crop", "When a part is asked for", "Solve the puzzle of the box"} <= {*texts(app)}
-    assert any("crop_twice" in frame.value.to_csv() for frame in app.dataframe[1:])
+    assert list(table(app, 1)["name"]) == ["crop_twice"]
     app = dashboard(tmp_path, "concepts", id=twice)
-    assert any("it calls" in frame.value.to_csv() for frame in app.dataframe)
+    assert list(table(app, 1)["how"]) == ["it calls"]
     memory.concepts.delete([crop])
     app.run()
     assert any("1 of the concepts that it needs" in element.value for element in app.warning)
@@ -296,9 +305,9 @@ def caption(app: AppTest) -> str:
     return next(e.value for e in app.caption if re.match(r"[\d,]+ ", e.value)).removesuffix(". Click one to open it.")
 
 
-def table(app: AppTest):
-    return next(frame.value for frame in app.dataframe if "name" in frame.value)
-
-
 def names(app: AppTest) -> list[str]:
-    return list(table(app)["name"])
+    return [heading["title"] for heading in table(app)["heading"]]
+
+
+def tries(app: AppTest) -> list[str]:
+    return [record["tries"] for record in table(app)["record"]]

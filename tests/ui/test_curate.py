@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, texts, touch_table, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, table, texts, touch_table, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -49,8 +49,8 @@ def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one
     assert tabs(app)[:3] == ["Inbox 5", "Near-duplicates 1", "Outcome unknown 4"]
     assert tabs(app)[-3:] == ["Prune by rule", "Refine", "Compress"]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
-    assert {*map(tuple, app.dataframe[0].value["outcomes"])} == {("? unknown",)}
-    assert len(app.dataframe[0].value) == 4
+    assert {*map(tuple, table(app)["outcomes"])} == {("? unknown",)}
+    assert len(table(app)) == 4
 
 
 def test_an_address_with_an_unknown_queue_opens_the_first(dashboard: Dashboard, tmp_path, memory):
@@ -136,7 +136,7 @@ def test_an_act_on_a_queue_takes_what_was_shown_and_not_what_came_since(dashboar
 def test_ticked_rows_are_named_by_the_page_and_a_click_alone_selects_nothing(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     shown = memory.experience.ids({"outcome": "unknown"})
-    touch_table(app, rows=[1])
+    touch_table(app, "chosen", {"ids": [shown[1]], "isChosen": True})
     assert app.session_state["selection"].ids == (shown[1],)
     assert app.session_state["selection"].origin == "rows on Curate"
 
@@ -147,7 +147,7 @@ def test_a_click_leaves_a_selection_that_was_made_elsewhere_as_it_is(dashboard: 
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     app.session_state["selection"] = lasso
     app.run()
-    touch_table(app, rows=[0, 2], cells=[(1, "task")])
+    touch_table(app, "opened", shown[1])
     assert app.session_state["selection"] == lasso
     assert app.query_params["id"] == shown[1]
 
@@ -184,7 +184,7 @@ def test_a_rule_prunes_within_the_scope_only(dashboard: Dashboard, tmp_path, mem
 def test_buried_experiences_are_listed_and_unburied(dashboard: Dashboard, tmp_path, memory):
     memory.experience.change_marks(memory.experience.ids()[:2], buried=True)
     app = dashboard(tmp_path, "curate", curate_queue="buried")
-    assert len(app.dataframe[0].value) == 2
+    assert len(table(app)) == 2
     app.button(key="curate_unbury").click().run()
     assert memory.experience.count({"marks.buried": True}) == 0
     assert "There is none here." in said(app)

@@ -18,6 +18,7 @@ from tests.support.dashboard import (
     caption,
     of_type,
     table,
+    tables,
     tasks,
     touch_table,
     undo_button,
@@ -29,7 +30,7 @@ from tests.support.stores import DIMENSION, MODEL, make_store
 def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences")
-    assert caption(app) == "60 experiences · 50 % succeeded (n = 40 with a known outcome)"
+    assert caption(app) == "60 experiences · 50 % of 40 with a known outcome succeeded (likely 35–65 %)"
     assert tasks(app)[0].startswith("Task 59")
     assert len(tasks(app)) == 25
     app.pagination(key="experiences_page").set_value(3).run()
@@ -44,7 +45,7 @@ def test_the_scope_narrows_the_list_and_begins_it_anew(dashboard: Dashboard, tmp
     assert tasks(app)[0].startswith("Task 34")
     app.pills(key="scope_outcomes").select("failed").run()
     app.multiselect(key="scope_sources").select("south").run()
-    assert caption(app) == "10 of 60 experiences · 0 % succeeded (n = 10 with a known outcome)"
+    assert caption(app) == "10 of 60 experiences · 0 % of 10 with a known outcome succeeded (likely 0–28 %)"
     assert {*map(tuple, table(app)["outcomes"])} == {("✗ failed",)}
     assert set(table(app)["source"]) == {"south"}
 
@@ -59,7 +60,7 @@ def test_words_are_searched_among_what_passes_the_filters(dashboard: Dashboard, 
     assert tasks(app) == ["Boil the turnip"]
     app.text_input(key="scope_text").set_value("parsnip").run()
     assert caption(app) == "Nothing found among 1 experience in scope"
-    assert not app.dataframe
+    assert not tables(app)
 
 
 def test_a_store_whose_records_were_all_deleted_finds_no_words(dashboard: Dashboard, tmp_path):
@@ -68,7 +69,7 @@ def test_a_store_whose_records_were_all_deleted_finds_no_words(dashboard: Dashbo
         memory.experience.delete(ids)
     app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="report")
     assert_no_problem(app)
-    assert not app.dataframe
+    assert not tables(app)
 
 
 def test_what_a_search_finds_is_paged(dashboard: Dashboard, tmp_path):
@@ -100,7 +101,7 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     assert codes['{"key": "brass"}'] == "json"
     app.session_state["experience_tabs"] = "Similar"
     app.run()
-    assert list(app.dataframe[1].value["id"]) == [other]
+    assert list(table(app, 1)["id"]) == [other]
 
 
 def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_path):
@@ -113,7 +114,7 @@ def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_
     assert tags_box(app).value == ["red", "blue"]
     assert note_box(app).value == "keep this"
     assert app.button(key="experience_pin").label == "Unpin"
-    assert [*table(app)["marks"]] == ["pinned, note…", ""]
+    assert [*table(app)["marks"]] == ["pinned, note, red, blue", ""]
 
 
 def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashboard, tmp_path):
@@ -315,6 +316,6 @@ def test_a_tick_beside_a_task_selects_all_attempts_at_it(dashboard: Dashboard, t
     )  # fmt: skip
     app = dashboard(tmp_path, "experiences")
     assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✗", "✓"), ("✓ succeeded",)}
-    touch_table(app, rows=[tasks(app).index("Boil an egg")])
+    touch_table(app, "chosen", {"ids": [table(app)["id"][tasks(app).index("Boil an egg")]], "isChosen": True})
     assert {*app.session_state["selection"].ids} == {first, second}
     assert other not in app.session_state["selection"].ids

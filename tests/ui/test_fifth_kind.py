@@ -6,7 +6,7 @@ import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
-from tests.support.dashboard import assert_no_problem, box, said, selecting, undo_button
+from tests.support.dashboard import assert_no_problem, box, said, selecting, table, undo_button
 from tests.support.recipes import Recipe, recipe_book, register
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -44,7 +44,7 @@ def page(monkeypatch, tmp_path, memory) -> AppTest:
 
 
 def rows(app: AppTest) -> list[str]:
-    return list(app.dataframe[0].value["text"])
+    return list(table(app)["text"])
 
 
 def test_it_is_listed_and_narrowed(page):

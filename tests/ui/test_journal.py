@@ -14,7 +14,7 @@ from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until, table, undo_button
 from tests.support.records import attempt, entry
 from tests.support.stores import make_store
 
@@ -451,7 +451,7 @@ def caption(app: AppTest) -> str:
 
 def generations(app: AppTest) -> list[int]:
     """Those of the list's entries."""
-    return list(app.dataframe[0].value["generation"])
+    return [int(generation) for generation in table(app)["generation"]]
 
 
 def on_tab(app: AppTest, name: str) -> AppTest:

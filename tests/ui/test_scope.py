@@ -17,7 +17,7 @@ from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.views.shared.scope import AWAITED
-from tests.support.dashboard import Dashboard, tasks
+from tests.support.dashboard import Dashboard, table, tables, tasks
 from tests.support.records import START, attempt, attempts
 from tests.support.stores import make_store
 
@@ -111,7 +111,7 @@ def test_an_outcome_that_is_chosen_stays_when_the_last_of_it_goes(dashboard: Das
     app.run()
     assert app.pills(key="scope_outcomes").value == ["unknown"]
     assert sentence(app) == "0 of 2 experiences in scope"
-    assert not app.dataframe
+    assert not tables(app)
 
 
 def test_an_address_that_asks_for_what_is_not_there_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path):
@@ -234,14 +234,14 @@ def test_a_domain_holds_and_what_acts_on_all_in_scope_waits_until_the_map_is_mad
         assert sentence(app).startswith("1,001 experiences; how many of them are in scope is known when")
         assert AWAITED in [info.value for info in app.main.info]
         assert not [button.label for button in app.main.button if re.search(r"all [\d,]+", button.label)]
-        assert not app.main.dataframe
+        assert not tables(app)
         assert asked(app) == {"scope_domains": ["-1", "1"]}
     with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
         made = make_map(read_embedded(memory.storage, COLLECTION), engine="pca", min_domain_size=50)
         MapFile(tmp_path / CACHE, COLLECTION).save(made)
     go(app, "experiences")
     assert sentence(app) == f"{len(made.members(1)) + len(made.members(-1)):,} of 1,001 experiences in scope"
-    assert app.main.dataframe
+    assert tables(app)
     assert asked(app) == {"scope_domains": ["-1", "1"]}
 
 
@@ -266,9 +266,9 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
 
 def test_every_row_says_its_domain(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
-    table = dashboard(tmp_path, "experiences").dataframe[0].value
-    assert {domain.split()[0] for domain in table["domain"]} == {"shell", "web", "data", "puzzles"}
-    assert all(domain.split()[0] in task for domain, task in zip(table["domain"], table["task"], strict=True))
+    shown = table(dashboard(tmp_path, "experiences"))
+    assert {domain.split()[0] for domain in shown["domain"]} == {"shell", "web", "data", "puzzles"}
+    assert all(domain.split()[0] in task for domain, task in zip(shown["domain"], shown["task"], strict=True))
 
 
 def mark(store, marks: dict[str, atlas.Marks]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from atlas.storage.maintenance.backup import backup, restore
-from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers
+from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers, tasks
 from tests.support.records import attempt, attempts, kinds
 from tests.support.stores import make_store, opened_store
 
@@ -18,13 +18,13 @@ def test_a_store_that_was_put_back_is_shown_as_it_is_at_the_same_revision(dashbo
         memory.experience.store_many([attempt("Mend a shoe"), attempt("Mend a sock")])
         revision = memory.revision()
     app = dashboard(store, "experiences")
-    assert {"Mend a shoe", "Mend a sock"} <= set(app.dataframe[0].value["task"])
+    assert {"Mend a shoe", "Mend a sock"} <= set(tasks(app))
     with opened_store(store) as memory:
         restore(memory.storage, copy)
         memory.experience.store_many([attempt("Water a rose"), attempt("Water a fern")])
         assert memory.revision() == revision
     app.run()
-    shown = set(app.dataframe[0].value["task"])
+    shown = set(tasks(app))
     assert {"Water a rose", "Water a fern"} <= shown
     assert not {"Mend a shoe", "Mend a sock"} & shown
     assert_no_problem(app)

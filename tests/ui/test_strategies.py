@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, drawn_by, of_type, selecting, texts, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, table, texts, undo_button
 from tests.support.records import attempt
 from tests.support.stores import make_store, opened_store
 
@@ -37,8 +37,8 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
-    assert column(app, "succeeded") == ["not tried yet"]
-    assert column(app, "learned_from") == ["2 attempts, 1 succeeded"]
+    assert column(app, "record", "tries") == ["not tried yet"]
+    assert list(table(app)["learned_from"]) == [["2 attempts", "1 succeeded"]]
     undo_button(app).click().run()
     assert memory.strategies.count() == 0
     assert_no_problem(app)
@@ -56,13 +56,13 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
     assert caption(app) == "30 strategies"
-    assert (column(app, "title")[0], column(app, "succeeded")[0]) == ("refund 7", "2 of 3")
+    assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 tries")
     app.pagination(key="strategies_page").set_value(2).run()
-    assert len(column(app, "title")) == 5
+    assert len(titles(app)) == 5
     memory.strategies.retire(ids[3:5])
     app.selectbox(key="strategies_state").select("Retired").run()
     assert caption(app) == "2 of 30 strategies"
-    assert set(column(app, "marks")) == {"retired by hand"}
+    assert set(column(app, "heading", "marks")) == {"retired by hand"}
     assert_no_problem(app)
 
 
@@ -72,19 +72,19 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     [bad, _] = add(memory, strategy(0), strategy(1, sources=tuple(source.id for source in sources)))
     tried(memory, bad, *[False] * 12)
     app = dashboard(tmp_path, "strategies")
-    assert column(app, "title") == ["refund 0", "refund 1"]
-    assert column(app, "succeeded") == ["0 of 12", "not tried yet"]
-    assert column(app, "verdict") == ["mostly fails", ""]
-    assert column(app, "learned_from") == ["", "4 attempts, 4 succeeded"]
+    assert titles(app) == ["refund 0", "refund 1"]
+    assert column(app, "record", "tries") == ["0 of 12 tries", "not tried yet"]
+    assert column(app, "record", "verdict") == ["failed every time", ""]
+    assert list(table(app)["learned_from"]) == [["no attempts"], ["4 attempts", "4 succeeded"]]
 
 
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
-    assert column(app, "succeeded") == ["not tried yet"]
+    assert column(app, "record", "tries") == ["not tried yet"]
     tried(memory, one, True)
     app.run()
-    assert column(app, "succeeded") == ["1 of 1"]
+    assert column(app, "record", "tries") == ["1 of 1 try"]
 
 
 def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard: Dashboard, tmp_path, memory):
@@ -241,7 +241,10 @@ def caption(app: AppTest) -> str:
     return next(e.value for e in app.caption if " strateg" in e.value).removesuffix(". Click one to open it.")
 
 
-def column(app: AppTest, name: str) -> list:
-    """What the list shows of its strategies, from the top."""
-    (shown,) = drawn_by(app, "strategies")
-    return [row[name] for row in shown["rows"]]
+def column(app: AppTest, part: str, name: str) -> list:
+    """What a part of the list's rows shows of its strategies, from the top."""
+    return [shown[name] for shown in table(app)[part]]
+
+
+def titles(app: AppTest) -> list[str]:
+    return column(app, "heading", "title")

@@ -33,7 +33,7 @@ def test_it_is_shown_on_every_page_while_something_is_selected(dashboard: Dashbo
     for page in ("overview", "experiences", "curate", "history"):
         app = selecting(dashboard(tmp_path, page), *ids)
         assert "3 selected from lasso on the map" in said(app)
-        assert "50 % succeeded" in said(app)
+        assert "50 % of" in said(app)
         app.button(key="tray_clear").click().run()
         assert "selected from" not in said(app)
 

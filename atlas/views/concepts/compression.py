@@ -24,7 +24,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment_of
+from atlas.views.shared.wording import counted, moment_of, percent
 
 USUAL_PROGRAMS = Limits().max_programs
 MAX_PROGRAMS = (50, 100, 200, USUAL_PROGRAMS, 1_000)
@@ -210,7 +210,7 @@ def headline(found: CompressionResult) -> str:
     little = " These programs have little in common." if saved < LITTLE else ""
     return (
         f"{functions} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
-        f"counting the library's {found.tokens_library:,} ({saved:.1%} less).{little}"
+        f"counting the library's {found.tokens_library:,} ({percent(saved)} less).{little}"
         f"{f' Also {workflows}.' if workflows else ''}"
     )
 

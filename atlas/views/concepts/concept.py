@@ -106,6 +106,9 @@ class ConceptDetail:
 
     marks: Marks
     editable: EditableConcept
+    tools: tuple[str, ...]
+    """Names of the tools that it calls."""
+
     story: str
     """Trusted sentences on its saving and the outcomes of its uses."""
 
@@ -148,6 +151,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         steps=_steps(concept),
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
+        tools=tuple(concept.tools),
         story=story_of(memory, concept, usage),
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
@@ -197,7 +201,6 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
     named = {
         "Source": source_word(concept.source),
         "Language": concept.language,
-        "Needs": f"the tools {', '.join(concept.tools)}" if concept.tools else "",
         "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
         "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",

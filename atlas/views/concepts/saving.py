@@ -10,8 +10,8 @@ from atlas.learning.workflows import is_workflow
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
-MAX_PROGRAMS = 200
-"""Most programs whose length is counted for a share. It takes about a millisecond a program."""
+MAX_PROGRAMS, MAX_LISTED = 200, 20
+"""Most programs whose length is counted for a share, of one concept and of each in a list. One takes a millisecond."""
 
 
 def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
@@ -24,10 +24,10 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
 
 
-def saving_text(concept: CodeConcept) -> str:
-    """Return `12 programs, 340 tokens less`, or an empty string for one that was not found in programs."""
-    saving = _saving(concept)
-    return ", ".join([*_sources(concept), *([f"{counted(saving, 'token')} less"] if saving else [])])
+def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
+    """Return `in 12 programs, 25 % shorter`, or an empty string for one that was not found in programs."""
+    saved = [f"{_share(memory, concept, MAX_LISTED)} shorter"] if _saving(concept) else []
+    return ", ".join([f"in {places}" for places in _sources(concept)] + saved)
 
 
 def _sources(concept: CodeConcept) -> list[str]:
@@ -41,9 +41,9 @@ def _saving(concept: CodeConcept) -> int:
     return max(0, saving) if isinstance(saving, int) and not is_workflow(concept) else 0
 
 
-def _share(memory: MemorySystem, concept: CodeConcept) -> str:
+def _share(memory: MemorySystem, concept: CodeConcept, most: int = MAX_PROGRAMS) -> str:
     """Return the saving as a share of the programs' length if all are still stored, and else in tokens."""
-    if len(concept.found_in) <= MAX_PROGRAMS:
+    if len(concept.found_in) <= most:
         programs = programs_of(memory.experience.get_many(concept.found_in)).programs
         length = sum(n_tokens(program.source) for program in programs)
         if programs and len(programs) == len(concept.found_in) and (share := round(100 * _saving(concept) / length)):

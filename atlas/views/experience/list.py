@@ -17,7 +17,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking
-from atlas.views.shared.rates import rate_text
+from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, signed
 
@@ -116,11 +116,9 @@ def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tupl
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of experiences, with `62 % succeeded (n = 9 with a known outcome)` if outcomes are known."""
+    """Return the number of experiences, with the share that succeeded if outcomes are known."""
     rate = SuccessRate.of(memory.experience.values("outcome", query.where))
-    if rate.share is None:
-        return Count(rate.n)
-    return Count(rate.n, f"{rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)")
+    return Count(rate.n, rate_sentence(rate) if rate.n_known else "")
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:

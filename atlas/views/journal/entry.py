@@ -23,7 +23,7 @@ from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text, as_json
-from atlas.views.shared.wording import counted, moment
+from atlas.views.shared.wording import counted, moment, percent
 
 __all__ = ["TIERS"]
 
@@ -172,7 +172,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     elif entry.created_at is not None:
         recency = recency_of(entry, types, datetime.now(UTC))
         half_life = f"half of it is left after {kind.half_life_days:g} days"
-        sentences.append(f"Age leaves {recency:.0%} of that ({half_life}): {now * recency:.2f}.")
+        sentences.append(f"Age leaves {percent(recency)} of that ({half_life}): {now * recency:.2f}.")
     return sentences
 
 

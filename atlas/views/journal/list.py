@@ -104,7 +104,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 def links_text(entry_type: str, n_by_type: Mapping[str, int]) -> str:
     """Return the links of an entry in words, the fix of a crash first."""
-    fix = "fixed" if n_by_type.get("fixed_by") else "no fix" if entry_type == CRASH else ""
+    fix = "fixed" if n_by_type.get("fixed_by") else "no fix yet" if entry_type == CRASH else ""
     return " · ".join(
         filter(None, [fix, *(words.format(n) for name, words in LINKED.items() if (n := n_by_type.get(name)))])
     )

@@ -14,7 +14,7 @@ from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.journal_words import state_word
 from atlas.views.shared.plans import Figure, PlanRow, PlanView, deleting_view, gone_notes
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, percent
 
 PICKED = "Sentences picked from its entries"
 
@@ -160,7 +160,7 @@ def compact_headline(plan: CompactPlan) -> str:
     if plan.is_empty:
         return f"Nothing to forget: {_all_stay(plan.n_total)}"
     share = _share(len(plan.moves), plan.n_total)
-    moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({share:.1%})"
+    moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({percent(share)})"
     deleted = f", {len(plan.evictions):,} would be deleted" if plan.evictions else ""
     written = f", {counted(len(plan.summaries), 'summary')} would be written" if plan.summaries else ""
     return f"{moving}{deleted}{written}.{'' if plan.evictions else ' Nothing is deleted.'}"

@@ -9,36 +9,23 @@ from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.views.charts.palette import GREY, Chart
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import JOURNAL
-from atlas.views.kinds.journal_words import type_word
+from atlas.views.kinds.journal_words import TYPE_COLOURS, type_word
 from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted, shortened
 
 MAX_BARS = 120
-"""Maximum number of bars in a strip. With more generations, they are binned."""
+"""Maximum number of bars. With more generations, they are binned."""
 
 MAX_LANES = 8
-"""Maximum number of strips of single types. Other types share one."""
+"""Maximum number of types with a colour of their own. Other types share one."""
 
 OTHERS = "other types"
 
-HEIGHT = 0.85
-"""Height of the highest bar."""
-
-LANE_PIXELS = 18
-
-COLOURS = {
-    CRASH: PALETTE[1],
-    "task": PALETTE[0],
-    "observation": PALETTE[5],
-    "reflection": PALETTE[2],
-    "reflection_finding": PALETTE[7],
-    "directive": PALETTE[3],
-    "summary": PALETTE[4],
-}
-"""Colours by type, the same everywhere. Others are grey."""
+HEIGHT = 190
+"""Pixels of the chart, with its legend and its axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +90,14 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
-    """Return a strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
+    """Return a bar for each generation: its entries, stacked by type. A brush takes generations.
 
     Args:
         since: First selected generation; None for no bound.
         until: Last selected generation.
     """
-    n = len(timeline.lanes)
     return {
-        "data": [_bars(timeline, lane, n - 1 - position) for position, lane in enumerate(timeline.lanes)],
+        "data": [_bars(timeline, lane) for lane in timeline.lanes],
         "layout": {**_layout(timeline), "shapes": _shade(timeline, since, until)},
     }
 
@@ -139,21 +125,19 @@ def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int]
     return first, max(first, min(timeline.last, int(high // 1)))
 
 
-def _bars(timeline: Timeline, lane: Lane, base: int) -> Chart:
+def _bars(timeline: Timeline, lane: Lane) -> Chart:
     counts: dict[int, int] = {}
     for generation, n in lane.counts.items():
         number = (generation - timeline.first) // timeline.width
         counts[number] = counts.get(number, 0) + n
     starts = {number: timeline.first + number * timeline.width for number in counts}
-    highest = max(counts.values())
     return {
         "type": "bar",
-        "name": html.escape(type_word(lane.name)),
+        "name": f"{html.escape(_short(lane.name))} ({lane.n:,})",
         "x": [starts[number] + (timeline.width - 1) / 2 for number in counts],
-        "y": [HEIGHT * n / highest for n in counts.values()],
-        "base": base,
-        "width": timeline.width * 0.9,
-        "marker": {"color": COLOURS.get(lane.name, GREY)},
+        "y": [*counts.values()],
+        "width": timeline.width * 0.7,
+        "marker": {"color": TYPE_COLOURS.get(lane.name, GREY)},
         "customdata": [[_span(starts[number], timeline), n] for number, n in counts.items()],
         "hovertemplate": f"{_plain(lane.name)}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
@@ -175,12 +159,14 @@ def _span(start: int, timeline: Timeline) -> str:
 
 
 def _layout(timeline: Timeline) -> Chart:
-    n, margin = len(timeline.lanes), timeline.width / 2
+    margin = timeline.width / 2
     return {
-        "barmode": "overlay",
-        "height": LANE_PIXELS * n + 52,
-        "margin": {"l": 0, "r": 0, "t": 4, "b": 44},
-        "showlegend": False,
+        "barmode": "stack",
+        "height": HEIGHT,
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 44},
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
+                   "itemclick": False, "itemdoubleclick": False},
         "hovermode": "closest",
         "dragmode": "select",
         "selectdirection": "h",
@@ -193,16 +179,9 @@ def _layout(timeline: Timeline) -> Chart:
             "showgrid": False,
             "zeroline": False,
         },
-        "yaxis": {
-            "tickvals": [n - 1 - position + 0.4 for position in range(n)],
-            "ticktext": [f"{html.escape(_short(lane.name))} ({lane.n:,})" for lane in timeline.lanes],
-            "range": [-0.1, n],
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-        },
-    }
+        "yaxis": {"title": {"text": "entries", "font": {"size": 12}}, "rangemode": "tozero", "fixedrange": True,
+                  "nticks": 4, "tickformat": ",d", "automargin": True},
+    }  # fmt: skip
 
 
 def _hint(timeline: Timeline) -> str:

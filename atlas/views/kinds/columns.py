@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-Form = Literal["text", "number", "decimal", "share", "time", "picture", "outcomes"]
-"""Display format of a value: a share as a bar from 0 to 1, a picture by its URL, outcomes as coloured labels."""
+Form = Literal[
+    "text", "number", "decimal", "share", "time", "picture", "outcomes", "badge", "heading", "steps", "code", "record",
+    "lines",
+]  # fmt: skip
+"""Display format of a value: a share as a bar from 0 to 1, a picture by its URL, outcomes as coloured labels.
+
+A heading, steps, code and a record take several lines, and so does a row that has a heading.
+"""
+
+WIDE = 240
+"""Least width of the columns that share what the others leave of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,16 @@ class Column:
     form: Form = "text"
     help_text: str | None = None
     is_optional: bool = False
-    """True if it is hidden when empty in all rows."""
+    """True if it is hidden when empty, or as usual, in all rows."""
+
+    order_key: str = ""
+    """The stored field that it sorts by, or empty if its heading does not sort."""
+
+    tones: Mapping[str, str] = field(default_factory=dict)
+    """Colours of a badge, by its text."""
+
+    usual: str = ""
+    """The value that is not shown."""
 
 
 Columns = Sequence[Column]
@@ -33,9 +51,9 @@ Columns = Sequence[Column]
 RELEVANCE = Column("relevance", "Relevance", 95, "share", "Relevance to the search, from 0 to 1", is_optional=True)
 WHY = Column("why", "Why it is here", 420, is_optional=True)
 MARKS = Column("marks", "Marks", 130, is_optional=True)
-SOURCE = Column("source", "Source", 120, is_optional=True)
+SOURCE = Column("source", "Source", 120, is_optional=True, order_key="source")
 HOW = Column("how", "How", 95)
-CREATED_AT = Column("created_at", "When (UTC)", 125, "time")
+CREATED_AT = Column("created_at", "When (UTC)", 125, "time", order_key="created_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 
-from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
+from atlas.views.kinds.columns import HOW, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -15,14 +15,15 @@ MAX_USED = "Most used first"
 NAME = Column("name", "Name", 150)
 DESCRIPTION = Column("description", "What it does", 345)
 DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
-SAVES = Column(
-    "saves",
-    "Found in",
-    190,
-    help_text="The programs that it was found in, and by how much they are shorter with it, itself counted",
-    is_optional=True,
+HEADING = Column("heading", "Concept", 330, "heading", order_key="title")
+CODE = Column("code", "Code", 480, "code")
+RECORD = Column(
+    "record",
+    "Worked when used",
+    195,
+    "record",
+    "The stroke is the share of the tasks it was used for that succeeded. The band is where its true rate lies (95 %)",
 )
-SUCCEEDED = Column("succeeded", "Worked in", 100, help_text="Tasks that it was used for and that succeeded")
 
 _SOURCES = {"primitive": "ready-made"}
 
@@ -32,7 +33,7 @@ def source_word(source: str) -> str:
     return _SOURCES.get(source, source)
 
 
-RELATED = (HOW, NAME, DESCRIPTION_BESIDE)
+RELATED = (NAME, HOW, DESCRIPTION_BESIDE)
 """Concepts that another one has to do with."""
 
 CONCEPT = Kind(
@@ -57,9 +58,9 @@ CONCEPT = Kind(
     },
     question="What should it do?",
     tables=Tables(
-        listed=(NAME, DESCRIPTION, SAVES, SUCCEEDED, SOURCE, MARKS, CREATED_AT),
-        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SAVES, SUCCEEDED, SOURCE, MARKS),
-        beside=(NAME, RELEVANCE, SUCCEEDED, DESCRIPTION_BESIDE, SOURCE, MARKS),
+        listed=(HEADING, CODE, RECORD),
+        found=(HEADING, CODE, RECORD),
+        beside=(HEADING, RECORD),
         similar=(NAME, RELEVANCE, DESCRIPTION_BESIDE),
     ),
     fields=(

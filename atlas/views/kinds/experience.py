@@ -14,13 +14,13 @@ from atlas.views.kinds.metadata import scope_pair_filter, scope_pairs
 OUTCOME = Column(
     "outcomes",
     "Outcome",
-    120,
+    105,
     "outcomes",
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, or `✗ ×6` for six attempts that failed",
 )
-TASK = Column("task", "Task", 400)
-DOMAIN = Column("domain", "Domain", 160, is_optional=True)
-N_STEPS = Column("n_steps", "Steps", 50, "number")
+TASK = Column("task", "Task", 400, order_key="title")
+DOMAIN = Column("domain", "Domain", 150, is_optional=True)
+N_STEPS = Column("n_steps", "Steps", 50, "number", order_key="n_steps")
 
 QUEUED = (OUTCOME, TASK, DOMAIN, SOURCE, CREATED_AT, MARKS)
 """On Curate."""

@@ -9,7 +9,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Number, Pairs
-from atlas.views.kinds.journal_words import ROUND, state_word, type_word
+from atlas.views.kinds.journal_words import ROUND, TYPE_COLOURS, state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
 
@@ -17,12 +17,14 @@ STATE = (
     "Active entries go into prompts, fading ones with less weight. Searches find the others too, archived ones if asked"
 )
 
-ENTRY_TYPE = Column("entry_type", "Type", 100)
-GENERATION = Column("generation", "Round", 60, "number", ROUND)
+ENTRY_TYPE = Column(
+    "entry_type", "Type", 100, "badge", tones={type_word(name): colour for name, colour in TYPE_COLOURS.items()}
+)
+GENERATION = Column("generation", "Round", 50, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "What it says", 480)
-TIER = Column("tier", "State", 95, help_text=STATE)
+TIER = Column("tier", "State", 95, help_text=STATE, usual=state_word("hot"), is_optional=True)
 CONTENT_BESIDE = replace(CONTENT, width=340)
-LINKS = Column("links", "Links", 150)
+LINKS = Column("links", "Linked with", 175, is_optional=True)
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 """Entries just before another one, or just after it."""

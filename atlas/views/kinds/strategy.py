@@ -18,6 +18,19 @@ SUREST, HIGHEST, MAX_TRIED = "Most reliable first", "Highest rate first", "Most 
 ALL, READ, RETIRED = "All", "Read by agents", "Retired"
 STATES = (ALL, READ, RETIRED)
 
+HEADING = Column("heading", "Strategy", 300, "heading")
+STEPS = Column("steps", "What to do", 480, "steps")
+RECORD = Column(
+    "record",
+    "Worked when tried",
+    195,
+    "record",
+    "The stroke is the share of its tries that succeeded. The band is where its true rate lies (95 %)",
+)
+LEARNED_FROM = Column(
+    "learned_from", "Learned from", 100, "lines", "Attempts at its source tasks that were made without it"
+)
+
 TITLE = Column("title", "Strategy", 300)
 SUCCEEDED = Column(
     "succeeded",
@@ -69,7 +82,12 @@ STRATEGY = Kind(
     "Strategies that were not tried come last",
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
-    tables=Tables(similar=(TITLE, RELEVANCE, SUCCEEDED, BAR)),
+    tables=Tables(
+        listed=(HEADING, STEPS, RECORD, LEARNED_FROM),
+        found=(HEADING, STEPS, RECORD, LEARNED_FROM),
+        beside=(HEADING, RECORD),
+        similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
+    ),
     fields=(
         Field(name="title", label="Title. If it is empty, the first line of the situation is used"),
         Field(name="situation", label="When to apply it", height=100),

@@ -2,8 +2,80 @@
 
 from __future__ import annotations
 
-from atlas.core.statistics import SuccessRate
-from atlas.views.shared.wording import percent
+from dataclasses import dataclass
+
+from atlas.core.statistics import Interval, SuccessRate
+from atlas.memory.base.success_rates import credible_interval
+from atlas.views.shared.wording import counted, percent
+
+NOT_TRIED = "not tried yet"
+
+SURELY = 0.75
+"""Least share of successes that is called most of them."""
+
+NARROW = 0.3
+"""Width of an interval around one half from which a rate is known to be about one half."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """How often something worked. All texts are trusted."""
+
+    tries: str
+    """`12 of 12 tries`, or `not tried yet`."""
+
+    rate: float | None = None
+    """Share of the tries that succeeded, in [0, 1], or None before any try."""
+
+    low: float = 0.0
+    """Lower end of the 95 % credible interval of the rate, in [0, 1]."""
+
+    high: float = 1.0
+    range: str = ""
+    """`likely 55–80 %`, or empty before any try."""
+
+    verdict: str = ""
+    """What the tries show, as `verdict_of` returns it, or empty before any try."""
+
+    tone: str = ""
+    """`good`, `bad`, or empty for neither."""
+
+    trend: str = ""
+    """`↗ 40 to 80 %`, or empty if it is level."""
+
+
+def record_of(n_succeeded: int, n: int, noun: str = "try", *, trend: str = "") -> Record:
+    """Return the record of something that was tried, by how many tries of a noun succeeded."""
+    if not n:
+        return Record(tries=NOT_TRIED)
+    found = credible_interval(n_succeeded, n)
+    return Record(
+        tries=f"{n_succeeded:,} of {counted(n, noun)}",
+        rate=n_succeeded / n,
+        low=found.low,
+        high=found.high,
+        range=likely(found),
+        verdict=verdict_of(n_succeeded, n, found),
+        tone="good" if found.low >= 0.5 else "bad" if found.high <= 0.5 else "",
+        trend=trend,
+    )
+
+
+def verdict_of(n_succeeded: int, n: int, interval: Interval) -> str:
+    """Return in words how often something worked, as far as its tries show."""
+    share = n_succeeded / n
+    if interval.low >= 0.5:
+        return "worked every time" if share == 1 else "mostly worked" if share >= SURELY else "worked more than half"
+    if interval.high <= 0.5:
+        return (
+            "failed every time" if share == 0 else "mostly failed" if share <= 1 - SURELY else "failed more than half"
+        )
+    return "worked about half" if interval.high - interval.low <= NARROW else "too few to tell"
+
+
+def likely(interval: Interval) -> str:
+    """Return `likely 55–80 %`: where the true rate lies with a probability of 95 %."""
+    return f"likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %"
 
 
 def rate_text(rate: SuccessRate) -> str:
@@ -13,17 +85,16 @@ def rate_text(rate: SuccessRate) -> str:
 
 def interval_text(rate: SuccessRate) -> str:
     """Return `58–66 %`, or an empty string if no outcome is known."""
-    found = rate.interval
-    return "" if found is None else f"{found.low * 100:.0f}–{percent(found.high)}"
+    return likely(rate.interval).removeprefix("likely ") if rate.interval is not None else ""
 
 
 def rate_line(rate: SuccessRate) -> str:
-    """Return `62 % (58–66 %, n = 9)`, or a dash if no outcome is known."""
-    return f"{rate_text(rate)} ({interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"
+    """Return `62 % (likely 58–66 %, n = 9)`, or a dash if no outcome is known."""
+    return f"{rate_text(rate)} (likely {interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"
 
 
 def rate_sentence(rate: SuccessRate) -> str:
-    """Return `62 % succeeded (58–66 %, 9 of known outcome)`, or `outcomes unknown`."""
+    """Return `62 % of 9 with a known outcome succeeded (likely 58–66 %)`, or `outcomes unknown`."""
     if not rate.n_known:
         return "outcomes unknown"
-    return f"{rate_text(rate)} succeeded ({interval_text(rate)}, {rate.n_known:,} of known outcome)"
+    return f"{rate_text(rate)} of {rate.n_known:,} with a known outcome succeeded (likely {interval_text(rate)})"

@@ -18,6 +18,7 @@ from atlas.memory.base.success_rates import (
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.views.charts.growth import BAND_COLOUR
 from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
+from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import moment, percent
 
 UPDATERS: Mapping[str, SuccessRateUpdater] = {
@@ -45,7 +46,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
     points = points[-MAX_POINTS:]
     line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [n for n, *_ in points]}
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
-    labels = [f"{percent(rate)} of {n:,}, 95 %: {i.low * 100:.0f}–{percent(i.high)}" for n, _, rate, i in points]
+    labels = [f"{percent(rate)} of {n:,}, {likely(i)}" for n, _, rate, i in points]
     return {
         "data": [
             {**edge, "y": [interval.low for *_, interval in points]},
@@ -84,8 +85,9 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
             "name": name,
             "x": [point.count for point in points],
             "y": [point.rate for point in points],
+            "text": [percent(point.rate) for point in points],
             "line": {"color": colour, "width": 2},
-            "hovertemplate": f"{name}, after try %{{x}}: %{{y:.0%}}<extra></extra>",
+            "hovertemplate": f"{name}, after try %{{x}}: %{{text}}<extra></extra>",
         }
         traces.append(trace)
     return {"data": traces, "layout": _layout("tries, oldest first")}
@@ -124,6 +126,6 @@ def _layout(across: str) -> Chart:
         "hovermode": "closest",
         "dragmode": False,
         "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
-        "yaxis": {"range": [-0.05, 1.05], "tickformat": ".0%", "fixedrange": True, "nticks": 5,
-                  "title": {"text": "succeeded"}},
+        "yaxis": {"range": [-0.05, 1.05], "tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"],
+                  "fixedrange": True, "title": {"text": "succeeded"}},
     }  # fmt: skip

@@ -20,6 +20,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
+from atlas.views.shared.rates import Record, likely, record_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
@@ -117,6 +118,7 @@ class StrategyDetail:
     marks: Marks
     editable: EditableStrategy
     rate: StrategyRate
+    record: Record
     headline: str
     """How often it worked, in a sentence of our own."""
 
@@ -175,6 +177,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         editable=EditableStrategy.of(strategy),
         rate=rate,
         headline=_headline(rate),
+        record=record_of(rate.n_succeeded, rate.n),
         bar=rate_bar(rate),
         facts=_facts(strategy, rate, attempts, without),
         more_facts=_more_facts(strategy, usage),
@@ -245,8 +248,7 @@ def _verdict(found: StrategyEffect) -> str:
 
 def _effect_row(what: str, tries: Tries) -> EffectRow:
     bar = interval_bar(tries.interval, tries.rate) if tries.rate is not None else ""
-    interval = f"{tries.interval.low * 100:.0f}–{percent(tries.interval.high)}"
-    succeeded = f"{percent(tries.rate)} ({interval})" if tries.rate is not None else "no attempts"
+    succeeded = f"{percent(tries.rate)} ({likely(tries.interval)})" if tries.rate is not None else "no attempts"
     return EffectRow(what=what, succeeded=succeeded, n=tries.n, bar=bar)
 
 

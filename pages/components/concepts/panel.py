@@ -16,12 +16,30 @@ from pages.components.shared.texts import draw_code, draw_prose
 
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
-    draw_prose(detail.name, key=f"concept_name_{detail.id}")
+    with st.container(key="opened_title"):
+        draw_prose(detail.name, key=f"concept_name_{detail.id}")
     draw_prose(detail.purpose, key=f"concept_purpose_{detail.id}")
+    st.markdown(f"**{detail.story}**")
+    if detail.tools:
+        with st.container(horizontal=True, gap="xsmall"):
+            st.caption("Calls the tools", width="content")
+            st.text(", ".join(detail.tools), width="content")
+    if detail.steps is not None:
+        draw_code(detail.steps, key=f"concept_steps_{detail.id}")
+    draw_code(detail.code, key=f"concept_code_{detail.id}")
+
+
+def _draw_about(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
     if detail.description is not None:
         draw_prose(detail.description, key=f"concept_description_{detail.id}")
-    st.markdown(f"**{detail.story}**")
+    if detail.guidance is not None:
+        st.caption("When to use it")
+        draw_prose(detail.guidance, key=f"concept_guidance_{detail.id}")
+    if detail.signature is not None:
+        st.caption("Signature")
+        draw_code(detail.signature, key=f"concept_signature_{detail.id}")
     draw_facts(detail.facts, key=f"concept_{detail.id}")
+    draw_fact_table(detail.background, "From the source")
 
 
 def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
@@ -29,21 +47,6 @@ def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
     if detail.found_in:
         st.caption("Found in these experiences")
         draw_sources(((use.id if use.title else "", use.title) for use in detail.found_in), detail.n_more_found_in)
-
-
-def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
-    if detail.steps is not None:
-        st.caption("Steps")
-        draw_code(detail.steps, key=f"concept_steps_{detail.id}")
-    if detail.signature is not None:
-        st.caption("Signature")
-        draw_code(detail.signature, key=f"concept_signature_{detail.id}")
-    if detail.guidance is not None:
-        st.caption("When to use it")
-        draw_prose(detail.guidance, key=f"concept_guidance_{detail.id}")
-    st.caption("Code")
-    draw_code(detail.code, key=f"concept_code_{detail.id}")
-    draw_fact_table(detail.background, "From the source")
 
 
 def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
@@ -58,7 +61,7 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
     if not detail.examples:
-        st.caption("It has no examples yet.")
+        st.caption("It has no tests yet. Examples of its use, added under Edit, are run as tests.")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
@@ -75,4 +78,4 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
                      kind=CONCEPT)  # fmt: skip
 
 
-PANEL = Panel(draw_head=_draw_head, tabs={"Code": _draw_code, "Examples": _draw_examples, "Uses": _draw_uses})
+PANEL = Panel(draw_head=_draw_head, tabs={"Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about})

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.importing.box import draw_refused_files
 
 
-def draw_heading(title: str, about: str) -> None:
-    """Draw the heading of a page.
+def draw_heading(title: str, about: str) -> DeltaGenerator:
+    """Draw the heading of a page, and return the row of its title, where a page can add more.
 
     Args:
         about: One sentence on what the page shows.
     """
-    st.title(title, anchor=False)
+    row = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom")
+    row.title(title, anchor=False, width="content")
     st.caption(about)
     draw_refused_files()
+    return row

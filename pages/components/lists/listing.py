@@ -48,10 +48,6 @@ class Answer:
     """Cache key for changes that the store's revision does not reflect."""
 
 
-DrawRows = Callable[[Kind, Answer, Sequence[Any], bool], None]
-"""Function that draws the rows of a page of a list, given whether a record is open beside it."""
-
-
 def ask(memory: MemorySystem, kind: Kind) -> Query:
     """Draw the widgets above a list and return the query. A new query starts at the first page.
 
@@ -114,14 +110,12 @@ def draw_list(
     is_beside: bool,
     bar: DeltaGenerator | None = None,
     finish: Finish = lambda memory, rows: rows,
-    draw_rows: DrawRows | None = None,
 ) -> None:
     """Draw the caption, a page of rows, and the pagination.
 
     Args:
         is_beside: Whether a record is open beside the list.
         bar: Where controls of the whole list are added; beside the caption without it.
-        draw_rows: Draws the rows; by default they are a table.
     """
     above, key = st.container(), f"{views.kind.page}_page"
     listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
@@ -143,7 +137,7 @@ def draw_list(
             cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
         elif listing.rows:
-            (draw_rows or _draw_table)(views.kind, answer, finish(memory, listing.rows), is_beside)
+            _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
 
 
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
@@ -193,9 +187,9 @@ def _read(views: KindViews[Any], memory: MemorySystem, answer: Answer, page: int
 def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool) -> None:
     tables = kind.tables
     columns = tables.beside if is_beside else tables.listed if answer.result is None else tables.found
-    key = f"{kind.page}_table_{digest(answer.query, answer.state, [row.id for row in rows], answer.store)}"
-    selectable_table(rows, columns=columns, key=key, kind=kind, origin=origin_of(kind),
-                     revision=answer.store.revision)  # fmt: skip
+    order = "" if answer.query.is_search else answer.query.order or next(iter(kind.orders))
+    selectable_table(rows, columns=columns, key=f"{kind.page}_table", kind=kind, origin=origin_of(kind),
+                     revision=answer.store.revision, order=order)  # fmt: skip
 
 
 def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, n: int) -> None:

@@ -19,7 +19,6 @@ from pages.components.lists.empty import draw_empty as draw_empty_store
 from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import (
     Answer,
-    DrawRows,
     Finish,
     ask,
     cards_of,
@@ -59,9 +58,6 @@ class Room:
     """Draws the filters of a list and returns the query."""
 
     finish: Finish = lambda memory, rows: rows
-    draw_rows: DrawRows | None = None
-    """Draws the rows of the list instead of a table."""
-
     widths: tuple[int, int] = (1, 1)
     """Relative widths of the list and of the open record."""
 
@@ -105,7 +101,8 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """
     kind, opened = room.views.kind, opened_id()
     is_apart = not kind.is_scoped and room.draw_above is None
-    query = room.ask(memory, kind) if is_apart else None
+    with st.container(key="filters"):
+        query = room.ask(memory, kind) if is_apart else None
     beside, panel = split(opened, room.widths)
     with beside:
         bar = st.container(horizontal=True, vertical_alignment="center") if kind.is_scoped else None
@@ -115,10 +112,7 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
             room.draw_above(memory, query)
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
-            draw_list(
-                room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish,
-                draw_rows=room.draw_rows,
-            )  # fmt: skip
+            draw_list(room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish)
         if not opened:
             room.draw_below(memory)
     if opened and panel is not None:

@@ -11,6 +11,7 @@ from atlas import MemorySystem
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
 from atlas.views.strategies.strategy import (
@@ -66,11 +67,13 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_prose(detail.title, key=f"strategy_title_{detail.id}")
+    with st.container(key="opened_title"):
+        draw_prose(detail.title, key=f"strategy_title_{detail.id}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{detail.headline}**", width="content")
         if detail.bar:
             st.image(detail.bar)
+            st.caption(f"{detail.record.verdict} · {detail.record.range}", width="content")
     draw_facts(detail.facts, key=f"strategy_{detail.id}")
 
 
@@ -150,11 +153,11 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 def _draw_updaters(detail: StrategyDetail) -> None:
     estimates = updater_estimates(detail.attempts)
-    estimates_text = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
+    estimates_text = ", ".join(f"{name}: {percent(rate)}" for name, rate in estimates)
     st.plotly_chart(
         updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=estimates_text
     )
-    st.dataframe([{"Way of estimating": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
+    st.dataframe([{"Way of estimating": name, "Rate": percent(rate)} for name, rate in estimates],
                  hide_index=True, alt=estimates_text)  # fmt: skip
 
 

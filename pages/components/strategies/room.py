@@ -9,7 +9,6 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.lists.selection import SelectionSummary
 from atlas.views.strategies.kind import STRATEGIES
 from pages.components.lists.room import Room, draw_nothing_yet
-from pages.components.strategies.list import draw_strategies
 from pages.components.strategies.panel import PANEL, draw_how_counted
 from pages.components.strategies.retirement import draw_retire, is_all_retired
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
@@ -40,7 +39,6 @@ def _draw_retiring(memory: MemorySystem, now: SelectionSummary) -> None:
 ROOM = Room(
     views=STRATEGIES,
     panel=PANEL,
-    draw_rows=draw_strategies,
     draw_empty=_draw_empty,
     draw_below=_draw_writing,
     draw_acts=_draw_retiring,

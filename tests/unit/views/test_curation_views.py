@@ -196,7 +196,7 @@ def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
     memory.experience.delete([ids[1]])
     now = chosen(memory, ids, "lasso on the map")
     assert now.sentence == "6 selected from lasso on the map"
-    assert now.figures == "5 still there, 1 gone since · 67 % succeeded (21–94 %, 3 of known outcome)"
+    assert now.figures == "5 still there, 1 gone since · 67 % of 3 with a known outcome succeeded (likely 21–94 %)"
     assert now.ids == (ids[0], *ids[2:])
     memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
     now = chosen(memory, ids, "")

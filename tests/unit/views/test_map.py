@@ -169,7 +169,7 @@ def test_a_mask_becomes_ids(points):
 def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
     assert [row.name for row in rows] == ["web", "soup", "tax"]
-    assert domain_sentence(rows[0]) == "2 experiences · 0 % succeeded (0–66 %, 2 of known outcome)"
+    assert domain_sentence(rows[0]) == "2 experiences · 0 % of 2 with a known outcome succeeded (likely 0–66 %)"
     assert rows[0].as_label()["note"] == "0 % succeeded"
     assert rows[0].as_line() == {"name": "web", "n": 2, "succeeded": "0 % of 2"}
 
@@ -187,7 +187,7 @@ def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
     columns = {**COLUMNS, "outcome": {"id0": "succeeded", "id1": "failed", "id5": "unknown"}}
     row = next(row for row in domain_rows(make_map(), points_of(make_map(), columns).outcomes) if row.name == "tax")
     assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
-    assert domain_sentence(row) == "5 experiences · 50 % succeeded (9–91 %, 2 of known outcome)"
+    assert domain_sentence(row) == "5 experiences · 50 % of 2 with a known outcome succeeded (likely 9–91 %)"
     assert row.note == "50 % succeeded"
     assert row.as_line() == {"name": "tax", "n": 5, "succeeded": "50 % of 2"}
 

@@ -24,7 +24,6 @@ from atlas.views.lists.selection import chosen_used
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.kind import STRATEGIES
-from atlas.views.strategies.list import rows_as_json
 from atlas.views.strategies.overview import strategy_counts
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.proposals import BringBackPlan, RetireRequest
@@ -75,8 +74,8 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
-    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("3 of 4", 0.75, 4)
-    assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not tried yet", None, "")
+    assert (rows[sure].succeeded, rows[sure].record.rate, rows[sure].record.tries) == ("3 of 4", 0.75, "3 of 4 tries")
+    assert (rows[untried].succeeded, rows[untried].record.rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
 
@@ -85,7 +84,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     memory.experience.store_many(sources)
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.rate, row.bar) == ("not tried yet", None, "")
+    assert (row.succeeded, row.record.rate, row.bar) == ("not tried yet", None, "")
     assert row.learned_from == "4 attempts, 4 succeeded"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been tried yet.", "")
@@ -144,7 +143,7 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     memory.strategies.retire([retired])
     query = Query(text="refund a cancelled flight")
     found = found_page(memory, STRATEGIES, query, search(memory, STRATEGY, query))
-    assert {row.title: row.retired for row in found.rows} == {"refund": "", "retired": "by hand"}
+    assert {row.title: row.marks for row in found.rows} == {"refund": "", "retired": "retired by hand"}
     assert all(row.relevance is not None and row.why for row in found.rows)
     assert found.caption == "2 of 2 strategies are relevant, best first"
 
@@ -371,6 +370,6 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     tried(memory, one, 12, 12)
     now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
     assert now.ids == (one,)
-    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 tries (likely 75–100 %)"
-    [row] = rows_as_json(STRATEGIES.rows(memory, memory.strategies.get_many([one]), {}))
-    assert row["range"] == "75–100 %"
+    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 tries (95 %: 75–100 %)"
+    [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
+    assert (row.record.verdict, row.record.range) == ("worked every time", "likely 75–100 %")

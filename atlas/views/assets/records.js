@@ -1,0 +1,312 @@
+// A list of memories as a table: rows of one line, or tall rows with steps, code and records. Rows are opened and selected
+// by mouse and by keyboard. All texts of the store are put in as text content.
+
+const made = (name, className, ...children) => {
+  const element = document.createElement(name)
+  if (className) element.className = className
+  element.append(...children.filter((child) => child))
+  return element
+}
+
+const percent = (share) => `${100 * share}%`
+
+const box = (label, act) => {
+  const element = made('input', '')
+  element.type = 'checkbox'
+  element.tabIndex = -1
+  element.setAttribute('aria-label', label)
+  element.addEventListener('click', (event) => act(element.checked, event.shiftKey))
+  return element
+}
+
+// The rate as a stroke on a line from 0 to 100 %, with the range of the true rate as a band.
+function bar({ rate, low, high }) {
+  const band = made('span', 'band'), stroke = made('span', 'stroke'), line = made('span', 'bar', band, stroke)
+  band.style.left = percent(low)
+  band.style.width = percent(high - low)
+  stroke.style.left = percent(rate)
+  line.setAttribute('aria-hidden', 'true')
+  return line
+}
+
+const CODE = /(#[^\n]*|\/\/[^\n]*)|("""[\s\S]*?(?:"""|$)|'[^'\n]*'?|"[^"\n]*"?)|\b(and|as|async|await|break|class|const|continue|def|elif|else|except|finally|for|from|function|if|import|in|is|lambda|let|not|or|pass|raise|return|try|while|with|yield|None|True|False)\b|\b(\d[\d_.]*)\b/g
+const CODE_CLASSES = ['comment', 'string', 'keyword', 'number']
+
+function highlighted(text) {
+  const pieces = []
+  let end = 0
+  for (const found of text.matchAll(CODE)) {
+    const kind = CODE_CLASSES[found.slice(1).findIndex((group) => group !== undefined)]
+    pieces.push(text.slice(end, found.index), made('span', kind, found[0]))
+    end = found.index + found[0].length
+  }
+  return [...pieces, text.slice(end)]
+}
+
+const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
+const clipped = (text) => {
+  const element = made('span', 'clip', text)
+  element.dataset.whole = ''
+  return element
+}
+
+const FORMS = {
+  text: (value) => [value && clipped(value)],
+  number: (value) => [value],
+  decimal: (value) => [value],
+  time: (value) => [value],
+  share: (value) => {
+    if (value === null) return []
+    const fill = made('span', 'fill'), meter = made('span', 'meter', fill)
+    fill.style.width = percent(value)
+    return [meter, value.toFixed(2)]
+  },
+  picture: (value) => {
+    if (!value) return []
+    const image = made('img', '')
+    image.src = value
+    image.alt = ''
+    return [image]
+  },
+  outcomes: (labels, { isShort }) => labels.map((label) => {
+    const chip = made('span', `chip ${signOf(label)}`, isShort ? label.replace(/ [a-z]+$/, '') : label)
+    if (isShort) chip.setAttribute('aria-label', label)
+    return chip
+  }),
+  badge: (value, column) => {
+    const chip = made('span', 'chip badge', value)
+    chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
+    return [chip]
+  },
+  heading: ({ lead, origin, marks, relevance, why }) => [
+    lead && made('span', 'lead', lead), origin && made('span', 'origin', origin), marks && made('span', 'marks', marks),
+    relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
+  ],
+  steps: ({ parts, n_more: more }) => [
+    parts.length > 1 ? made('ol', '', ...parts.map((step) => made('li', '', step))) : made('p', '', ...parts),
+    more && made('span', 'more', `and ${more} more ${more > 1 ? 'steps' : 'step'}`),
+  ],
+  code: ({ parts, n_more: more }) => [
+    made('pre', '', ...highlighted(parts.join('\n'))), more && made('span', 'more', `and ${more} more ${more > 1 ? 'lines' : 'line'}`),
+  ],
+  record: (value) => {
+    if (value.rate === null) return [made('span', 'pill', value.tries)]
+    const range = made('span', 'range', value.range)
+    range.title = 'The true rate lies in this range with a probability of 95 %'
+    return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
+      made('span', `verdict ${value.tone}`, value.verdict), range]
+  },
+  lines: (value) => value.map((part) => made('span', 'part', part)),
+}
+
+const NUMBERS = new Set(['number', 'decimal'])
+
+function cell(column, row, role) {
+  const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`)
+  const value = row[column.name]
+  if (column.opens) {
+    const title = made('button', column.form === 'heading' ? 'title' : 'title clip', column.form === 'heading' ? value.title : value || '–')
+    title.type = 'button'
+    title.tabIndex = -1
+    title.dataset.whole = ''
+    element.append(title)
+  }
+  if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
+  element.setAttribute('role', role)
+  return element
+}
+
+function line(row, list) {
+  const { data } = list, element = made('div', 'row')
+  element.setAttribute('role', 'row')
+  element.dataset.id = row.id
+  element.tabIndex = -1
+  if (data.selected) {
+    const check = box(`Select ${row.label}`, (isChosen, isRange) => list.choose(row.id, isChosen, isRange))
+    const place = made('div', 'cell box', check)
+    place.setAttribute('role', 'gridcell')
+    element.append(place)
+  }
+  element.append(...list.columns.map((column) => cell(column, row, 'gridcell')))
+  element.addEventListener('click', (event) => {
+    if (!event.target.closest('.box') && !getSelection().toString()) list.open(row.id)
+  })
+  return element
+}
+
+function head(column, list) {
+  const element = made('div', `cell ${column.form}`), orders = column.orders ?? []
+  const place = orders.findIndex((order) => order.label === list.data.order)
+  element.setAttribute('role', 'columnheader')
+  if (column.help) element.title = column.help
+  if (orders.length) {
+    const sort = made('button', 'sort', column.title), next = orders[(place + 1) % orders.length].label
+    sort.type = 'button'
+    sort.title = `Sort: ${next}`
+    if (place >= 0) sort.append(made('span', 'arrow', orders[place].descending ? '↓' : '↑'))
+    element.setAttribute('aria-sort', place < 0 ? 'none' : orders[place].descending ? 'descending' : 'ascending')
+    sort.addEventListener('click', () => list.send('order', next))
+    element.append(sort)
+  } else element.append(column.title)
+  if (column.form === 'record') {
+    const scale = made('span', 'scale', made('span', '', '0'), made('span', '', '50'), made('span', '', '100 %'))
+    scale.setAttribute('aria-hidden', 'true')
+    element.append(scale)
+  }
+  return element
+}
+
+function heading(list) {
+  const element = made('div', 'row head')
+  element.setAttribute('role', 'row')
+  if (list.data.selected) {
+    const all = box('Select all on this page', (isChosen) => list.send('chosen', { ids: list.data.rows.map((row) => row.id), isChosen }))
+    all.tabIndex = 0
+    all.dataset.all = ''
+    const place = made('div', 'cell box', all)
+    place.setAttribute('role', 'columnheader')
+    element.append(place)
+  }
+  element.append(...list.columns.map((column) => head(column, list)))
+  return element
+}
+
+const BOX = 20, GAP = 14, LEAST = 170
+
+// The columns for which there is room. Those at the end go first. What opens the record stays.
+function fitting(all, width, hasBoxes, isNarrow) {
+  const columns = isNarrow ? all.map((column) => (column.form === 'outcomes' ? { ...column, title: '', width: 82, isShort: true } : column)) : all
+  let free = width - 28 - (hasBoxes ? BOX + GAP : 0)
+  const kept = []
+  for (const column of columns) {
+    const needed = (column.grows ? Math.min(column.width, LEAST) : column.width) + (kept.length ? GAP : 0)
+    if (needed > free && kept.some((other) => other.opens)) continue
+    kept.push(column)
+    free -= needed
+  }
+  return kept
+}
+
+const tracks = (columns, hasBoxes) => [hasBoxes && '20px',
+  ...columns.map((column) => (column.grows ? `minmax(0, ${column.width}fr)` : `${column.width}px`))].filter(Boolean).join(' ')
+
+class List {
+  constructor(place) {
+    this.root = made('div', 'list')
+    this.root.setAttribute('role', 'grid')
+    this.place = made('div', 'records', this.root)
+    place.append(this.place)
+    this.root.addEventListener('keydown', (event) => this.press(event))
+    this.root.addEventListener('mouseover', ({ target }) => this.hint(target))
+    this.watcher = new ResizeObserver(() => this.data && this.draw())
+    this.watcher.observe(this.place)
+  }
+
+  show(data, send) {
+    this.send = send
+    this.data = data
+    this.draw()
+  }
+
+  draw() {
+    const { columns, rows, selected, label, order, tall } = this.data
+    const width = this.place.clientWidth || 900, isNarrow = width < 560
+    const isMiddling = tall && width < 820
+    this.columns = isMiddling ? columns : fitting(columns, width, selected, isNarrow)
+    const rest = this.columns.filter((column) => !column.opens).reduce((sum, column) => sum + column.width + GAP, 0)
+    const isStacked = !tall && isNarrow && rest > 0.42 * width
+    const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
+    if (look !== this.look) {
+      const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id
+      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
+        isStacked && 'stacked'].filter(Boolean).join(' ')
+      this.root.style.setProperty('--tracks', tracks(this.columns, selected))
+      this.root.setAttribute('aria-label', label)
+      this.root.replaceChildren(heading(this), ...rows.map((row) => line(row, this)))
+      if (active !== undefined) this.rowOf(active)?.focus()
+    }
+    this.look = look
+    this.mark()
+  }
+
+  // What a person chose or opened changes without a new list, so that the focus stays.
+  mark() {
+    const chosen = new Set(this.data.selected), { opened } = this.data, rows = this.rows()
+    for (const row of rows) {
+      const check = row.querySelector('input'), isChosen = chosen.has(row.dataset.id)
+      if (check) {
+        check.checked = isChosen
+        row.setAttribute('aria-selected', String(isChosen))
+      }
+      row.classList.toggle('open', row.dataset.id === opened)
+      row.querySelector('.title')?.setAttribute('aria-expanded', String(row.dataset.id === opened))
+    }
+    const reached = rows.find((row) => row.tabIndex === 0) ?? rows.find((row) => row.dataset.id === opened) ?? rows[0]
+    if (reached) reached.tabIndex = 0
+    const all = this.root.querySelector('input[data-all]'), n = rows.filter((row) => chosen.has(row.dataset.id)).length
+    if (!all) return
+    all.checked = n > 0 && n === rows.length
+    all.indeterminate = n > 0 && n < rows.length
+  }
+
+  rows() {
+    return [...this.root.querySelectorAll('.row[data-id]')]
+  }
+
+  rowOf(id) {
+    return this.rows().find((row) => row.dataset.id === id)
+  }
+
+  open(id) {
+    this.send('opened', id)
+    if (innerWidth <= 640) document.querySelector('[data-testid=stMain]')?.scrollTo({ top: 0 }) // the record is above the list
+  }
+
+  choose(id, isChosen, isRange) {
+    const ids = this.data.rows.map((row) => row.id), from = isRange ? ids.indexOf(this.last) : -1, to = ids.indexOf(id)
+    this.last = id
+    this.send('chosen', { ids: from < 0 ? [id] : ids.slice(Math.min(from, to), Math.max(from, to) + 1), isChosen })
+  }
+
+  press(event) {
+    const row = event.target.closest('.row[data-id]')
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return
+    const rows = this.rows(), at = rows.indexOf(row)
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
+    if (next !== undefined) this.reach(rows[Math.min(Math.max(next, 0), rows.length - 1)])
+    else if (event.key === 'Enter') this.open(row.dataset.id)
+    else if (event.key === ' ' && this.data.selected) this.choose(row.dataset.id, row.getAttribute('aria-selected') !== 'true', false)
+    else return
+    event.preventDefault()
+  }
+
+  reach(row) {
+    for (const other of this.rows()) other.tabIndex = other === row ? 0 : -1
+    row.focus()
+  }
+
+  // The whole of a text that is cut by its column is shown on hover.
+  hint(target) {
+    const text = target.closest?.('[data-whole]')
+    if (text && !text.title && (text.scrollWidth > text.clientWidth || text.scrollHeight > text.clientHeight + 1)) text.title = text.textContent
+  }
+
+  remove() {
+    this.watcher.disconnect()
+    this.place.remove()
+  }
+}
+
+const mounted = new WeakMap()
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const list = mounted.get(parentElement) ?? new List(parentElement)
+  mounted.set(parentElement, list)
+  list.show(data, setTriggerValue)
+  const call = (list.call = Symbol())
+  return () => {
+    if (list.call !== call) return
+    list.remove()
+    mounted.delete(parentElement)
+  }
+}

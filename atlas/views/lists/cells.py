@@ -1,0 +1,113 @@
+"""The cells of a table of memories, as the browser draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from atlas.views.kinds.columns import WIDE, Column, Columns
+from atlas.views.kinds.kind import Kind
+from atlas.views.lists.queries import Row
+
+MAX_CHARACTERS = 400
+"""The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
+
+TITLES = ("text", "heading")
+"""Forms of the column that opens a record, the first of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """The name of a record with its origin, in several lines. All texts are untrusted."""
+
+    title: str
+    lead: str = ""
+    """What it is for, or empty."""
+
+    origin: str = ""
+    marks: str = ""
+    relevance: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The beginning of a text with several parts. All texts are untrusted."""
+
+    parts: tuple[str, ...]
+    """Steps, or lines of code."""
+
+    n_more: int = 0
+
+
+def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str = "") -> dict[str, Any]:
+    """Return a table for the browser, without the optional columns that are empty.
+
+    Args:
+        order: The label of the current order, or empty if the table cannot be sorted.
+    """
+    shown = [column for column in columns if _is_shown(column, rows)]
+    title = next((column for column in shown if column.form in TITLES), shown[0])
+    return {
+        "label": kind.page.capitalize(),
+        "columns": [_column_as_json(column, kind, order, opens=column is title) for column in shown],
+        "rows": [
+            {"id": row.id, "label": _label(row, title), **{column.name: _cell(row, column) for column in shown}}
+            for row in rows
+        ],
+        "order": order,
+        "tall": title.form == "heading",
+    }
+
+
+def _is_shown(column: Column, rows: Sequence[Row]) -> bool:
+    values = [getattr(row, column.name, None) for row in rows]
+    return not column.is_optional or any(value not in (None, "", (), column.usual) for value in values)
+
+
+def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "title": column.title,
+        "form": column.form,
+        "width": column.width,
+        "grows": column.width >= WIDE,
+        "help": column.help_text,
+        "opens": opens,
+        "tones": dict(column.tones),
+        "orders": _orders(column, kind) if order else [],
+    }
+
+
+def _orders(column: Column, kind: Kind) -> list[dict[str, Any]]:
+    """Return the orders of a list that sort it by a column."""
+    return [
+        {"label": label, "descending": order.is_descending}
+        for label, order in kind.orders.items()
+        if column.order_key and order.key == column.order_key and order.worth is None
+    ]
+
+
+def _label(row: Row, title: Column) -> str:
+    value = getattr(row, title.name)
+    return value.title if isinstance(value, Heading) else str(value)[:MAX_CHARACTERS]
+
+
+def _cell(row: Row, column: Column) -> Any:
+    value = getattr(row, column.name, None)
+    if column.usual and value == column.usual:
+        return ""
+    match column.form:
+        case "text":
+            return " ".join(str(value or "").split())[:MAX_CHARACTERS]
+        case "number":
+            return f"{value:,}"
+        case "decimal":
+            return f"{value:.2f}"
+        case "time":
+            return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else ""
+        case "lines":
+            return [part.strip() for part in str(value or "no attempts").split(",")]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
