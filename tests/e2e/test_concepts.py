@@ -50,7 +50,7 @@ def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, sto
     click_row(page, "it calls", table=1)
     expect(page.get_by_test_id("stText").get_by_text("Turn a grid.", exact=True)).to_be_visible()
     settle(page)
-    page.get_by_role("tab", name="Examples").click()
+    page.get_by_role("tab", name="Tests").click()
     expect(page.get_by_role("img").and_(page.locator("[src^='data:image/svg']")).first).to_be_visible()
     shoot(page, "concept", themes=True)
     page.get_by_role("tab", name="Edit").click()

@@ -269,7 +269,7 @@ def ticked(page: Page, position: int) -> str:
     tick(page, position)
     return next(
         text
-        for text in rows(page).nth(position).locator("td").all_text_contents()
+        for text in rows(page).nth(position).locator(".cell").all_text_contents()
         if text.startswith(("Task", "Water"))
     )
 

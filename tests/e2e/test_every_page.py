@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.support.browser.axe import found_in
 from tests.support.browser.page import THEMES, settle
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS
+from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS, rows
 from tests.support.repository import REPOSITORY
 from tests.support.sample import make_sample
 
@@ -128,7 +128,7 @@ def test_an_address_that_no_page_has_opens_the_overview(page: Page, serve: Serve
 def test_what_is_opened_on_a_phone_is_seen_at_once(page: Page, serve: Serve, sample: Path):
     page.set_viewport_size(PHONE)
     _go(page, f"{serve(sample)}/experiences")
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 200, "y": HEADER_PIXELS + ROW_PIXELS / 2})
+    rows(page).nth(20).click()
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
 
 

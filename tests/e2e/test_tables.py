@@ -1,12 +1,12 @@
-"""Tables in a real browser: no line of text is cut through, and figures that are compared stand side by side."""
+"""Tables in a real browser: texts are cut by their columns, and figures that are compared stand side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
@@ -15,18 +15,7 @@ from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store
 
-LINE_PIXELS, BORDER_PIXELS = 14, 3
-"""Height of the letters of a line."""
-
-DRAWN = """
-globalThis.drawnTexts = []
-const fillText = CanvasRenderingContext2D.prototype.fillText
-CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
-    drawnTexts.push([text, y])
-    return fillText.call(this, text, x, y, ...rest)
-}
-"""
-"""Records every text that a page draws on a canvas, with the height of its middle."""
+BORDER_PIXELS = 3
 
 LONG = (
     "Say: “I need the reservation ID to proceed”, then call `get_reservation_details(reservation_id)`. " * 6,
@@ -46,17 +35,37 @@ def long_texts(tmp_path: Path, serve: Serve) -> str:
     return serve(tmp_path / "long")
 
 
-def test_no_line_of_a_cell_is_cut_through_the_middle(new_page: Callable[[], Page], long_texts: str):
-    page = new_page()
-    page.add_init_script(DRAWN)
+def test_a_text_is_cut_by_its_column_and_whole_on_hover(page: Page, long_texts: str):
     page.goto(f"{long_texts}/experiences")
-    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    row = rows(page).filter(has_text=LONG[-2])
+    title = row.get_by_role("button", name=LONG[-2].split()[0])
+    expect(title).to_be_visible()
     settle(page)
     shoot(page, "long-cells")
-    lines = {(text, y - HEADER_PIXELS) for text, y in page.evaluate("drawnTexts") if y > HEADER_PIXELS}
-    assert sum(text.endswith("…") for text, _ in lines) >= len(LONG) - 1
-    cut = {text for text, y in lines if not LINE_PIXELS / 2 <= y % ROW_PIXELS <= ROW_PIXELS - LINE_PIXELS / 2}
-    assert not cut
+    assert {round(box["height"]) for box in map(Locator.bounding_box, rows(page).all()) if box} == {36}
+    widths = title.evaluate("(one) => [one.scrollWidth, one.clientWidth, getComputedStyle(one).textOverflow]")
+    assert widths[0] > widths[1]
+    assert widths[2] == "ellipsis"
+    title.hover()
+    expect(title).to_have_attribute("title", LONG[-2].strip())
+
+
+def test_a_list_is_sorted_by_its_headings_and_opened_and_selected_by_keys(page: Page, tmp_path: Path, serve: Serve):
+    make_store(tmp_path / "letters", [attempt(f"Write the letter {letter}", task_id=letter) for letter in "bca"])
+    page.goto(f"{serve(tmp_path / 'letters')}/experiences")
+    page.get_by_role("button", name="Task", exact=True).click()
+    expect(rows(page).first).to_contain_text("Write the letter a")
+    expect(page).to_have_url(re.compile("experiences_order=Task"))
+    settle(page)
+    rows(page).first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press(" ")
+    expect(page.locator(".st-key-tray")).to_contain_text("1 experience")
+    settle(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stText").get_by_text("Write the letter b")).to_be_visible()
+    expect(rows(page).nth(1)).to_be_focused()
 
 
 def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp_path: Path, serve: Serve):

@@ -55,7 +55,7 @@ def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_pa
     opened, _ = make_store(tmp_path, [everywhere(f"another {hostile}"), attempt(f"another {hostile[:50]}")])
     asked = {"scope_by": "Words", "scope_text": "another", "experiences_form": form}
     app = dashboard(tmp_path, "experiences", id=opened, **asked)
-    assert [element.type for element in showing(app)].count("bidi_component") == (4 if form == "Cards" else 2)
+    assert [element.type for element in showing(app)].count("bidi_component") == (4 if form == "Cards" else 3)
     assert_only_text(app)
 
 
