@@ -37,8 +37,7 @@ def long_texts(tmp_path: Path, serve: Serve) -> str:
 
 def test_a_text_is_cut_by_its_column_and_whole_on_hover(page: Page, long_texts: str):
     page.goto(f"{long_texts}/experiences")
-    row = rows(page).filter(has_text=LONG[-2])
-    title = row.get_by_role("button", name=LONG[-2].split()[0])
+    title = rows(page).get_by_role("button", name="illicit")
     expect(title).to_be_visible()
     settle(page)
     shoot(page, "long-cells")
@@ -47,7 +46,7 @@ def test_a_text_is_cut_by_its_column_and_whole_on_hover(page: Page, long_texts: 
     assert widths[0] > widths[1]
     assert widths[2] == "ellipsis"
     title.hover()
-    expect(title).to_have_attribute("title", LONG[-2].strip())
+    expect(title).to_have_attribute("title", re.compile(f"^{re.escape(LONG[-2].strip()[:150])}"))
 
 
 def test_a_list_is_sorted_by_its_headings_and_opened_and_selected_by_keys(page: Page, tmp_path: Path, serve: Serve):

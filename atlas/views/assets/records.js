@@ -223,7 +223,7 @@ class List {
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
       this.root.replaceChildren(heading(this), ...rows.map((row) => line(row, this)))
-      if (active !== undefined) this.rowOf(active)?.focus()
+      if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }
     this.look = look
     this.mark()
