@@ -59,7 +59,7 @@ def test_a_list_is_sorted_by_its_headings_and_opened_and_selected_by_keys(page: 
     rows(page).first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press(" ")
-    expect(page.locator(".st-key-tray")).to_contain_text("1 experience")
+    expect(page.locator(".st-key-tray")).to_contain_text("1 selected")
     settle(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
