@@ -39,7 +39,7 @@ class ConceptRow(Row):
     """How the tasks went that it was used for."""
 
     origin: str
-    """`learned · in 12 programs, 25 % shorter · 2026-10-27`, with its language if it is not Python."""
+    """`learned · found in 12 programs, 25 % shorter · 2026-10-27`, with its language if it is not Python."""
 
     @property
     def heading(self) -> Heading:

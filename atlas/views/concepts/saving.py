@@ -25,9 +25,9 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
-    """Return `in 12 programs, 25 % shorter`, or an empty string for one that was not found in programs."""
+    """Return `found in 12 programs, 25 % shorter`, or an empty string for one that was not found in programs."""
     saved = [f"{_share(memory, concept, MAX_LISTED)} shorter"] if _saving(concept) else []
-    return ", ".join([f"in {places}" for places in _sources(concept)] + saved)
+    return ", ".join([f"found in {places}" for places in _sources(concept)] + saved)
 
 
 def _sources(concept: CodeConcept) -> list[str]:

@@ -73,7 +73,7 @@ def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
         st.markdown(f"**{detail.headline}**", width="content")
         if detail.bar:
             st.image(detail.bar)
-            st.caption(f"{detail.record.verdict} · {detail.record.range}", width="content")
+            st.caption(detail.record.range, width="content")
     draw_facts(detail.facts, key=f"strategy_{detail.id}")
 
 
