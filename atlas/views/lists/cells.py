@@ -10,6 +10,7 @@ from typing import Any
 from atlas.views.kinds.columns import WIDE, Column, Columns
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
+from atlas.views.shared.rates import Record
 
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
@@ -110,4 +111,4 @@ def _cell(row: Row, column: Column) -> Any:
             return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else ""
         case "lines":
             return [part.strip() for part in str(value or "no attempts").split(",")]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+    return asdict(value) if isinstance(value, Heading | Excerpt | Record) else value

@@ -61,12 +61,6 @@ def record_of(n_succeeded: int, n: int, noun: str = "try", *, trend: str = "") -
     )
 
 
-def tries_sentence(n_succeeded: int, n: int) -> str:
-    """Return `succeeded in 3 of 4 tries (likely 28–95 %)`, or `not tried yet`."""
-    record = record_of(n_succeeded, n)
-    return f"succeeded in {record.tries} ({record.range})" if n else record.tries
-
-
 def verdict_of(n_succeeded: int, n: int, interval: Interval) -> str:
     """Return in words how often something worked, as far as its tries show."""
     share = n_succeeded / n

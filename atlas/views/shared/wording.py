@@ -20,8 +20,8 @@ SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 
 
 def percent(share: float) -> str:
-    """Return `62 %`, or `under 1 %` for a share that is not quite none. A half is rounded up, as browsers do."""
-    return "under 1 %" if 0 < share < 0.005 else f"{math.floor(100 * share + 0.5)} %"
+    """Return `62 %`. A half is rounded up, as browsers do."""
+    return f"{math.floor(100 * share + 0.5)} %"
 
 
 def share_text(share: float) -> str:

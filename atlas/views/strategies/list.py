@@ -11,13 +11,14 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
+from atlas.memory.kinds.sections import record_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.cells import Excerpt, Heading
 from atlas.views.lists.queries import Row, marks_text, ranking
-from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of, tries_sentence
+from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
 from atlas.views.shared.wording import counted, percent, shortened
 from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
@@ -108,8 +109,8 @@ def _beginning(step: str) -> str:
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """Return `succeeded in 3 of 4 tries (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
-    return tries_sentence(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
+    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
 def tries_text(rate: StrategyRate) -> str:
