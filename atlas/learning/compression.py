@@ -11,7 +11,7 @@ from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import absence
 from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs, tools_by
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
 from atlas.learning.rewrite.additions import add_functions
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone

@@ -26,7 +26,7 @@ from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.programs import Program, half_of_tasks
-from atlas.learning.whole_definitions import Verify, tools_and_definitions, verdicts_on, verify_with
+from atlas.learning.whole_definitions import Verify, sharing_verdicts, tools_and_definitions, verifier_with_definitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.codec import encode
-from atlas.learning.terms.names import Function, bound_names, names_bound_by
+from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
 from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, is_constant, own_nodes
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 

@@ -9,7 +9,7 @@ from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, share_text
 
 SUBJECT = "Task"
 
@@ -29,7 +29,7 @@ def prune_plan_view(plan: PrunePlan) -> PlanView:
     exempt = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
     return PlanView(
         title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}){exempt}.",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({share}){exempt}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -58,7 +58,7 @@ def refine_plan_view(plan: RefinePlan) -> PlanView:
         title="Refine",
         headline=(
             f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%})."
+            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({share})."
         ),
         button=f"Refine: {refine_words(plan)}" if plan.removed_ids else "",
         rows=tuple(_refine_rows(plan)),
