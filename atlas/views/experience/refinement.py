@@ -13,7 +13,7 @@ from atlas.memory.experience.refinement.plan import DROP, KEEP, MERGE, PlannedDe
 from atlas.memory.experience.refinement.plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.wording import counted, moment_of, signed
+from atlas.views.shared.wording import counted, moment_of, share_text, signed
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
@@ -73,7 +73,7 @@ def headline(plan: RefinePlan) -> str:
     return (
         f"{judged}: {n_judged - len(plan.removed_ids):,} stay, {len(plan.merged):,} would be merged into them, "
         f"{len(plan.dropped):,} dropped. {len(plan.removed_ids):,} of {plan.n_total:,} would be removed "
-        f"({plan.share:.1%}).{unjudged}"
+        f"({share_text(plan.share)}).{unjudged}"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.loss import CurationLoss as CurationLoss
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, share_text
 
 TYPED_SHARE = 0.05
 """The share of the store above which a person has to type the count before a plan is applied."""
@@ -161,7 +161,7 @@ def merging_view(
     becoming = f"{counted(n_merged, noun)} would become {n_kept:,}"
     return PlanView(
         title="Merge",
-        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would be removed ({plan.share:.1%}).",
+        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would be removed ({share_text(plan.share)}).",
         button=merge_words(noun, n_merged, n_kept),
         notes=tuple(notes),
         rows=tuple(rows),
@@ -188,7 +188,7 @@ def deleting_view(
     share = n_going / n_total if n_total else 0.0
     return PlanView(
         title="Delete",
-        headline=f"{n_going:,} of {counted(n_total, noun)} would be removed ({share:.1%}).",
+        headline=f"{n_going:,} of {counted(n_total, noun)} would be removed ({share_text(share)}).",
         button=f"Delete {counted(n_going, noun)}" if n_going else "",
         notes=tuple(notes),
         rows=rows,

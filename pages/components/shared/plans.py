@@ -11,7 +11,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
 from atlas.views.shared.plans import Choice, CurationLoss, Figure, KeepingRequest, Plan, PlanRequest, PlanRow, PlanView
-from atlas.views.shared.wording import READ_ONLY, signed
+from atlas.views.shared.wording import READ_ONLY, share_text, signed
 from pages.components.lists.record_table import close_opened, opened_id, table_height
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
@@ -272,7 +272,7 @@ def _draw_confirmation(view: PlanView) -> bool:
         return True
     count = str(view.n_going)
     st.text_input(
-        f"That is {view.share:.0%} of the memory. Type {count} to confirm", key="plan_count", live=True,
+        f"That is {share_text(view.share)} of the memory. Type {count} to confirm", key="plan_count", live=True,
         placeholder=count,
     )  # fmt: skip
     return _is_typed(view)

@@ -27,7 +27,7 @@ def pruning(n_total=40, **options):
 
 def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
-    assert view.headline == "2 of 40 experiences would be removed (5.0%), 1 is protected."
+    assert view.headline == "2 of 40 experiences would be removed (5 %), 1 is protected."
     assert view.notes == ()
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
         ("a", True, "it is old; it failed"),
@@ -52,7 +52,7 @@ def test_a_merge_plan_says_what_becomes_of_what(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
         ids = memory.experience.store_many([attempt("sort", success=True), attempt("sort", success=False)])
         view = merge_plan_view(memory.experience.plan_merge([ids]))
-    assert view.headline == "2 experiences would become 1: 1 of 2 would be removed (50.0%)."
+    assert view.headline == "2 experiences would become 1: 1 of 2 would be removed (50 %)."
     assert [(row.id, row.outcome, row.goes, row.why) for row in view.rows] == [
         (ids[0], "succeeded", False, "stays: it succeeded; stands for 1 succeeded, 1 failed"),
         (ids[1], "failed", True, f"into {ids[0][:8]}"),

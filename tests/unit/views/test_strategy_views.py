@@ -269,7 +269,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
     proposal = STRATEGIES.act("delete").request((one,)).propose(memory)
-    assert proposal.view.headline == "1 of 2 strategies would be removed (50.0%)."
+    assert proposal.view.headline == "1 of 2 strategies would be removed (50 %)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
