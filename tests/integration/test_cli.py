@@ -559,7 +559,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
         given |= {"parameters": ({"name": "booking", "type": "id"},), "sources": (source.trajectory_id,)}
         look = memory.strategies.add(atlas.Strategy(**given))
         memory.strategies.update_stats(look, True, task_id="t1", trajectory_id="tr1")
-    line = f"{look[:8]}  succeeded in 1 of 1 try (95 %: 16–100 %)  Look [31mfirst"
+    line = f"{look[:8]}  succeeded in 1 of 1 try (likely 16–100 %)  Look [31mfirst"
     assert run(capsys, "strategies").splitlines() == [line]
     assert run(capsys, "strategies", "somebody asks for a refund").startswith(line)
     shown = run(capsys, "strategies", "--show", look[:6])

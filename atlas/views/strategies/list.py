@@ -109,7 +109,7 @@ def _beginning(step: str) -> str:
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
+    """Return `succeeded in 3 of 4 tries (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
     return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
