@@ -25,12 +25,10 @@ def plain_name(name: str) -> str:
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a name, with a number if another one looks the same."""
     plain, looks = plain_name(name), {_looks(candidate) for candidate in taken}
+    if _looks(plain) not in looks:
+        return plain
     numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))
-    return (
-        plain
-        if _looks(plain) not in looks
-        else next(candidate for candidate in numbered if _looks(candidate) not in looks)
-    )
+    return next(candidate for candidate in numbered if _looks(candidate) not in looks)
 
 
 def look_alike(name: str, other: str) -> bool:

@@ -47,13 +47,13 @@ def shown_id(record_id: str) -> str:
     """Return an id as a block shows it, short and on one line, so that `used` of an attempt can refer to it."""
     if re.fullmatch(r"[0-9a-f]{32}", record_id):
         return record_id[:SHORT_ID]
-    text = "".join(
-        character
-        if character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_unseen(character)
-        else "_"
-        for character in unicodedata.normalize("NFKC", " ".join(record_id.split()))
-    )
+    line = unicodedata.normalize("NFKC", " ".join(record_id.split()))
+    text = "".join(character if _may_be_in_id(character) else "_" for character in line)
     return text if len(text) <= ID_CHARACTERS else f"{text[: ID_CHARACTERS - 1].rstrip()}…"
+
+
+def _may_be_in_id(character: str) -> bool:
+    return character.isprintable() and character not in _NO_PART_OF_AN_ID and not has_unseen(character)
 
 
 def _escape_match(match: re.Match[str]) -> str:

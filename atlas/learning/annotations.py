@@ -106,11 +106,10 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
     actual_contents, expected_contents = _contents(actual), _contents(expected)
     if not actual_contents or not expected_contents:
         return True
-    return (
-        len(actual_contents) == len(expected_contents) and all(map(_contents_fit, actual_contents, expected_contents))
-        if actual_origin == expected_origin
-        else _contents_fit(actual_contents[0], expected_contents[0])
-    )
+    if actual_origin != expected_origin:
+        return _contents_fit(actual_contents[0], expected_contents[0])
+    have_same_length = len(actual_contents) == len(expected_contents)
+    return have_same_length and all(map(_contents_fit, actual_contents, expected_contents))
 
 
 def contradicts(declared: str, actual: str) -> bool:

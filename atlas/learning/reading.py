@@ -72,12 +72,12 @@ class Originals:
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
     """Convert sources to programs. A bare source gets its position as its id and its task."""
-    return [
-        Program(id=str(position), task_id=str(position), description="", source=program)
-        if isinstance(program, str)
-        else program
-        for position, program in enumerate(programs)
-    ]
+    converted = list[Program]()
+    for position, program in enumerate(programs):
+        if isinstance(program, str):
+            program = Program(id=str(position), task_id=str(position), description="", source=program)
+        converted.append(program)
+    return converted
 
 
 def free_prefix(programs: Iterable[Program]) -> str:

@@ -219,12 +219,12 @@ def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
     for alias, name in zip(node.names, imported_names(node), strict=True):
-        statement = (
-            ast.Import(names=[alias])
-            if isinstance(node, ast.Import)
-            else ast.ImportFrom(module=node.module, names=[alias], level=node.level)
-        )
-        _add(scope, name, ast.unparse(statement) if not getattr(node, "level", 0) else OWN)
+        if isinstance(node, ast.Import):
+            _add(scope, name, ast.unparse(ast.Import(names=[alias])))
+        elif node.level:
+            _add(scope, name, OWN)
+        else:
+            _add(scope, name, ast.unparse(ast.ImportFrom(module=node.module, names=[alias], level=0)))
 
 
 def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> None:

@@ -178,12 +178,11 @@ def _relink(
     concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
     """Return a concept in which the kept concepts replace references to removed concepts."""
-    calls = [
-        survivors[called].id
-        if called in survivors and not _lacks(concept, subjects[called].concept, survivors[called])
-        else called
-        for called in concept.calls
-    ]
+    calls = list[str]()
+    for called_id in concept.calls:
+        survivor = survivors.get(called_id)
+        is_replaced = survivor is not None and not _lacks(concept, subjects[called_id].concept, survivor)
+        calls.append(survivor.id if survivor is not None and is_replaced else called_id)
     parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
     return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
 

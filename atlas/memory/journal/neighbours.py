@@ -218,9 +218,9 @@ def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
 def _predecessors(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[str]]:
     """Return the ids of each record's predecessors."""
     id_set = set(entry_ids)
-    return {
-        entry_id: ids[max(0, place - N_NEIGHBOURS) : place]
-        for ids in log.values()
-        for place, entry_id in enumerate(ids)
-        if entry_id in id_set
-    }
+    predecessors = dict[str, Sequence[str]]()
+    for ids in log.values():
+        for place, entry_id in enumerate(ids):
+            if entry_id in id_set:
+                predecessors[entry_id] = ids[max(0, place - N_NEIGHBOURS) : place]
+    return predecessors

@@ -162,16 +162,16 @@ def _fix_word_pieces(store: Store) -> None:
 def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
     strays, lost_ids = [record_id for _, record_id in marks.strays()], marks.lost()
-    problems = [
-        *(f"{name} differs from the ledger" for name in store.marks_files.behind()),
-        *(f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)),
-        f"{len(strays)} marks of records that never existed, such as {strays[0]!r}" if strays else "",
-        f"the last mark of {len(lost_ids)} records was lost with its file; their previous marks apply until they are "
-        f"marked again: {_list(lost_ids)}"
-        if lost_ids
-        else "",
-    ]
-    return "; ".join(filter(None, problems))
+    problems = [f"{name} differs from the ledger" for name in store.marks_files.behind()]
+    problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
+    if strays:
+        problems.append(f"{len(strays)} marks of records that never existed, such as {strays[0]!r}")
+    if lost_ids:
+        problems.append(
+            f"the last mark of {len(lost_ids)} records was lost with its file; their previous marks apply until they "
+            f"are marked again: {_list(lost_ids)}"
+        )
+    return "; ".join(problems)
 
 
 def _marks_leftovers(store: Store) -> list[str]:

@@ -89,14 +89,13 @@ def _check_vectors(database: Database) -> str:
         ids_without_vectors = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
         model = read_model(connection)
         n_wrong = connection.execute(_WRONG_DIMENSION, (model[1],)).fetchone()[0] if model else 0
-    problems = [
-        f"{n_orphans} vectors without a record" if n_orphans else "",
-        f"{len(ids_without_vectors)} records without a vector, such as {ids_without_vectors[0]}; run: atlas reembed"
-        if ids_without_vectors
-        else "",
-        f"{n_wrong} vectors of another dimension; run: atlas reembed" if n_wrong else "",
-    ]
-    return "; ".join(filter(None, problems))
+    problems = [f"{n_orphans} vectors without a record"] if n_orphans else []
+    if ids_without_vectors:
+        n_without, example = len(ids_without_vectors), ids_without_vectors[0]
+        problems.append(f"{n_without} records without a vector, such as {example}; run: atlas reembed")
+    if n_wrong:
+        problems.append(f"{n_wrong} vectors of another dimension; run: atlas reembed")
+    return "; ".join(problems)
 
 
 def _fix_vectors(database: Database) -> None:

@@ -439,11 +439,10 @@ def _first(attributes: Json, events: list[tuple[str, Json]], keys: tuple[str, ..
 def _in_events(events: list[tuple[str, Json]], name: str) -> Any:
     """Return the content of the last event with this name."""
     matching = [event for event_name, event in events if event_name == name]
-    return (
-        unpacked(next((matching[-1][key] for key in ("content", "message") if key in matching[-1]), None))
-        if matching
-        else None
-    )
+    if not matching:
+        return None
+    last = matching[-1]
+    return unpacked(last.get("content", last.get("message")))
 
 
 def _error(raw: Json, events: list[tuple[str, Json]]) -> str:

@@ -138,11 +138,9 @@ def _details(details: Any) -> str:
     output_list = details.get("output") if isinstance(details, dict) else details
     if isinstance(output_list, str):
         return output_list
-    return (
-        "\n\n".join(text for item in output_list or () if (text := _string(item)))
-        if isinstance(output_list, list)
-        else ""
-    )
+    if not isinstance(output_list, list):
+        return ""
+    return "\n\n".join(filter(None, map(_string, output_list)))
 
 
 def _edit(part: Json) -> str:

@@ -211,11 +211,9 @@ class LiveCalibration:
             return None
         now = self.store.moment()
         is_of_this_ledger = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
-        return (
-            measurement
-            if is_of_this_ledger and _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
-            else None
-        )
+        if not is_of_this_ledger:
+            return None
+        return measurement if _is_about_as_many(self.store.n_upper_bound(), measurement.n_records) else None
 
     @acting_on_all_records()
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:

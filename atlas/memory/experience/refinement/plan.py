@@ -105,12 +105,12 @@ class RefinePlan(Tabular):
 
     def keeping(self, ids: Collection[str]) -> RefinePlan:
         """Return the plan with these experiences kept."""
-        decisions = (
-            replace(decision, action=KEEP, into="", reason=f"kept by you; otherwise removed: {decision.reason}")
-            if decision.goes and decision.id in ids
-            else decision
-            for decision in self.decisions
-        )
+        decisions = list[PlannedDecision]()
+        for decision in self.decisions:
+            if decision.goes and decision.id in ids:
+                reason = f"kept by you; otherwise removed: {decision.reason}"
+                decision = replace(decision, action=KEEP, into="", reason=reason)
+            decisions.append(decision)
         return replace(self, decisions=tuple(decisions))
 
     @property

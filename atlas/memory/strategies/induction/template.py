@@ -149,19 +149,19 @@ def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
 def _rationale(trajectory: Trajectory) -> str:
     n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
     n_reflections = len(reflections_of(trajectory))
-    made_of = [
-        f"{len(trajectory.steps)} step{'' if len(trajectory.steps) == 1 else 's'}",
-        *([f"{n_calls} tool call{'' if n_calls == 1 else 's'}"] if n_calls else []),
-        *(
-            [f"{n_reflections} reflection{'' if n_reflections == 1 else 's'} on earlier failures"]
-            if n_reflections
-            else []
-        ),
-    ]
+    counts = [_counted(len(trajectory.steps), "step")]
+    if n_calls:
+        counts.append(_counted(n_calls, "tool call"))
+    if n_reflections:
+        counts.append(f"{_counted(n_reflections, 'reflection')} on earlier failures")
     return (
-        f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(made_of)}). "
+        f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(counts)}). "
         "Derived by a template, without a language model: the reason for the success was not examined."
     )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _n_content_words(text: str, domain: str = "") -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from typing import Any
@@ -53,15 +53,16 @@ def _record_change(
     before = _decode_state(before_text, aspect)
     after = _after_image(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
+    differences: Iterable[tuple[str, str, str]] = ()
+    if before is not None and after is not None:
+        differences = _find_differences(_fields(aspect, before), _fields(aspect, after))
     return RecordChange(
         collection=collection,
         record_id=record_id,
         title=_title(image),
         aspect=aspect,
         kind=_change_kind(aspect, before, after),
-        fields=tuple(_find_differences(_fields(aspect, before), _fields(aspect, after)))
-        if before is not None and after is not None
-        else (),
+        fields=tuple(differences),
     )
 
 

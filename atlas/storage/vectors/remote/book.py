@@ -257,11 +257,9 @@ class IndexBook:
             encoded = json.loads(text) if text else {}
             if not encoded:
                 return IndexNote()
-            return (
-                _decode_note(encoded)
-                if encoded["ledger"] == self._ledger.identity()
-                else _decode_note(encoded).keep_all()
-            )
+            note = _decode_note(encoded)
+            is_of_this_ledger = encoded["ledger"] == self._ledger.identity()
+            return note if is_of_this_ledger else note.keep_all()
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return IndexNote()
 
