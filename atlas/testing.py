@@ -197,18 +197,18 @@ class MemoryVectorStore:
 
     async def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
-        return len(self._passing(where))
+        return len(self._passing_rows(where))
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records whose best window is nearest."""
         vector = self._to_windows(embedding)[0]
-        scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
+        scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing_rows(where)]
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
         """Return the records with the most common words, by a plain count instead of BM25."""
         words = set(re.findall(r"\w+", text.lower()))
-        scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing(where)]
+        scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing_rows(where)]
         found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
         return _result([(1.0 / (1.0 + value), row) for value, row in found[: max(k, 0)]])
 
@@ -222,7 +222,7 @@ class MemoryVectorStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Return records in order."""
-        rows = self._passing(where)
+        rows = self._passing_rows(where)
         if order_by:
             present = [row for row in rows if row["metadata"].get(order_by) is not None]
             absent = [row for row in rows if row["metadata"].get(order_by) is None]
@@ -231,7 +231,7 @@ class MemoryVectorStore:
             rows = rows[::-1]
         return [copy.deepcopy(row) for row in rows[offset : None if limit is None else offset + limit]]
 
-    def _passing(self, where: Where | None) -> list[dict[str, Any]]:
+    def _passing_rows(self, where: Where | None) -> list[dict[str, Any]]:
         tree = parse_where(where)
         return [row for row in self._rows.values() if matches(tree, {**row["metadata"], "id": row["id"]})]
 

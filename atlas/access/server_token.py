@@ -116,13 +116,13 @@ def endpoint(address: str, key: str = "") -> Endpoint:
     except ValueError:
         return Endpoint(address, key, is_local=False)
     is_local = parts.scheme == "http" and parts.hostname in LOOPBACK
-    server = _running(port) if is_local and not key else None
+    server = _running_server(port) if is_local and not key else None
     if server is None or parts.hostname not in (server.host, "localhost"):
         return Endpoint(address, key, is_local)
     return Endpoint(local_address(server.host, port), server.token, is_local)
 
 
-def _running(port: int) -> _Server | None:
+def _running_server(port: int) -> _Server | None:
     """Return the server of this user on a port, or None if no server with a token runs there."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         entry = json.loads(_entry(port).read_text(encoding="utf-8"))

@@ -55,7 +55,7 @@ class CrossEncoderReranker:
             EmbeddingUnavailable: The model cannot be loaded.
         """
         try:
-            self._loaded()
+            self._load_once()
         except EmbeddingUnavailable:
             announce(f"fetching the reranker {self.model_name}")
             with self._lock:
@@ -64,14 +64,14 @@ class CrossEncoderReranker:
     def _scores(self, query: str, documents: list[str]) -> list[float]:
         if not documents:
             return []
-        model = self._loaded()
+        model = self._load_once()
         with self._lock:  # tokenizers are not thread-safe: padding is configured at each call
             scores = model.predict(
                 [(query, document) for document in documents], batch_size=PAIR_BATCH, show_progress_bar=False
             )
         return [float(score) for score in scores]
 
-    def _loaded(self) -> Any:
+    def _load_once(self) -> Any:
         with self._lock:
             if self._model is None:
                 self._model = self._load(is_local=True)

@@ -156,7 +156,7 @@ class OnnxCache:
 
     def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         encoders = self.path / "encoders"
-        with self._writing():
+        with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
             with _acquire(FileLock(encoders / f"{key}.lock"), announce):
                 if existing := self.find(key):  # another process has exported it in the meantime
@@ -188,7 +188,7 @@ class OnnxCache:
     def _make_room(self, files: Path) -> None:
         """Remove leftovers of killed exports, and raise `MissingExport` if there is too little disk space."""
         encoders = self.path / "encoders"
-        with self._writing():
+        with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
             for leftover in encoders.glob(".*.*"):
                 with suppress(FileNotFoundError):  # of another model, and finished in this moment
@@ -203,7 +203,7 @@ class OnnxCache:
             )
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _lock_for_writing(self) -> Iterator[None]:
         """Lock the cache, or raise `MissingExport` if it cannot be written or stays locked."""
         try:
             yield

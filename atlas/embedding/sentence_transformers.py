@@ -126,7 +126,7 @@ class SentenceTransformerEmbedder:
     @property
     def dimension(self) -> int:
         """Dimension of the vectors, known for common models without loading them."""
-        return _DIMENSIONS.get(self.model_name) or self._loaded().dimension
+        return _DIMENSIONS.get(self.model_name) or self._load_once().dimension
 
     @property
     def prompts(self) -> Prompts:
@@ -134,7 +134,7 @@ class SentenceTransformerEmbedder:
         if self._prompts is None:
             files = model_files(self.model_name)
             if files is None and self.model_name not in _DIMENSIONS:
-                self._loaded()
+                self._load_once()
                 files = model_files(self.model_name)
             self._prompts = model_prompts(self.model_name, files)
         return self._prompts
@@ -187,7 +187,7 @@ class SentenceTransformerEmbedder:
             from atlas.embedding.minilm.bundled import bundled_projection
 
             return bundled_projection()
-        if not self._loaded().gives_tokens:
+        if not self._load_once().gives_tokens:
             return None
         key = self._cache.key(self._files()), self.prompts.as_text()
         return self._cache.projection(*key, self.dimension, lambda: measured_projection(self.encode_with_tokens))
@@ -228,7 +228,7 @@ class SentenceTransformerEmbedder:
         For the bundled model, the calibration queries are precomputed, and the others are embedded as a batch. For
         other models this does nothing: each query is embedded when needed.
         """
-        if self.model_name != BUNDLED or self.prompts.query or not self._loaded().gives_tokens:
+        if self.model_name != BUNDLED or self.prompts.query or not self._load_once().gives_tokens:
             return
         from atlas.embedding.minilm.queries import known_queries  # only needed for the bundled model
 
@@ -283,7 +283,7 @@ class SentenceTransformerEmbedder:
 
     def _encode(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
         """Return the vectors of texts without adding a prompt."""
-        encoder = self._loaded()
+        encoder = self._load_once()
         parts = []
         for start in range(0, len(texts), _TEXTS_BETWEEN_PROGRESS):
             part = texts[start : start + _TEXTS_BETWEEN_PROGRESS]
@@ -312,7 +312,7 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
-        encoder = self._loaded()
+        encoder = self._load_once()
         if not encoder.gives_tokens or not texts:
             return self.encode_batch(texts), [NO_TOKENS] * len(texts)
         if self.prompts.document:  # exclude the word pieces of the prompt
@@ -330,7 +330,7 @@ class SentenceTransformerEmbedder:
         return self._remembered_words(text)
 
     def _words(self, text: str) -> WordVectors:
-        encoder = self._loaded()
+        encoder = self._load_once()
         return encoder.word_vectors(text) if encoder.gives_tokens else NO_WORDS
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
@@ -360,7 +360,7 @@ class SentenceTransformerEmbedder:
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""
-        encoder = self._loaded()
+        encoder = self._load_once()
         if not encoder.gives_tokens:
             return self._encode(texts), [NO_TOKENS] * len(texts)
         return encoder.encode_with_tokens(texts)
@@ -376,12 +376,12 @@ class SentenceTransformerEmbedder:
 
     def _loaded_cutter(self) -> Cutter | None:
         """Return None for a model without a window, or whose tokenizer returns no offsets."""
-        encoder = self._loaded()
+        encoder = self._load_once()
         if self._cutter is None and encoder.tokenizer is not None and encoder.window is not None:
             self._cutter = Cutter(encoder.tokenizer, encoder.window)
         return self._cutter
 
-    def _loaded(self) -> Encoder:
+    def _load_once(self) -> Encoder:
         if self._encoder is None:
             self.prepare()
         assert self._encoder is not None

@@ -142,7 +142,7 @@ def _replay_attempt(
         n_before=len(stored),
         n_same=len(same_task),
         held=tuple(
-            _unordered([not same_task.isdisjoint(ids) for ids in records.values()])
+            _as_unordered_ranking([not same_task.isdisjoint(ids) for ids in records.values()])
             for records in sources_by_memory.values()
         ),
         is_verbatim=any(earlier.id in same_task and _words(earlier) == _words(trajectory) for earlier in stored),
@@ -151,7 +151,7 @@ def _replay_attempt(
     )
 
 
-def _unordered(is_same: Sequence[bool]) -> JudgedRanking:
+def _as_unordered_ranking(is_same: Sequence[bool]) -> JudgedRanking:
     return JudgedRanking(found=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
 
 

@@ -113,14 +113,14 @@ def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: M
 
 def _read(path: Path) -> dict[str, Marks]:
     try:
-        return {record_id: _checked(record_id, row) for record_id, row in read_rows(path).items()}
+        return {record_id: _validate_marks(record_id, row) for record_id, row in read_rows(path).items()}
     except InvalidInput as error:
         raise ImportFailed(str(error)) from error
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _checked(record_id: str, row: Mapping[str, Any]) -> Marks:
+def _validate_marks(record_id: str, row: Mapping[str, Any]) -> Marks:
     """Return the marks of a row, validated like marks from any other source."""
     for name in ("pinned", "buried"):
         if not isinstance(value := row.get(name, False), bool):

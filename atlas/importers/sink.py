@@ -39,7 +39,7 @@ class MemorySink:
         """Store a batch."""
         known = _known_attempts(self._memory, items)
         new = [item for item in items if _attempt_id(item) not in known]
-        n_all, items = len(items), self._recognised([*map(_in_scope, new)])
+        n_all, items = len(items), self._with_known_ids([*map(_in_scope, new)])
         added, n_purged = dict[str, int](), 0
         for kind, group in _by_kind(items):
             records = kind.records(self._memory)  # a system may lack a memory that no item needs
@@ -48,7 +48,7 @@ class MemorySink:
             n_purged += len(records.purged([kind.id_of(item) for item in group]))
         return AddCount(added=added, skipped=n_all - sum(added.values()), purged=n_purged)
 
-    def _recognised(self, items: list[Item]) -> list[Item]:
+    def _with_known_ids(self, items: list[Item]) -> list[Item]:
         """Return the items, with log entries under their existing ids in the journal."""
         entries = [item for item in items if isinstance(item, JournalEntry)]
         if not entries:

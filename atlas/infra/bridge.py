@@ -73,7 +73,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """
     try:
         result: Any = method(*arguments)
-    except _ending() as error:
+    except _fatal_exceptions() as error:
         if _is_a_persons(error):
             raise
         raise RuntimeError(f"the call raised {error!r}") from error
@@ -148,7 +148,7 @@ def _log_failure(future: Future[Any]) -> None:
         logger.error("a call failed after it was cancelled: %s", error, exc_info=error)
 
 
-def _ending() -> tuple[type[BaseException], ...]:
+def _fatal_exceptions() -> tuple[type[BaseException], ...]:
     """Return exceptions that would end the process or the loop, or that futures do not propagate."""
     return KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit
 
@@ -161,7 +161,7 @@ async def _contain_errors(awaitable: Awaitable[T]) -> T:
     """
     try:
         return await awaitable
-    except _ending() as error:
+    except _fatal_exceptions() as error:
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
         if _is_a_persons(error):

@@ -121,7 +121,7 @@ class LLMCompositionStrategy:
             system=COMPOSITION.text,
             prompt=_prompt(concepts),
             schema=SCHEMA,
-            validate=lambda answer: self._checked(answer, concepts),
+            validate=lambda answer: self._validate_and_run(answer, concepts),
             prose=frozenset({"description", "guidance"}),
             declines=_declines,
         )
@@ -134,7 +134,7 @@ class LLMCompositionStrategy:
         made_by = {"model": model_name(self.llm), "prompt": COMPOSITION.version}
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
-    def _checked(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
+    def _validate_and_run(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
         """Return the answer as a concept after running its examples, or None if the model declined."""
         if _declines(answer):
             return None

@@ -152,7 +152,7 @@ class ModelClient:
     ) -> Any:
         room = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
         parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
-        prompt = self._fitting(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*parts))
+        prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*parts))
         exchange = Exchange(system=system, prompt=prompt, schema=schema, max_tokens=room, answer=answer, fault=fault)
         reserved = estimated_tokens(prompt, *parts) + room
         with operation() as account:
@@ -168,7 +168,7 @@ class ModelClient:
             self._total.settle(0, usage)
         return _answer(reply, is_structured=schema is not None)
 
-    def _fitting(self, prompt: str, tokens: int) -> str:
+    def _fit_prompt(self, prompt: str, tokens: int) -> str:
         """Return the prompt with its data shortened to at most `tokens` tokens in total."""
         fitting = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:

@@ -143,7 +143,7 @@ class _SentenceState:
         ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
         if ends_with_verb or word in DETERMINERS:
             self.run.pop()  # `clients hammer the endpoint`, `goals generate`
-        for clause in self._ended():
+        for clause in self._finish_run():
             if word != "of" or clause.phrase.head not in QUANTITIES:
                 yield clause
             self.latest = clause
@@ -151,7 +151,7 @@ class _SentenceState:
             self.verb = ""
         self.run, self.link = [], word
 
-    def _ended(self) -> Iterator[Clause]:
+    def _finish_run(self) -> Iterator[Clause]:
         """Yield the noun phrase of the run, and what it makes of an earlier one after `of`."""
         run, latest, verb = self.run, self.latest, self.verb
         is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()

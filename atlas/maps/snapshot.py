@@ -46,9 +46,9 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     """
     store.collection(collection)  # raises if there is no model, and so no dimension of the vectors
     with store.reading():  # one state of the store
-        begun = _nothing(store, collection)
+        begun = _empty_snapshot(store, collection)
         seqs = np.sort(store.ledger.matching(collection))
-        embedded = _with(begun, store, collection, seqs)
+        embedded = _append_records(begun, store, collection, seqs)
     if ids is None:
         return embedded
     id_set = set(ids)
@@ -58,7 +58,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
 def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
     """Return the current live records of a collection. Only changes since an earlier snapshot are read."""
     with store.reading():  # one state of the store
-        begun = _nothing(store, collection)
+        begun = _empty_snapshot(store, collection)
         if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
             return read_embedded(store, collection)
         changes = store.ledger.follow(collection, earlier.revision)
@@ -67,7 +67,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
         changed_ids = {entry.id for entry in changes}
         if not changed_ids.isdisjoint(earlier.ids):
             now = among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids])
-        return _with(now, store, collection, seqs)
+        return _append_records(now, store, collection, seqs)
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:
@@ -75,7 +75,7 @@ def n_changed(store: Store, collection: str, since: int) -> int:
     return store.ledger.n_changed(collection, since)
 
 
-def _nothing(store: Store, collection: str) -> EmbeddedRecords:
+def _empty_snapshot(store: Store, collection: str) -> EmbeddedRecords:
     model = store.model
     return EmbeddedRecords(
         ids=(),
@@ -99,7 +99,7 @@ def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
     )
 
 
-def _with(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
+def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
     """Return the snapshot with more records, given by their numbers, at its end.
 
     Records without a vector, and those in quarantine, are left out.

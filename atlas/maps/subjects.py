@@ -241,7 +241,7 @@ class _Nouns:
         """Return a phrase as it is written: `cancelling upcoming flights`."""
         spellings = group.spellings[replace(subject, verb="")]
         head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))
-        words = [*map(self._cased, subject.words[:-1]), head]
+        words = [*map(self._usual_spelling, subject.words[:-1]), head]
         if subject.of:
             words += ["of", self._noun(subject.of)]
         if subject.verb:
@@ -255,13 +255,13 @@ class _Nouns:
         return common or scores
 
     def _is_proper(self, subject: Subject) -> bool:
-        return subject.n_words == 1 and self._cased(subject.words[-1])[:2].istitle()
+        return subject.n_words == 1 and self._usual_spelling(subject.words[-1])[:2].istitle()
 
     def _noun(self, word: str) -> str:
-        cased = self._cased(word)
+        cased = self._usual_spelling(word)
         return plural(cased) if singular(word.lower()) in self.countable and cased.islower() else cased
 
-    def _cased(self, word: str) -> str:
+    def _usual_spelling(self, word: str) -> str:
         """Return a word as it is mostly written within sentences."""
         forms = self.forms.get(word.lower())
         return max(forms, key=lambda form: (forms[form], form)) if forms else word.lower()

@@ -127,7 +127,7 @@ class _Makers:
         return memory
 
     @property
-    def _ranked(self) -> dict[str, Any]:
+    def _ranking_options(self) -> dict[str, Any]:
         return {"weights": self.weights, "clock": self.clock}
 
     def experience(self) -> ChromaExperienceMemory:
@@ -138,13 +138,13 @@ class _Makers:
         settings, collection = self.settings, self.storage.collection(COLLECTION)
         reranker = CrossEncoderReranker(settings.reranker, settings.device) if settings.reranker else None
         extract = self.extractor or SimpleExperienceExtractor()
-        return ChromaExperienceMemory(self.embedder, collection, extract, reranker=reranker, **self._ranked)
+        return ChromaExperienceMemory(self.embedder, collection, extract, reranker=reranker, **self._ranking_options)
 
     def concepts(self) -> ChromaConceptLibrary:
         """Return the concepts."""
         from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
 
-        library = ChromaConceptLibrary(self.embedder, self.storage.collection(COLLECTION), **self._ranked)
+        library = ChromaConceptLibrary(self.embedder, self.storage.collection(COLLECTION), **self._ranking_options)
         _give_strategies(library, self.llm, self.settings.program_path)
         return library
 
@@ -156,7 +156,7 @@ class _Makers:
 
         abstractor = TemplateStrategyAbstractor() if self.llm is None else LLMStrategyAbstractor(self.llm)
         collection = self.storage.collection(COLLECTION)
-        return ChromaStrategyBank(self.embedder, collection, abstractor, self.success_updater, **self._ranked)
+        return ChromaStrategyBank(self.embedder, collection, abstractor, self.success_updater, **self._ranking_options)
 
     def journal(self) -> Journal:
         """Return the journal."""
@@ -169,14 +169,14 @@ class _Makers:
             keep_noise=self.settings.keep_noise,
             keep_repetitions=self.settings.keep_repetitions,
             llm=self.llm,
-            **self._ranked,
+            **self._ranking_options,
         )
 
     def conversations(self) -> Conversations:
         """Return the conversations."""
         from atlas.memory.journal.conversations import COLLECTION, Conversations
 
-        return Conversations(self.embedder, self.storage.collection(COLLECTION), **self._ranked)
+        return Conversations(self.embedder, self.storage.collection(COLLECTION), **self._ranking_options)
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:

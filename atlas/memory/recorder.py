@@ -117,7 +117,7 @@ class Run:
         """Return the run as an attempt."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
-            metadata |= self._used(self._block)
+            metadata |= self._used_records(self._block)
             metadata |= self._block.coin.metadata if self._block.coin is not None else {}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)
@@ -130,7 +130,7 @@ class Run:
             outcome = replace(outcome, success=success, error_info=_error_text(error))
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
-    def _used(self, block: ContextBlock) -> dict[str, Any]:
+    def _used_records(self, block: ContextBlock) -> dict[str, Any]:
         """Return `used` with the shown records that the run used, in case a server has forgotten the shown records."""
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 

@@ -314,7 +314,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """
         if not limit_of_list(k):
             return MemoryQueryResult()
-        memories = (await in_thread(self._trusted, min_trust)).memories
+        memories = (await in_thread(self._trusted_memories, min_trust)).memories
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         searches = await in_thread(prepare_searches, memories, task, k, filters)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
@@ -337,7 +337,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if not limit_of_list(k):
             return MemoryQueryResult()
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._trusted(min_trust).memories, self._storage, task, k, filters, count_retrieval)
+        outcomes = ask_all(self._trusted_memories(min_trust).memories, self._storage, task, k, filters, count_retrieval)
         return self._record_result(task, outcomes, count_retrieval)
 
     def build_context(
@@ -391,7 +391,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if coin is not None and coin.is_held_out:
             self._attribution.note(task, Delivery({}, coin), attempt=attempt)
             return held_out(coin, counter, budget_tokens)
-        trusted = self._trusted(min_trust)
+        trusted = self._trusted_memories(min_trust)
         if examples:
             result = result_of(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
             block = build_examples(result, counter, budget_tokens, examples, by_words=by_words)
@@ -407,7 +407,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     abuild_context = twin(build_context)
 
-    def _trusted(self, min_trust: str) -> TrustedMemories:
+    def _trusted_memories(self, min_trust: str) -> TrustedMemories:
         """Return the memories with the records of a class or above, or with all records if it is empty."""
         if not min_trust:
             return TrustedMemories(memories=self._memories)

@@ -87,7 +87,7 @@ class UndoableMemories(ABC):
         """Erase exactly the records of a plan for good, or raise `PlanOutdated`."""
         from atlas.storage.maintenance.purge import apply_purge
 
-        return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
+        return apply_purge(self.storage, plan, reason=reason, reword=self._reword_function())
 
     def plan_withdrawal(self, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
         """Return a plan to delete records with all derived records, such as strategies learned from an attempt.
@@ -199,9 +199,9 @@ class UndoableMemories(ABC):
         """
         from atlas.storage.maintenance.freeze import freeze
 
-        return freeze(self.storage, name, reword=self._rewording())
+        return freeze(self.storage, name, reword=self._reword_function())
 
-    def _rewording(self) -> Reword | None:
+    def _reword_function(self) -> Reword | None:
         from atlas.memory.journal.rewording import rewording
 
         return rewording(self._memory("journal"), self._memory("conversations"))

@@ -36,13 +36,13 @@ class Remote:
 def with_verbs(kind: C) -> C:
     """Add the verbs of a memory to a class, each with its async twin where the method has one."""
     for verb in verbs_of(kind.owner):
-        setattr(kind, verb.name, _sending(verb, kind.owner))
+        setattr(kind, verb.name, _make_method(verb, kind.owner))
         if hasattr(OWNERS[kind.owner], f"a{verb.name}"):
             setattr(kind, f"a{verb.name}", twin(getattr(kind, verb.name)))
     return kind
 
 
-def _sending(verb: Verb, owner: str) -> Callable[..., Any]:
+def _make_method(verb: Verb, owner: str) -> Callable[..., Any]:
     """Return a method that forwards its call to the server."""
     method = verb.method(owner)
     name = verb.sent_as or verb.name

@@ -111,18 +111,18 @@ def _clean(
 
 def copies(store: Path) -> list[Path]:
     """Return older copies of the ledger and of marks files. A purge removes all of them."""
-    return _matching(store, _COPIES)
+    return _matching_paths(store, _COPIES)
 
 
 def strangers(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
-    own_paths = set(_matching(store, _OURS))
+    own_paths = set(_matching_paths(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in own_paths)
 
 
 def own_files(store: Path) -> list[Path]:
     """Return the directory of a store, or only the store's files if it contains others."""
-    own_paths = _matching(store, (*_OURS, _RECEIVED))
+    own_paths = _matching_paths(store, (*_OURS, _RECEIVED))
     return [store] if {*store.iterdir()} <= {*own_paths} else own_paths
 
 
@@ -132,13 +132,13 @@ def remove_leftovers(store: Path) -> list[Path]:
     Returns:
         Copies of the ledger that are kept because a backup or restore is using them.
     """
-    _remove(_matching(store, [_REFUSED_TRACES]))
+    _remove(_matching_paths(store, [_REFUSED_TRACES]))
     with InterProcessLock(store / "domain_names.lock").locked():
-        _remove(_matching(store, [_BEGUN_NAMES]))
+        _remove(_matching_paths(store, [_BEGUN_NAMES]))
     cache = store / CACHE
     with _lock(store).locked():
         _remove(cache.iterdir() if cache.is_dir() else ())
-    return [path for path in _matching(store, _COPIES) if not _remove_unless_in_use(path)]
+    return [path for path in _matching_paths(store, _COPIES) if not _remove_unless_in_use(path)]
 
 
 @contextmanager
@@ -211,5 +211,5 @@ def _lock(store: Path) -> InterProcessLock:
     return InterProcessLock(store / "cache.lock")
 
 
-def _matching(store: Path, patterns: Iterable[str]) -> list[Path]:
+def _matching_paths(store: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted({path for pattern in patterns for path in store.glob(pattern)})

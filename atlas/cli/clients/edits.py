@@ -259,8 +259,8 @@ class TomlEdit:
             after = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
             after = {}
-        before = _without(self._parse(text), self.table)
-        if self._value(after) != values or _without(after, self.table) != before:
+        before = _remove_value(self._parse(text), self.table)
+        if self._value(after) != values or _remove_value(after, self.table) != before:
             raise InvalidInput(
                 f"{'.'.join(self.table)} in {self.path} is written in a way that cannot be edited safely; "
                 "edit it by hand (--print shows the entries)"
@@ -272,10 +272,10 @@ def _is_blank_or_comment(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
 
 
-def _without(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _remove_value(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """Return a configuration without the value at a key path, and without tables that become empty."""
     first, *rest = keys
-    below = _without(dict(config.get(first, {})), rest) if rest else {}
+    below = _remove_value(dict(config.get(first, {})), rest) if rest else {}
     return {key: value for key, value in config.items() if key != first} | ({first: below} if below else {})
 
 

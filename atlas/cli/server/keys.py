@@ -67,7 +67,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    keys = _ring(settings).keys()
+    keys = _open_keys(settings).keys()
     if options.json:
         print_json(asdict(key_state(key)) for key in keys)
         return 0
@@ -79,12 +79,12 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _revoke(options: argparse.Namespace, settings: Settings) -> int:
-    key = _ring(settings).revoke(options.name)
+    key = _open_keys(settings).revoke(options.name)
     print(f"The key {safe(key.name)} is refused from now on.")
     return 0
 
 
-def _ring(settings: Settings) -> KeyRing:
+def _open_keys(settings: Settings) -> KeyRing:
     """Return the keys of an existing store."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         return KeyRing(storage.path, owner=settings.actor)

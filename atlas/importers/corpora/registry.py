@@ -80,7 +80,9 @@ def _read_trajectories(format: str, files: dict[str, list[Path]], limits: Limits
 
 
 def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:
-    return [_checked(path, row.item, row.position, row.reason) for row in all_formats()[format].read(path, limits)]
+    return [
+        _check_attempt(path, row.item, row.position, row.reason) for row in all_formats()[format].read(path, limits)
+    ]
 
 
 def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
@@ -89,7 +91,7 @@ def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
     return [attempt for file in files for attempt in _trajectories("atlas", file, limits)]
 
 
-def _checked(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
+def _check_attempt(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
     if isinstance(item, Trajectory):
         return item
     raise ImportFailed(f"{path.name}, row {position}: {reason or 'does not contain an attempt'}")

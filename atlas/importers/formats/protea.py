@@ -75,7 +75,7 @@ def matches(path: Path, head: bytes) -> bool:
     if not head.startswith(SQLITE_MARK):
         return False
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_read_only(path)) as connection:
             return set(NEEDED) <= _columns(connection, "memory")
     except (sqlite3.Error, ImportFailed):
         return False
@@ -91,7 +91,7 @@ def create_table(path: Path) -> bool:
         ImportFailed: The file is not a SQLite file, or is damaged.
     """
     try:  # only SQLite may open it: closing a second file handle would drop the POSIX locks of the agent's connections
-        with closing(_opened(path)) as connection:
+        with closing(_open_read_only(path)) as connection:
             if columns := _columns(connection, "memory"):
                 return _has_entries(connection, columns, path.name)
         _make_table(path)
@@ -112,7 +112,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     read_head(path, limits)
     position = 0
     try:
-        with closing(_copied(path)) as connection:
+        with closing(_copy_in_memory(path)) as connection:
             columns = _columns(connection, "memory")
             if not set(NEEDED) <= columns:
                 raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
@@ -163,7 +163,7 @@ class _Reader:
             importance=importance,
             metadata=metadata,
             tier=_TIERS[tier],
-            links=(*self.links.get(raw["id"], ()), *self._summarised(raw["id"], metadata)),
+            links=(*self.links.get(raw["id"], ()), *self._summary_links(raw["id"], metadata)),
         )
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class _Reader:
             )
         return {**agent_fields, **our_fields}
 
-    def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
+    def _summary_links(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
         """Yield links to the rows that Protea's compaction summarised in this row."""
         archived = metadata.get(ARCHIVED)
         numbers = [item for item in archived if isinstance(item, int)] if isinstance(archived, list) else []
@@ -235,7 +235,7 @@ def _make_table(path: Path) -> None:
         logger.warning("%s has no table `memory`, and it could not be created: %s", path.name, reason)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     """Return the database, opened read-only. Strings are returned as bytes, as they may be invalid UTF-8."""
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
@@ -251,12 +251,12 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _copied(path: Path) -> sqlite3.Connection:
+def _copy_in_memory(path: Path) -> sqlite3.Connection:
     """Return a snapshot of the database, so that Protea can write while its rows are embedded."""
     copy = sqlite3.connect("")  # a private temporary database on disk, deleted when it is closed
     copy.text_factory = bytes
     try:
-        with closing(_opened(path)) as connection:
+        with closing(_open_read_only(path)) as connection:
             connection.backup(copy, progress=_refuse_busy)
     except BaseException:
         copy.close()

@@ -44,10 +44,10 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _trajectory(record: Record) -> Trajectory:
     row = as_object(record.value(), "the row")
-    return _household(row) if "is_success" in row else _programming(row)
+    return _household_attempt(row) if "is_success" in row else _programming_attempt(row)
 
 
-def _household(row: Json) -> Trajectory:
+def _household_attempt(row: Json) -> Trajectory:
     name = as_label(row.get("name"), "name")
     return _attempt(
         task=Task(f"alfworld/{name}", "alfworld", f"ALFWorld household task {name}"),
@@ -57,7 +57,7 @@ def _household(row: Json) -> Trajectory:
     )
 
 
-def _programming(row: Json) -> Trajectory:
+def _programming_attempt(row: Json) -> Trajectory:
     benchmark = _benchmark(row)
     return _attempt(
         task=_problem(row, benchmark),

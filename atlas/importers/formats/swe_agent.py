@@ -52,7 +52,7 @@ def _trajectory(raw: bytes) -> Trajectory:
     submission = as_text(info.get("submission"), "info.submission")
     return Trajectory(
         task=_task(run, [message for message in history if message is not None]),
-        steps=tuple(_step(step, n) for n, step in enumerate(recorded)) or _replayed(history),
+        steps=tuple(_step(step, n) for n, step in enumerate(recorded)) or _steps_of_history(history),
         outcome=Outcome(None, error_info=None if "submitted" in exit_status else exit_status or None),
         agent_id=_model(run),
         metadata=present(
@@ -97,7 +97,7 @@ def _message(value: Any, position: int) -> Message | None:
     return Message(role=role, text=text)
 
 
-def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
+def _steps_of_history(history: Sequence[Message | None]) -> tuple[Step, ...]:
     """Return the steps of a file without a trajectory, from the actions and observations in its history."""
     messages = [message for message in history if message is not None]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))

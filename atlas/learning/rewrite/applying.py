@@ -34,7 +34,7 @@ def apply_library(
         raise_if_cancelled()
         shelf.put(name, _insert_calls(name, term, largest, functions))
         for pattern in (inlined[head] for head in sorted(shelf.programs[name].calls)):
-            _shorten(name, pattern, shelf, lengths)
+            _inline_unhelpful_calls(name, pattern, shelf, lengths)
     return shelf
 
 
@@ -65,7 +65,7 @@ def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
     return inlined
 
 
-def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
+def _inline_unhelpful_calls(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
     """Inline each call of a pattern that does not make the program shorter."""
     inlined_program = inline_pattern(shelf.programs[name], pattern)
     if lengths.of(name, inlined_program) <= lengths.of(name):

@@ -144,7 +144,7 @@ def share(
         chosen = _choose(groups, free, limits, refused)
         names = _names(chosen, prefix)
         definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
-        sharing = _rewritten(sources, definitions)
+        sharing = _rewrite_sources(sources, definitions)
         called = {callee for definition in definitions for callee in definition.calls}
         unused = set[str]()
         for definition in definitions:
@@ -169,7 +169,7 @@ def apply_definitions(
     """
     classes_by_name = {definition.name for definition in definitions}
     fitting = [source for source in sources if not classes_by_name & set(source.free)]
-    return _rewritten(_mark_judged(fitting, judged), definitions)
+    return _rewrite_sources(_mark_judged(fitting, judged), definitions)
 
 
 def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
@@ -357,7 +357,7 @@ def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedD
     return tuple(ordered.values())
 
 
-def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> Sharing:
+def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> Sharing:
     by_form = {definition.form: definition for definition in definitions}
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}

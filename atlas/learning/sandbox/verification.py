@@ -69,7 +69,7 @@ class Verifier:
         raising_stub = dict(zip(disabled, results[len(passing) :], strict=True))
         self._endings |= dict.fromkeys(keys, "it has no tests")
         self._endings |= {
-            key: _ending(first[key], second.get(key), raising_stub.get(key), bool(key[1])) for key in to_run
+            key: _classify_ending(first[key], second.get(key), raising_stub.get(key), bool(key[1])) for key in to_run
         }
         endings = {program.id: self._endings[_key(program)] for program in originals}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
@@ -127,7 +127,7 @@ def _disable(source: str) -> str:
     return "\n".join([source, *map(raising_stub, names)]) + "\n"
 
 
-def _ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
+def _classify_ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
     """Return the ending of an original from its two runs, and from a run after `_disable` if it has tests."""
     if second is None or second.outcome != "passed":
         failed = second or first

@@ -54,15 +54,15 @@ def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
     by_head: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         by_head.setdefault(pattern.body.head, []).append(pattern)
-    return _rewritten(term, by_head)
+    return _rewrite_term(term, by_head)
 
 
-def _rewritten(term: Term, by_head: Mapping[str, Sequence[Pattern]]) -> Term:
+def _rewrite_term(term: Term, by_head: Mapping[str, Sequence[Pattern]]) -> Term:
     for pattern in by_head.get(term.head, ()):
         if (call := match(pattern, term)) is not None:
-            return Term(call.head, [_rewritten(argument, by_head) for argument in call.children])
+            return Term(call.head, [_rewrite_term(argument, by_head) for argument in call.children])
     if not term.children:
         return term
-    children = [_rewritten(child, by_head) for child in term.children]
+    children = [_rewrite_term(child, by_head) for child in term.children]
     is_unchanged = all(new is old for new, old in zip(children, term.children, strict=True))
     return term if is_unchanged else Term(term.head, children)

@@ -234,7 +234,7 @@ def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> No
     for part in own_nodes(node):
         name = _name_of(part)
         if name is not None:
-            origins[id(part)] = _binding(name, inner)
+            origins[id(part)] = _origin_of_name(name, inner)
         if isinstance(part, SCOPES):
             _resolve(part, inner, origins)
 
@@ -250,7 +250,7 @@ def _name_of(node: ast.AST) -> str | None:
     return None
 
 
-def _binding(name: str, scopes: list[_Scope]) -> str:
+def _origin_of_name(name: str, scopes: list[_Scope]) -> str:
     """Return the origin of a name. Class scopes are visible only directly inside them."""
     *around, innermost = scopes
     for scope in [innermost, *reversed(around)]:

@@ -99,7 +99,7 @@ def plan_concept_merge(
     return ConceptMergePlan(
         groups=planned,
         linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
-        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], survivors, subjects)),
+        lacking=tuple(_list_lacking([*(best for best, _ in parted), *outside], survivors, subjects)),
         n_total=n_total,
         moment=moment,
     )
@@ -184,10 +184,12 @@ def _relink(
         is_replaced = survivor is not None and not _lacks(concept, subjects[called_id].concept, survivor)
         calls.append(survivor.id if survivor is not None and is_replaced else called_id)
     parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
-    return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
+    return replace(
+        concept, calls=_distinct_without(calls, concept.id), composed_of=_distinct_without(parts, concept.id)
+    )
 
 
-def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
+def _distinct_without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
     return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 
@@ -198,7 +200,7 @@ def _lacks(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -
     return (called_names(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
 
 
-def _lacking(
+def _list_lacking(
     callers: Sequence[ConceptSubject], survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> Iterable[LackingCaller]:
     for caller in (subject.concept for subject in callers):

@@ -88,14 +88,14 @@ class Meter:
             every = to_replay(of_sampled, self._experience)
         tasks = spread(every, N_TASKS)
         masked = memory.without(list(leaving)) if tasks else memory
-        sections = {name: _remembering(section) for name, section in known_sections().items()}
+        sections = {name: _with_cache(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():
             records = [
                 record for replay in replays for record in (*replay.now.hits.values(), *replay.then.hits.values())
             ]
             of_found = tasks_of(memory, records, self._experience, judgements)
-            unproven = self._unproven(name, leaving)
+            unproven = self._unprovable_names(name, leaving)
         return replace(
             _loss(leaving, replays, of_found),
             n_sampled=len(sampled),
@@ -135,7 +135,7 @@ class Meter:
             texts=tuple("\n".join(text.lines).partition("]")[2] for text in texts),  # without ids
         )
 
-    def _unproven(self, name: str, leaving: Mapping[str, str]) -> list[str]:
+    def _unprovable_names(self, name: str, leaving: Mapping[str, str]) -> list[str]:
         """Return the names of proven concepts that are removed, or that no remaining attempt could prove again."""
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
@@ -156,7 +156,7 @@ class Meter:
         return [concept.name for concept in proven if not staying & set(concept.found_in)]
 
 
-def _remembering(section: Section) -> Section:
+def _with_cache(section: Section) -> Section:
     """Return a section that caches the text of each record, because similar tasks find the same records."""
     written: dict[str, RecordText] = {}
 

@@ -52,14 +52,14 @@ def compare(before: Any, after: Any) -> Iterator[RecordDifference]:
 def _compare_memory(name: str, before: Memory[Any], after: Memory[Any]) -> Iterator[RecordDifference]:
     ids, later_ids = before.ids(), after.ids()
     earlier, later = set(ids), set(later_ids)
-    yield from _listed(name, after, [record_id for record_id in later_ids if record_id not in earlier], ADDED)
-    yield from _listed(name, before, [record_id for record_id in ids if record_id not in later], REMOVED)
+    yield from _list_differences(name, after, [record_id for record_id in later_ids if record_id not in earlier], ADDED)
+    yield from _list_differences(name, before, [record_id for record_id in ids if record_id not in later], REMOVED)
     common = [record_id for record_id in ids if record_id in later]
     for batch in (common[start : start + BATCH] for start in range(0, len(common), BATCH)):
         yield from _compare_records(name, before, after, batch)
 
 
-def _listed(name: str, records: Memory[Any], ids: Sequence[str], change: str) -> Iterator[RecordDifference]:
+def _list_differences(name: str, records: Memory[Any], ids: Sequence[str], change: str) -> Iterator[RecordDifference]:
     titles = records.titles(ids)
     for record_id in ids:
         yield RecordDifference(memory=name, id=record_id, title=titles.get(record_id, ""), change=change)

@@ -294,7 +294,7 @@ class _Origins:
             source = "trajectory_id" if name == experience.collection_name else "sources"
             written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
             origins = memory.column(source, where).items()
-            origin_ids |= {(name, record_id): origin for record_id, origin in origins if _is_one(origin)}
+            origin_ids |= {(name, record_id): origin for record_id, origin in origins if _is_single_id(origin)}
         return cls(written_at, origin_ids)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
@@ -308,7 +308,7 @@ def _among(key: str, values: Collection[str]) -> dict[str, object] | None:
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 
 
-def _is_one(value: str | Sequence[str]) -> bool:
+def _is_single_id(value: str | Sequence[str]) -> bool:
     return isinstance(value, str)
 
 

@@ -61,7 +61,7 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
     """Return the class of each record, by the name of its memory and its id."""
     people = People(system.storage.path, {}).names() if system.storage.ledger.is_file else set[str]()
     memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
-    trust = {name: _own(system, records, people) for name, records in memories.items()}
+    trust = {name: _own_trust(system, records, people) for name, records in memories.items()}
     sources = list(_sources(memories))
     is_changed = True
     while is_changed:  # a source may be derived itself
@@ -102,7 +102,7 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
     return TrustedMemories(memories=trusted, origins=origins)
 
 
-def _own(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
+def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
     """Return the class of each record of a memory, also of deleted ones, without regard to its sources."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
     stated = {record_id: name for column in STATED for record_id, name in records.column(column).items()}

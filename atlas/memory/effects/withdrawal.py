@@ -227,7 +227,7 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
     values = records.column(relation.column, where)
     sources_by_id = {
-        record_id: next((v for v in _each(value) if v in sources), None) for record_id, value in values.items()
+        record_id: next((v for v in _as_tuple(value) if v in sources), None) for record_id, value in values.items()
     }
     titles = records.titles([record_id for record_id, value in sources_by_id.items() if value is not None])
     for record_id, title in titles.items():
@@ -240,7 +240,7 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
         )
 
 
-def _each(value: Any) -> tuple[Any, ...]:
+def _as_tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 

@@ -243,7 +243,7 @@ def plan_prune(
         n_total=len(subjects) if n_total is None else n_total,
         n_judged=len(judged),
         n_gone=0 if selected_ids is None else len(selected_ids) - len(available),
-        missing=_missing(judged, criteria),
+        missing=_count_missing_values(judged, criteria),
         moment=moment,
         usage={s.id: s.usage for s in removed if s.id not in saved},
     )
@@ -276,7 +276,7 @@ def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> l
     return reasons
 
 
-def _missing(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[str, int]:
+def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[str, int]:
     unjudged = {
         "min_success_rate": lambda subject: subject.success_rate is None,
         "max_age_days": lambda subject: subject.created_at is None,

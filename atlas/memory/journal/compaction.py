@@ -104,7 +104,7 @@ def plan_compact(
         InvalidInput: A number to keep is negative, or the cap is below 1.
     """
     policy.check()
-    latest, lasting = _latest(subjects, policy), _lasting(subjects, types, policy)
+    latest, lasting = _latest(subjects, policy), _lasting_reasons(subjects, types, policy)
     groups = _groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
     requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
@@ -222,7 +222,7 @@ def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, s
     return reasons
 
 
-def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
+def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
     """Return the reasons for keeping entries at any age, by id."""
     task_types = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}

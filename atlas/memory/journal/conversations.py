@@ -179,10 +179,10 @@ class Conversations(Memory[Turn]):
 
 
 def _content(row: Row) -> str:
-    return decode_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
+    return decode_content(lambda content: _turn_text(content["user_text"], content["response"]), row["metadata"])
 
 
-def _spoken(user_text: str, response: str) -> str:
+def _turn_text(user_text: str, response: str) -> str:
     return "\n".join(text for text in (user_text, response) if text.strip())
 
 
@@ -205,7 +205,7 @@ def _to_entry(turn: Turn) -> Entry:
         **filterable(turn.metadata),
         "content": dump(fields | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
     }
-    return Entry(turn.id, _spoken(turn.user_text, turn.response), metadata)
+    return Entry(turn.id, _turn_text(turn.user_text, turn.response), metadata)
 
 
 def _from_row(row: Row) -> Turn:

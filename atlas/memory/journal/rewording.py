@@ -30,7 +30,8 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
         embedder, projection, log_text = indexed[collection]
         purged_titles = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
         texts = {
-            document: _without(document, _content(log_text, content), purged_titles) for document, content in records
+            document: _remove_beginnings(document, _content(log_text, content), purged_titles)
+            for document, content in records
         }
         changed = {before: after for before, after in texts.items() if after != before}
         encoded = encode_texts(embedder, list(changed.values()), projection)
@@ -43,7 +44,7 @@ def _content(log_text: LogText, encoded: str) -> str:
     return log_text.content_of({"id": "", "metadata": {"content": encoded}})
 
 
-def _without(document: str, content: str, removed: set[str]) -> str:
+def _remove_beginnings(document: str, content: str, removed: set[str]) -> str:
     """Return the text of a record without the beginnings of purged records."""
     if not document.startswith(f"{content}\n\n"):
         return document

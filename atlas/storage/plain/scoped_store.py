@@ -62,7 +62,7 @@ class ScopedStore:
         documents: list[str],
     ) -> None:
         """Add new records of the collection."""
-        await self._store.add(ids, embeddings, self._marked(metadatas), documents)
+        await self._store.add(ids, embeddings, self._with_scope_mark(metadatas), documents)
 
     async def update(
         self,
@@ -72,7 +72,7 @@ class ScopedStore:
         documents: list[str],
     ) -> None:
         """Replace records of the collection."""
-        await self._store.update(ids, embeddings, self._marked(metadatas), documents)
+        await self._store.update(ids, embeddings, self._with_scope_mark(metadatas), documents)
 
     async def delete(self, ids: list[str]) -> None:
         """Remove records of the collection, ignoring other ids."""
@@ -147,7 +147,7 @@ class ScopedStore:
             metadatas = result.metadatas
         return any(COLLECTION not in metadata and self._owns(metadata) for metadata in metadatas)
 
-    def _marked(self, metadatas: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _with_scope_mark(self, metadatas: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return [{**metadata, COLLECTION: self._scope.collection} for metadata in metadatas]
 
     def _owns(self, metadata: Mapping[str, Any]) -> bool:

@@ -133,7 +133,7 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 def make_word_table(connection: Connection, collection: str) -> None:
     """Create and fill the keyword index of a collection, unless it exists."""
-    keys = _pending(connection).keys
+    keys = _pending_words(connection).keys
     if collection in keys:
         return
     if name := word_table(connection, collection):
@@ -149,7 +149,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
         for table in ("word_tables", "word_lengths", "word_postings"):
             connection.execute(f"DELETE FROM {table} WHERE key = ?", (_key(name),))
     row = connection.execute("INSERT INTO word_tables (collection) VALUES (?) RETURNING key", (collection,)).fetchone()
-    _pending(connection).keys[collection] = row[0]
+    _pending_words(connection).keys[collection] = row[0]
     last = 0
     while rows := connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
@@ -164,8 +164,8 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
     """Index the words of a record when the transaction ends. The record has no postings yet."""
-    key = _pending(connection).keys[collection]
-    _pending(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
+    key = _pending_words(connection).keys[collection]
+    _pending_words(connection).records[key].append((seq, tokens_of_record(document), tokens_of_record(search_text)))
 
 
 def drop_words(connection: Connection, seq: int) -> None:
@@ -203,7 +203,7 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 def flush(connection: Connection) -> None:
     """Write the words of a transaction."""
-    pending, rows = _pending(connection).records, []
+    pending, rows = _pending_words(connection).records, []
     for key, records in pending.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
         connection.executemany("INSERT INTO word_lengths VALUES (?, ?, ?)", lengths)
@@ -416,7 +416,7 @@ def _weight(n_holding: int, n_records: int) -> float:
     return weight if weight > 0 else 1e-6
 
 
-def _pending(connection: Connection) -> PendingWords:
+def _pending_words(connection: Connection) -> PendingWords:
     pending: PendingWords = connection.pending_words  # type: ignore[attr-defined]
     return pending
 

@@ -133,7 +133,7 @@ def test_the_models_own_prompt_stands_before_a_question(tiny, exported):
 def test_each_word_piece_has_a_vector(tiny, exported):
     from sentence_transformers import SentenceTransformer
 
-    encoder = embedder_of(tiny, exported)._loaded()
+    encoder = embedder_of(tiny, exported)._load_once()
     wanted = SentenceTransformer(str(tiny), device="cpu").encode(TEXTS[1], output_value="token_embeddings")
     assert np.abs(encoder.token_vectors(TEXTS[1]) - np.asarray(wanted)).max() < 1e-5
 
@@ -174,7 +174,7 @@ def test_an_export_with_another_file_spoilt_that_can_be_read_is_made_again(tiny,
     facts = graph_in(cache).parent / FACTS
     facts.write_text(facts.read_text(encoding="utf-8").replace("24", "12"), encoding="utf-8")
     embedder = embedder_of(tiny, cache)
-    assert embedder._loaded().window == WINDOW
+    assert embedder._load_once().window == WINDOW
     assert embedder.engine == "onnxruntime"
 
 

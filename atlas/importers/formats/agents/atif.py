@@ -220,11 +220,11 @@ def _rewards(result: Json) -> Json:
 
 def judged_by(attempt: Trajectory) -> str:
     """Return the reward that decides the outcome, with its threshold, or an empty string."""
-    name = _deciding(attempt.outcome.verification_details.get("rewards") or {})
+    name = _deciding_reward(attempt.outcome.verification_details.get("rewards") or {})
     return f"{name} ≥ {SUCCESS:g}" if name else ""
 
 
-def _deciding(rewards: Json) -> str:
+def _deciding_reward(rewards: Json) -> str:
     """Return the name of the reward that is the outcome: the only one, or the one called `reward`."""
     if "reward" in rewards:
         return "reward"
@@ -232,7 +232,7 @@ def _deciding(rewards: Json) -> str:
 
 
 def _outcome(rewards: Json, result: Json) -> Outcome:
-    reward = rewards.get(_deciding(rewards))
+    reward = rewards.get(_deciding_reward(rewards))
     raised = as_object(result.get("exception_info") or {}, f"{RESULT}: exception_info")
     return Outcome(
         success=None if reward is None else reward >= SUCCESS,

@@ -101,10 +101,10 @@ def _message(message: Json, name: str) -> Message:
         text = conversation.content(message.get("output"), f"{name}.output").text
         return Message(role="tool", text=text, tool="bash", failed=_has_failed(extra, text))
     if "output" in message:
-        return _acting(_response(message, f"{name}.output"), extra, name)
+        return _with_commands(_response(message, f"{name}.output"), extra, name)
     read_message = conversation.openai_message(message, name)
     if read_message.role == AGENT:
-        return _acting(read_message, extra, name)
+        return _with_commands(read_message, extra, name)
     return replace(read_message, failed=_has_failed(extra, read_message.text))
 
 
@@ -117,7 +117,7 @@ def _response(message: Json, name: str) -> Message:
     return Message(role=AGENT, text="\n\n".join(texts), thought="\n\n".join(filter(None, thoughts)))
 
 
-def _acting(message: Message, extra: Json, name: str) -> Message:
+def _with_commands(message: Message, extra: Json, name: str) -> Message:
     """Return an answer of the agent, with the commands as the action and the other text as the thought."""
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]

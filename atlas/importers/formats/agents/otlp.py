@@ -273,7 +273,7 @@ def _take_request(
 
 
 def _append_received(span: Any, service: str, received: list[ReceivedSpan]) -> None:
-    received.append(_received(span, service))
+    received.append(_decode_span(span, service))
 
 
 def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
@@ -283,7 +283,7 @@ def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
     return as_list(value[name], name)
 
 
-def _received(value: Any, service: str) -> ReceivedSpan:
+def _decode_span(value: Any, service: str) -> ReceivedSpan:
     raw = {_camel(key): item for key, item in as_object(value, "the span").items()}
     attributes = _attributes(raw.get("attributes"), "attributes")
     events = [as_object(event, "events") for event in as_list(raw.get("events"), "events")]

@@ -143,7 +143,7 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
     match block:
         case [ast.If(test=test, body=[one], orelse=[other]), *rest]:
             for branches in ((one, other, ast.In), (other, one, ast.NotIn)):
-                counting = _counting(test, *branches)
+                counting = _counting_statement(test, *branches)
                 if counting is not None:
                     return [counting, *rest]
         case [
@@ -151,12 +151,14 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
             ast.AugAssign(value=more) as adding,
             *rest,
         ]:
-            counting = _counting(test, adding, ast.Assign([place], more), ast.NotIn)
+            counting = _counting_statement(test, adding, ast.Assign([place], more), ast.NotIn)
             return None if counting is None else [counting, *rest]
     return None
 
 
-def _counting(test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]) -> ast.stmt | None:
+def _counting_statement(
+    test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]
+) -> ast.stmt | None:
     """Return `d[k] = d.get(k, 0) + n` if one branch adds to an existing count and the other initialises it."""
     match test, adding, starting:
         case (
