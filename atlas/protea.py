@@ -26,10 +26,10 @@ ROW = "protea_row"
 """Metadata key for an entry's number in Protea's table, which imported entries have as well."""
 
 CLEARED = "protea_cleared"
-"""Key in the store of the flag that it was cleared, so that Protea's file is not imported again."""
+"""Key of a note that the store was cleared, so that Protea's file is not imported again."""
 
 LAST = "protea_last"
-"""Key in the store of the last number before it was cleared, as an undo may restore the entries."""
+"""Key of a note with the last number before the store was cleared, as an undo may restore the entries."""
 
 MORE_FOUND = 10
 """Overfetch factor of a search, as not all results contain every keyword."""

@@ -30,7 +30,7 @@ class HashEmbedder:
         self.model_name = model_name
         self.window_words = window_words
         self.texts: list[str] = []
-        """Every text that it embedded, in order."""
+        """Every embedded text, in order."""
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one text."""

@@ -48,10 +48,10 @@ class ExportedExperience:
     """Hash of the original attempt, which edits do not change. Empty if it equals the experience's hash."""
 
     stored_at: datetime | None = None
-    """Time when it was first stored, or None if unknown."""
+    """Time when the experience was first stored, or None if unknown."""
 
     uses: tuple[Use, ...] = ()
-    """Oldest first, including those of experiences that were merged into it."""
+    """Uses, oldest first, including the uses of experiences that were merged into this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +64,10 @@ class ExportedStrategy:
     marks: Marks
     usage: Usage
     uses: tuple[Use, ...] = ()
-    """Oldest first, including those of strategies that were merged into it."""
+    """Uses, oldest first, including the uses of strategies that were merged into this one."""
 
     stored_at: datetime | None = None
-    """Time when it was first stored, or None if unknown."""
+    """Time when the strategy was first stored, or None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +80,10 @@ class ExportedConcept:
     marks: Marks
     usage: Usage
     uses: tuple[Use, ...] = ()
-    """Oldest first, including those of concepts that were merged into it."""
+    """Uses, oldest first, including the uses of concepts that were merged into this one."""
 
     stored_at: datetime | None = None
-    """Time when it was first stored, or None if unknown."""
+    """Time when the concept was first stored, or None if unknown."""
 
 
 Exported = ExportedExperience | ExportedStrategy | ExportedConcept

@@ -38,7 +38,7 @@ class Usage:
     n_successes: int = 0
     last_used_at: datetime | None = None
     n_retrieved: int = 0
-    """Number of searches that returned it."""
+    """Number of searches that returned the record."""
 
     last_retrieved_at: datetime | None = None
 
@@ -77,7 +77,7 @@ class Operation:
     """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark`, `restore`, `undo` or `purge`."""
 
     actor: str
-    """Person or program that did it."""
+    """Person or program that made the change."""
 
     created_at: datetime
     reason: str
@@ -96,7 +96,7 @@ class UndoneMany:
     """Result or preview of undoing several operations as one."""
 
     id: str
-    """Id of the operation that undid them, or empty in a preview."""
+    """Id of the operation that undid the others, or empty in a preview."""
 
     undone: tuple[Operation, ...]
     """Newest first."""
@@ -164,7 +164,7 @@ class TrashedRecord:
 
     deleted_at: datetime
     operation_id: str
-    """The operation that deleted it."""
+    """The operation that deleted the record."""
 
     kind: str
     """Kind of that operation, such as `delete`, `prune`, `merge` or `undo`."""

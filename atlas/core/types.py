@@ -121,7 +121,7 @@ class Trajectory:
     outcome: Outcome
     agent_id: str = ""
     timestamp: datetime | None = None
-    """Time when it ended, with a time zone, or None if unknown."""
+    """Time when the attempt ended, with a time zone, or None if unknown."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Facts that the source gives of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
@@ -206,20 +206,20 @@ class CodeConcept(VectorRecord):
 
     language: str = "python"
     guidance: str = ""
-    """Advice on when to use it."""
+    """Advice on when to use the concept."""
 
     calls: tuple[str, ...] = ()
     """Ids of the concepts whose functions its code calls."""
 
     found_in: tuple[str, ...] = ()
-    """Ids of the experiences that it was found in."""
+    """Ids of the experiences in whose programs the concept was found."""
 
     composed_of: tuple[str, ...] = ()
-    """Ids of the concepts that it was composed of."""
+    """Ids of the concepts from which this one was composed."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
-    """Time when it was added, or None before."""
+    """Time when the concept was added, or None before that."""
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ class Strategy(VectorRecord):
     """A one-line title."""
 
     situation: str
-    """Situation it applies to, stated for any task of the kind, with `{name}` where tasks differ."""
+    """Situation for which the strategy is meant, stated for any task of the kind, with `{name}` where tasks differ."""
 
     suggestion: str
     """Advice for the situation."""
@@ -257,7 +257,7 @@ class Strategy(VectorRecord):
     """Values that differ between the tasks: `name`, `type`, and `description` or an `example`."""
 
     rationale: str = ""
-    """Reason why it should work, and the evidence for that."""
+    """Reason why the strategy should work, and the evidence for that."""
 
     usage_count: int = 0
     n_succeeded: int = 0
@@ -270,13 +270,13 @@ class Strategy(VectorRecord):
     """
 
     sources: tuple[str, ...] = ()
-    """Ids of the trajectories that it was abstracted from."""
+    """Ids of the trajectories from which the strategy was abstracted."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts. `derived_by` is `template`, or the name of the language model that abstracted it."""
+    """Further facts. `derived_by` is `template`, or the name of a language model."""
 
     created_at: datetime | None = None
-    """Time when it was written, or None if it is not stored yet."""
+    """Time when the strategy was written, or None if it is not stored yet."""
 
     def _caption(self) -> str:
         return self.title or self.situation
@@ -326,10 +326,10 @@ class JournalEntry(Tabular):
 
     content: str
     generation: int = field(metadata={IF_MISSING: 0})
-    """Generation of the agent that wrote it, or 0 if it does not count any."""
+    """Generation of the agent that wrote the entry, or 0 if the agent does not count generations."""
 
     created_at: datetime | None = None
-    """Time when it was written, or None if it is not stored yet."""
+    """Time when the entry was written, or None if it is not stored yet."""
 
     importance: float = 0.5
     """Importance in [0, 1] at the time of writing. Later uses are not part of it."""

@@ -82,17 +82,17 @@ class Retriever(Protocol):
 
     @property
     def about(self) -> str:
-        """One sentence on how it ranks, and which parameters were tuned on which data."""
+        """One sentence on how the retriever ranks, and which parameters were tuned on which data."""
         ...
 
     @property
     def against(self) -> Sequence[str]:
-        """Names of the rows that it is compared with."""
+        """Names of the rows with which this one is compared."""
         ...
 
     @property
     def hides(self) -> bool:
-        """True if it has a relevance threshold, so that its answer may be empty."""
+        """True if the retriever has a relevance threshold, so that its answer may be empty."""
         ...
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:

@@ -47,7 +47,7 @@ class Row:
 
     name: str
     about: str
-    """One sentence on how it ranks, and which parameters were tuned on which data."""
+    """One sentence on how the row ranks, and which parameters were tuned on which data."""
 
     search: Search
 
@@ -55,7 +55,7 @@ class Row:
     """The field that identifies an experience in judgements, such as `id`."""
 
     against: Sequence[str] = ()
-    """Names of the rows that it is compared with."""
+    """Names of the rows with which this one is compared."""
 
     hides = False
 

@@ -32,7 +32,7 @@ class Record:
     """Offset in the file of its end, in bytes."""
 
     problem: str = ""
-    """Reason why it was not read, or empty."""
+    """Reason why the record was not read, or empty."""
 
     def value(self) -> Any:
         """Return the JSON value.

@@ -44,7 +44,7 @@ class MarksImport:
     """Number of records in the file that are missing in the store."""
 
     operation_id: str | None = None
-    """The operation that changed them, or None for a preview or if nothing changed."""
+    """The operation that changed the marks, or None for a preview or if nothing changed."""
 
 
 def is_marks_file(path: Path) -> bool:

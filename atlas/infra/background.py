@@ -34,7 +34,7 @@ class Background:
 
     @property
     def is_under_way(self) -> bool:
-        """True while it is running."""
+        """True while the task is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self) -> None:
@@ -51,7 +51,7 @@ class Background:
             self._thread = thread
 
     def wait(self, timeout_seconds: float | None = None) -> None:
-        """Wait until it is not running."""
+        """Wait until the task is not running."""
         with self._beginning:
             thread = self._thread
         if thread is not None:

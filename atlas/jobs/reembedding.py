@@ -51,10 +51,10 @@ class Reembedding:
         return self.worker.submit(self._job)
 
     def status(self) -> JobStatus | None:
-        """Return its progress, or None if it was not started or was cancelled."""
+        """Return the progress of re-embedding, or None if none was started or it was cancelled."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:
-        """Cancel it. The store stays unchanged."""
+        """Cancel the re-embedding. The store stays unchanged."""
         if self._job:
             self.worker.cancel(self._job.key)

@@ -32,7 +32,7 @@ class WarmUp:
         return self._step
 
     def begin(self) -> None:
-        """Start, unless it has started already."""
+        """Start the work, unless it has started already."""
         with self._changed:
             if self._is_begun:
                 return
@@ -47,7 +47,7 @@ class WarmUp:
             return self._is_done
 
     def finish(self) -> None:
-        """Wait until it is done, if it was started."""
+        """Wait until the work is done, if it was started."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_done or not self._is_begun)
 

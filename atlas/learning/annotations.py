@@ -37,7 +37,7 @@ class Parameter:
     """Annotation, or None if there is none."""
 
     is_keyword: bool = False
-    """True if it can be passed by name only."""
+    """True if the argument can be passed by name only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

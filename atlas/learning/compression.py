@@ -64,14 +64,14 @@ class Abstraction:
     """Names of other abstractions."""
 
     needs: tuple[str, ...] = ()
-    """Tools that it uses, directly or through others. Whoever runs the function has to define these names."""
+    """Tools that the code uses, directly or through others. Whoever runs the function has to define these names."""
 
     uses: tuple[str, ...]
-    """Ids of the programs that call it, directly or through others."""
+    """Ids of the programs that call the function, directly or through others."""
 
     n_tasks: int
     saving: int
-    """Tokens that it saves in programs and library, minus its own length."""
+    """Tokens that the function saves in programs and library, minus its length."""
 
     saving_elsewhere: int = 0
     """Tokens that it saves in the programs of one half of the tasks: the half in which it saves less.
@@ -80,7 +80,7 @@ class Abstraction:
     """
 
     proofs: tuple[str, ...] = ()
-    """Ids of the programs whose tests run it and that behaved the same as before."""
+    """Ids of the programs whose tests run the function and that behaved the same as before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class RewrittenProgram:
     """Source of `after`, preceded by the functions that it needs."""
 
     functions: tuple[str, ...]
-    """Names of all abstractions that it needs."""
+    """Names of all abstractions that the program needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,12 +83,12 @@ class RecordedProgram:
     """A program that calls learned functions, and tests that run it."""
 
     functions: str
-    """Code of the functions that it calls."""
+    """Code of the functions that the program calls."""
 
     program: str
     tests: str
     called_by: Mapping[str, str]
-    """Name under which it calls each concept, by the concept's id."""
+    """Name under which the program calls each concept, by the concept's id."""
 
     @property
     def source(self) -> str:

@@ -28,7 +28,7 @@ class Rewriting:
 
     after: str
     concepts: tuple[str, ...]
-    """Ids of the concepts that it needs."""
+    """Ids of the concepts that the program needs."""
 
     does_the_same: bool | None
     """Result of the verification. None if no test runs the inserted calls."""

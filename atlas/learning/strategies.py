@@ -60,7 +60,7 @@ class LearnedConcept:
 
     concept: CodeConcept
     saving: int
-    """Tokens that it saves in programs and library, minus its own length."""
+    """Tokens that the concept saves in programs and library, minus its length."""
 
     arity: int
     n_tasks: int
@@ -68,10 +68,10 @@ class LearnedConcept:
     """Number of the `n_checked` programs that behaved the same as before."""
 
     n_checked: int
-    """Number of programs whose tests run it."""
+    """Number of programs whose tests run the concept."""
 
     is_known: bool
-    """True if the library already contains it."""
+    """True if the library already contains the concept."""
 
     saving_elsewhere: int = 0
     """Tokens that it saves in the half of the tasks in which it saves less. Found concepts are shown in this order."""

@@ -40,7 +40,7 @@ DETERMINERS = word_set("a an every her his its my our the their these this those
 """Words before an object. What stands before them is a verb."""
 
 ADJECTIVES = word_set("alive alphanumeric equal even invalid necessary negative odd positive prime unique valid worth")
-"""Words that are no nouns, although they can end a phrase as one does: `check whether it is valid`."""
+"""Words that can end a phrase as a noun does, but are no nouns: `check whether it is valid`."""
 
 CODE_WORDS = word_set("arr arrs dict int ints lst md nums obj str strs")
 NOT_BEFORE_NOUNS = word_set("""
@@ -65,10 +65,10 @@ _CODE_WORD = re.compile(r".*\d.*|[A-Z]{5,}|(?i:abc)\w*|.")
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with the words before it that belong to it."""
+    """A noun with the preceding words that belong to it."""
 
     words: tuple[str, ...]
-    """As they stand, the noun last."""
+    """The words in their order, the noun last."""
 
     of: str = ""
     """The noun after `of`, if one follows."""
@@ -125,7 +125,7 @@ class _SentenceState:
     """Words in a row that may name something."""
 
     link: str = ""
-    """The word before them."""
+    """The word before the run."""
 
     latest: Clause | None = None
 
@@ -139,7 +139,7 @@ class _SentenceState:
             self.link = word
 
     def end_run(self, word: str) -> Iterator[Clause]:
-        """Read the word with which a run ends, and yield what it is."""
+        """Read the word after a run, and yield the clauses of the run."""
         ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
         if ends_with_verb or word in DETERMINERS:
             self.run.pop()  # `clients hammer the endpoint`, `goals generate`
@@ -152,7 +152,7 @@ class _SentenceState:
         self.run, self.link = [], word
 
     def _finish_run(self) -> Iterator[Clause]:
-        """Yield the noun phrase of the run, and what it makes of an earlier one after `of`."""
+        """Yield the clause of the run, or of an earlier noun phrase that `of` joins to it."""
         run, latest, verb = self.run, self.latest, self.verb
         is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()
         if not run or is_no_noun or not _is_noun(run[-1].lower()):

@@ -35,7 +35,7 @@ class DuplicateGroup:
     """Records that are pairwise near-duplicates."""
 
     ids: tuple[str, ...]
-    """The record with the most near-duplicates first, then the others by similarity to it."""
+    """The record with the most near-duplicates first, then the others by similarity to that record."""
 
     similarity_min: float
     """Smallest similarity of two records of the group, between the threshold and 1."""
@@ -50,10 +50,10 @@ class Duplicates:
 
     threshold: float
     revision: int
-    """Revision of the store at which they were found."""
+    """Revision of the store at which the groups were found."""
 
     ledger_id: str = ""
-    """Id of the ledger that they were read from, which a restore changes, or empty if unknown."""
+    """Id of the ledger that was searched, which a restore changes, or empty if unknown."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """Digest of the solution and the actions of each attempt, by id. Attempts without a digest count as different."""

@@ -23,7 +23,7 @@ from atlas.storage.store import Store
 FILE = NAMES
 MAX_NAME = 80
 MAX_MEMBER_IDS = 400
-"""Number of member ids that identify a named domain, spread over it."""
+"""Number of member ids, spread over a named domain, that identify the domain."""
 
 SAME_FROM = 0.3
 """Smallest estimated overlap (Jaccard) at which a domain keeps the name of an earlier one."""

@@ -313,7 +313,7 @@ def _place_new(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_row
 
 
 def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
-    """Return the map with its domains, numbered and named as the previous map's if they are the same."""
+    """Return the map with its domains. Domains of the previous map keep their numbers and names."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]

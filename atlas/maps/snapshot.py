@@ -29,13 +29,13 @@ class EmbeddedRecords:
     """Start of the embedded text, from which the names of domains are derived."""
 
     revision: int
-    """Revision of the store at which they were read, or an earlier one."""
+    """Revision of the store at which the records were read, or an earlier one."""
 
     model: str
     """The embedding model of the vectors."""
 
     ledger_id: str = ""
-    """Id of the ledger that they were read from, which a restore changes."""
+    """Id of the ledger with the records, which a restore changes."""
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:

@@ -50,7 +50,7 @@ class UnnamedDomain:
     number: int
     terms: tuple[str, ...]
     tasks: tuple[str, ...]
-    """The tasks most typical of it: untrusted text."""
+    """The domain's most typical tasks: untrusted text."""
 
 
 def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[UnnamedDomain, ...]:

@@ -317,7 +317,7 @@ class StoredBefore:
 
     record_id: str
     operation_id: str | None
-    """The operation that stored it, or None if it was imported."""
+    """The operation that stored the attempt, or None if it was imported."""
 
 
 def find_stored(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:

@@ -60,7 +60,7 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
 
 
 def _library_form(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return the library's own form of a concept, once it is known to be the same."""
+    """Return the library's form of a concept after checking that both are the same."""
     original = library.get(concept.id)
     if concept.source != "primitive" or original is None:
         raise InvalidInput(

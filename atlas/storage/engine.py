@@ -208,7 +208,7 @@ class TokenVectorTable(Protocol):
 
 
 class Copies(Protocol):
-    """Backups of a ledger, and restoring it from them."""
+    """Backup and restoration of a ledger."""
 
     def write(self, target: Path) -> int:
         """Write a consistent copy of the ledger, and return its number of records."""

@@ -98,7 +98,7 @@ class FollowingIndex(Protocol):
 
     @property
     def is_due(self) -> bool:
-        """True if it failed, and the backoff is over."""
+        """True if the index failed, and the backoff is over."""
 
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
         """Lock the index for writing. Yields False after a timeout."""

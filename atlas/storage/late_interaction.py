@@ -44,7 +44,7 @@ class LateInteraction:
         self._ledger = ledger
         self._embedder = embedder
         self._cached: tuple[str, Projection] | None = None
-        """The projection, and the id of the ledger that it was read of."""
+        """The projection, and the id of the ledger with it."""
 
         self._is_unusable = False
         """True once the model has given no token vectors, or useless ones."""
@@ -52,7 +52,7 @@ class LateInteraction:
         self._lock = lock_of(self)
 
     def for_new_texts(self) -> Projection | None:
-        """Return the projection that packs token vectors to write, or None if there are none or it is read-only.
+        """Return the projection that packs new token vectors, or None if the store has none or is read-only.
 
         The first writer fits the projection that all later ones use. If it is damaged, texts are written without token
         vectors, and searches report it.

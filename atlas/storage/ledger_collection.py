@@ -228,7 +228,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(DERIVED).get(self._name)
 
     def keep_derived(self, text: str) -> None:
-        """Keep measurements of the collection. A read-only store skips it."""
+        """Keep measurements of the collection. A read-only store keeps none."""
         if not self._ledger.read_only:
             self._ledger.notes.write({DERIVED + self._name: text})
 

@@ -194,7 +194,7 @@ class Store:
 
     @property
     def model(self) -> EmbeddingModel | None:
-        """The embedding model that it is bound to, or None in a new store."""
+        """The embedding model of the store, or None in a new store."""
         bound = self.ledger.model()
         return EmbeddingModel(*bound) if bound else None
 

@@ -46,22 +46,22 @@ class Verb:
     """Name of its method."""
 
     of: tuple[str, ...] = EVERY
-    """Memories that have it, or the memory system."""
+    """Memories with the verb, or the memory system."""
 
     role: Role = Role.VIEWER
-    """Lowest role that is allowed to call it."""
+    """Lowest role that may call the verb."""
 
     kind: str = ""
     """Kind of its operation in the history, or empty for read-only verbs."""
 
     tools: tuple[str, ...] = ()
-    """MCP tools that offer it."""
+    """MCP tools that offer the verb."""
 
     commands: tuple[str, ...] = ()
-    """Commands that offer it."""
+    """Commands that offer the verb."""
 
     is_of_store: bool = False
-    """True if it affects the whole store, so keys with a scope may not call it."""
+    """True if the verb affects the whole store, so that keys with a scope may not call it."""
 
     sent_as: str = ""
     """Verb that `atlas.connect` calls instead, or empty for itself."""

@@ -42,7 +42,7 @@ class Plugin:
     name: str
 
     value: str
-    """Object that it names, as `module:object`."""
+    """Object that the entry point names, as `module:object`."""
 
     distribution: str
     """Name and version of the distribution that has the entry point."""

@@ -38,7 +38,7 @@ class RunResult:
     cost: float = 0.0
     model: str = ""
     error: str = ""
-    """Empty for a regular end. Otherwise the run counts as a failure: it timed out, or its exit code is not 0 or 1."""
+    """Why the run counts as a failure: it timed out, or its exit code is not 0 or 1. Empty for a regular end."""
 
     steps: tuple[Mapping[str, Any], ...] = field(default=())
     solution: str = ""

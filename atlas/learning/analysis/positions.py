@@ -19,13 +19,13 @@ class Position:
     """One position of a hole in the code."""
 
     is_lazy: bool
-    """True if it may be evaluated later, repeatedly, or not at all."""
+    """True if code at the position may be evaluated later, repeatedly, or not at all."""
 
     effects: bool
     """True if earlier code may change its value."""
 
     bound: Names
-    """Variables that the abstraction has assigned on every path before it."""
+    """Variables that the abstraction has assigned on every path before the position."""
 
     inspected: Names = frozenset()
     """Names whose objects earlier code has inspected. Code that changes them must not move before it."""

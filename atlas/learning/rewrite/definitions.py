@@ -40,10 +40,10 @@ class Unit:
     name: str
     node: Definition
     calls: tuple[str, ...]
-    """Names of the units that it uses directly, in the order of their first use."""
+    """Names of the units that this one uses directly, in the order of their first use."""
 
     imports: tuple[str, ...]
-    """Import statements that it needs. Each imports one name."""
+    """Import statements that the unit needs. Each imports one name."""
 
     tools: tuple[str, ...]
 

@@ -49,10 +49,10 @@ class Worth:
     """The usage of a function by programs."""
 
     n_tasks: int
-    """Number of tasks whose programs call it, directly or through another function."""
+    """Number of tasks whose programs call the function, directly or through another function."""
 
     saving: int
-    """Tokens that it saves over programs and library, its own length included."""
+    """Tokens that the function saves over programs and library, minus its length."""
 
 
 def use_problem(worth: Worth, limits: Limits) -> str:

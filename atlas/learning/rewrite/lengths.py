@@ -27,7 +27,7 @@ class _Count:
 
     n_tokens: int = 0
     names: frozenset[str] = NOTHING
-    """Watched names that occur in them."""
+    """Watched names that occur in the statements."""
 
     imports: tuple[Term, ...] = ()
     """Import statements at the top level of the module or of a function."""

@@ -42,7 +42,7 @@ class SharedDefinition:
     name: str
     source: str
     calls: tuple[str, ...]
-    """Names of the other shared definitions that it uses directly."""
+    """Names of the other shared definitions that this one uses directly."""
 
     tools: tuple[str, ...]
     arity: int

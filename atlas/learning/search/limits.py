@@ -52,7 +52,7 @@ class Limits:
     """Smallest number of tasks that use a function, directly or through another function."""
 
     many_tasks: int = 3
-    """Number of tasks for which a function is kept even if it saves only one token."""
+    """Number of tasks that suffice to keep a function that saves only one token."""
 
     min_saving_of_few: int = 4
     """Smallest number of tokens that a function must save if fewer tasks use it.

@@ -14,7 +14,7 @@ class Pattern:
     """An abstraction: a term with holes, and the sort of terms that it may replace."""
 
     name: str
-    """Head of the terms that call it, such as `fn_3`."""
+    """Head of the terms that call the pattern, such as `fn_3`."""
 
     body: Term
     """Term with the holes `#0`, `#1` …, which may call earlier patterns."""

@@ -114,7 +114,7 @@ def merge_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids in a record's metadata that it was merged from. Empty if they cannot be read."""
+    """Return the ids of merged records from a record's metadata. Empty if the metadata are malformed."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 

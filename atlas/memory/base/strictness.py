@@ -38,7 +38,10 @@ class AskedQuery:
     """Untrusted text."""
 
     hits: tuple[Hit[str], ...]
-    """Hits by id, best first. Attempts with the query's own text are left out, because every search finds them."""
+    """Hits by id, best first.
+
+    Attempts with the query's own text are left out, because every search finds such attempts.
+    """
 
     best: str
     """Title of the first hit: untrusted text, or empty without a hit."""

@@ -106,7 +106,7 @@ class RecordedOutcome(Protocol):
 
     @property
     def success(self) -> bool | None:
-        """True if it succeeded, or None if unknown."""
+        """True if the try succeeded, or None if unknown."""
         ...
 
     @property

@@ -21,7 +21,7 @@ class ItemVersion(Generic[T]):
     actor: str
     operation_id: str
     number: int
-    """Number of the change that replaced it. One operation may have made several."""
+    """Number of the change that replaced the version. One operation may have made several."""
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:

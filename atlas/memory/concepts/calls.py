@@ -17,13 +17,13 @@ class ConceptUses:
     """References to a concept in the library and in attempts."""
 
     found_in: tuple[str, ...]
-    """Ids of the experiences that it was extracted from."""
+    """Ids of the experiences from which the concept was extracted."""
 
     called_by: tuple[str, ...]
-    """Ids of the concepts whose code calls it."""
+    """Ids of the concepts whose code calls the concept."""
 
     part_of: tuple[str, ...]
-    """Ids of the concepts composed of it."""
+    """Ids of the concepts that were composed of the concept."""
 
     n_uses: int
     """Number of recorded uses."""

@@ -37,7 +37,7 @@ class RecordDifference:
     """Names of the changed fields, among them `marks`."""
 
     before: str = ""
-    """The earlier success rate as `1 of 3`, or empty if there is none, or it did not move."""
+    """The earlier success rate as `1 of 3`, or empty if there was none or the rate stayed."""
 
     after: str = ""
     """The later success rate."""

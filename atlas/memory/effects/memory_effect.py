@@ -54,7 +54,7 @@ class JudgedAttempt:
     """Id of the attempt's experience, or empty if it was merged into another."""
 
     used: tuple[Used, ...] = ()
-    """The records that it is known to have used. Received records that were not used are left out."""
+    """The records that the attempt is known to have used. Received records that were not used are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

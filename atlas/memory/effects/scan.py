@@ -41,13 +41,13 @@ class Finding:
     """Untrusted text."""
 
     score: float
-    """Confidence that it is an attack, in [0, 1)."""
+    """Confidence that the text is an attack, in [0, 1)."""
 
     reasons: tuple[Reason, ...]
     """The strongest first."""
 
     is_quarantined: bool = False
-    """True if it is in quarantine already."""
+    """True if the record is in quarantine already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

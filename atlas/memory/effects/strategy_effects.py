@@ -47,7 +47,10 @@ class StrategyEffect:
     """Attempts that used the strategy."""
 
     not_used: Tries
-    """Attempts without it, for the base rate. These include its sources, which precede the strategy."""
+    """Attempts without the strategy, for the base rate.
+
+    These include its sources, which are older than the strategy.
+    """
 
     n_unplaced: int = 0
     """Number of tries without the id of an attempt or task. Such tries may be counted in `not_used` too."""

@@ -39,7 +39,7 @@ class WithdrawnRecord:
     """Relation to its source, such as `learned from`. Empty for a requested record."""
 
     source: str = ""
-    """Id of the record that it was derived from. Empty for a requested record."""
+    """Id of the record from which this one was derived. Empty for a requested record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Derivation:
     column: str
     source_memory: str
     is_by_attempt: bool = False
-    """True if it names sources by the ids of their attempts, or by their own."""
+    """True if the column names sources by the ids of their attempts, or by their own ids."""
 
 
 def derivations() -> Iterator[Derivation]:

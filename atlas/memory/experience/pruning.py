@@ -121,10 +121,10 @@ class PruneDecision:
     id: str
     title: str
     reasons: tuple[str, ...]
-    """Criteria that it meets, with the record's values."""
+    """Criteria that the record meets, with its values."""
 
     saved_because: str = ""
-    """Reason why it is kept, or empty for a removed record."""
+    """Reason why the record is kept, or empty for a removed record."""
 
     outcome: str = ""
     """`succeeded`, `failed` or `unknown`, or empty in a plan for records chosen by hand."""

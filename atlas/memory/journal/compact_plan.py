@@ -48,10 +48,10 @@ class Subject:
     usage: Usage
     marks: Marks
     n_linking: int
-    """Number of entries that link to it, not counting summaries."""
+    """Number of entries that link to this one, not counting summaries."""
 
     summary: JournalEntry | None
-    """The latest summary of it."""
+    """The latest summary of the entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ class EntryType:
     """True if gates refuse noise and repetitions of this type. Entries by people are never refused."""
 
     counts_as: str = ""
-    """Type whose quota in contexts it shares, or empty for a quota of its own."""
+    """Type whose quota in contexts this type shares, or empty for a quota of its own."""
 
 
 BUILT_IN = (

@@ -79,7 +79,7 @@ class SummaryDraft:
     """`extraction`, for sentences selected from its sources, or the name of a language model."""
 
     problem: str = ""
-    """Reason why the language model, if there is one, did not write it. Else empty."""
+    """Reason why the language model, if there is one, did not write the summary. Empty otherwise."""
 
 
 def schema_of(numbers: Iterable[str]) -> dict[str, Any]:

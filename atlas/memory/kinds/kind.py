@@ -41,10 +41,10 @@ class MemoryKind:
     """False if its records are stored but not offered for search."""
 
     line: LineKind | None = None
-    """Its lines in files, or None if it has none."""
+    """How records are lines of files, or None if they are not."""
 
     section: Section | None = None
-    """Its section of a context block, or None if no prompt shows it."""
+    """How records are shown in a context block, or None if they are not."""
 
 
 FURTHER: dict[str, MemoryKind] = {}

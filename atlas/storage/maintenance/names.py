@@ -57,11 +57,11 @@ class NamesFile:
             return None
 
     def state(self) -> str:
-        """Return the time at which it was written."""
+        """Return the time at which the text was written."""
         return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
 
     def change(self, change: Change) -> None:
-        """Replace the text by the result of a function of it.
+        """Replace the text by what a function returns for it.
 
         Raises:
             StoreUnavailable: The text cannot be written; the store was not changed.

@@ -184,7 +184,7 @@ class MarksFiles:
             self._copy_or_warn()
 
     def before_fork(self) -> None:
-        """Do nothing, because the parent process continues to use it."""
+        """Do nothing, because the parent process continues to use the files."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child, which does not have it."""

@@ -38,7 +38,7 @@ class AccessValues(Generic[T]):
     """The store's, or that with its files of this machine."""
 
     name: str
-    """Name of the text that has them."""
+    """Name of the text with the values."""
 
     encode: Callable[[T], dict[str, Any]]
     decode: Callable[[dict[str, Any]], T]

@@ -26,7 +26,7 @@ BUSY_SECONDS = 60.0
 
 
 class PostgresCopies:
-    """Backups of a ledger, and restoring it from them."""
+    """Backup and restoration of a PostgreSQL ledger."""
 
     def __init__(self, database: PostgresDatabase, clock: Clock) -> None:
         self._database = database

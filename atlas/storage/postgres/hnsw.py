@@ -180,7 +180,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def close(self) -> None:
-        """Do nothing, because it has no open files."""
+        """Do nothing, because the index has no open files."""
 
     @contextmanager
     def _to_write(self) -> Iterator[psycopg.Connection[Any]]:

@@ -53,7 +53,7 @@ def write_revision(connection: Connection, revision: int) -> None:
 
 
 def bind_model(connection: Connection, name: str, dimension: int, prompts: str) -> None:
-    """Bind the store to an embedding model, in place of the one that it has."""
+    """Bind the store to another embedding model."""
     write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension), "prompts": prompts})
 
 
@@ -91,7 +91,7 @@ _POSITION = f"""
         (SELECT value FROM meta WHERE name = 'embedding_dimension'),
         {_TIP}
 """
-"""A single statement, because it runs before every query."""
+"""Query of the state. A single statement, because every query needs the state."""
 
 
 def read_position(connection: Connection, collection: str) -> Position:

@@ -36,7 +36,7 @@ BUSY_SECONDS = 60.0
 
 
 class SqliteCopies:
-    """Backups of a ledger, and restoring it from them."""
+    """Backup and restoration of a SQLite ledger."""
 
     def __init__(self, database: SqliteDatabase, clock: Clock) -> None:
         self._database = database

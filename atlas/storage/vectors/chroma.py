@@ -44,7 +44,7 @@ LENGTH_BYTES = 4
 """Number of bytes in which hnswlib stores each vector's length."""
 
 _users: set[int] = set()
-"""Ids of processes that have used ChromaDB: this process, or processes that it was forked from."""
+"""Ids of processes that have used ChromaDB: this process, or its ancestors."""
 
 
 class ChromaIndex(LocalIndex):

@@ -20,7 +20,7 @@ class InMemory:
     def __init__(self, dimension: int) -> None:
         self.base = Position("", 0)
         self.seen = 0
-        """The newest revision that it has read."""
+        """The newest revision that was read."""
 
         self.tip = NO_TIP
         """The newest change of the ledger at its last read."""

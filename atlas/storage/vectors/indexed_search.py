@@ -25,7 +25,7 @@ from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, owner
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 0.2
-"""Time a query waits for a locked index before it falls back to exact search."""
+"""Time for which a query waits for a locked index before it falls back to exact search."""
 
 
 class IndexedSearch:

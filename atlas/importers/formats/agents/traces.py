@@ -68,7 +68,7 @@ class Span:
     """False if no attribute is specific to an agent or a model."""
 
     error: str = ""
-    """Reason why it failed, or empty."""
+    """Reason why the call failed, or empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,20 +42,20 @@ class PlannedDecision:
     reason: str
     into: str = ""
     set_number: int
-    """Number of the set that it was judged in, from 1."""
+    """Number of the set in which the experience was judged, from 1."""
 
     before: int
     """Position in the original set, from 1."""
 
     after: int = 0
-    """Position in the refined set, from 1. 0 if it is removed."""
+    """Position in the refined set, from 1. 0 for a removed experience."""
 
     is_moved: bool = False
     """True if its position relative to the other kept experiences changes."""
 
     @property
     def goes(self) -> bool:
-        """True if it would be removed from the store."""
+        """True if the experience would be removed from the store."""
         return self.action != KEEP
 
 

@@ -84,7 +84,7 @@ def _read_deleted(connection: Connection, collection: str, record_id: str) -> tu
 
 
 def _read_deletion(connection: Connection, seq: int) -> tuple[Any, ...]:
-    """Return the change that deleted a record, and the operation that it was part of."""
+    """Return the change that deleted a record, and the operation with that change."""
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
         "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",

@@ -268,7 +268,7 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 def _iterate_originals(
     connection: Connection, operation: Operation, counts: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield the operation, or the operations that a chain of undos goes back to, each with whether it counts again."""
+    """Yield the operation, or the operations that a chain of undos reverts, each with whether it counts again."""
     if operation.kind != UNDO:
         yield operation, counts
     for operation_id in undone_by(operation):
@@ -307,7 +307,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
 
 
 def _has_new_marks(connection: Connection, change: _Change) -> bool:
-    """Return whether a record's marks differ from those at the time of a change of it."""
+    """Return whether a record's marks have changed since a change of the record."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "AND seq < ? ORDER BY seq DESC LIMIT 1",

@@ -62,7 +62,7 @@ class IndexNote:
     """Its name in the service, or empty if there is none. A cleared namespace gets a new name."""
 
     is_made: bool = False
-    """True once the service has confirmed it. Until then it is empty, and is not cleared."""
+    """True once the service has confirmed the namespace. Until then the namespace is empty, and is not cleared."""
 
     seals: tuple[PendingSeal, ...] = ()
     """Seals, oldest first. Seals before a visible seal are not used."""

@@ -48,7 +48,7 @@ class Connection(Generic[C]):
             self._disconnect(connection)
 
     def before_fork(self) -> None:
-        """Do nothing, because the parent process continues to use it."""
+        """Do nothing, because the parent process continues to use the client."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Drop the parent's client in a child, because its sockets are shared."""

@@ -269,7 +269,7 @@ class RemoteIndex:
         self._service.close()
 
     def before_fork(self) -> None:
-        """Do nothing, because the parent process continues to use it."""
+        """Do nothing, because the parent process continues to use the index."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Drop the parent's lock in a child, since only the parent is writing."""
