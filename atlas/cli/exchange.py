@@ -173,7 +173,8 @@ def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportR
 
 
 def _status(report: ImportReport) -> int:
-    return 0 if report.read or not (report.rejected or report.unclaimed) else 1
+    has_failed = bool(report.rejected or report.unclaimed)
+    return 1 if has_failed and not report.read else 0
 
 
 def _print_report(report: ImportReport, verb: str) -> None:

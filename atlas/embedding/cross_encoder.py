@@ -29,7 +29,7 @@ class CrossEncoderReranker:
         """Configure the reranker. The model is loaded at first use.
 
         Args:
-            model: Its name or directory. The model has to return one score.
+            model: Name or directory of the model, which has to return one score.
             device: Name of a torch device. `auto` picks the best available one.
         """
         self.model_name = model

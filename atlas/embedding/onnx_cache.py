@@ -127,8 +127,8 @@ class OnnxCache:
         """Load a model from its export. If there is no complete one, a child process exports it.
 
         Args:
-            model: Its name for sentence-transformers.
-            files: Directory of its files.
+            model: Name of the model for sentence-transformers.
+            files: Directory of the model's files.
             batch_size: Maximum texts per batch.
             announce: Called with a message at each step of an export.
 

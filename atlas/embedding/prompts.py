@@ -60,7 +60,7 @@ def model_prompts(model: str, files: Path | None) -> Prompts:
     """Return the prompts of a model: from its own files, else of its family, else empty.
 
     Args:
-        model: Its name or directory.
+        model: Name or directory of the model.
         files: The directory of its files, or None if they are not on this machine.
     """
     configured = _configured_prompts(_json(files / _CONFIG)) if files is not None else None
@@ -118,9 +118,8 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
 
     Args:
         model: The current prompts of the model.
-        stored: The prompts that the store was embedded with, or None for an old store that did not record them: its
-            documents were embedded without prompts. Queries then have none either if the model expects one for
-            documents.
+        stored: The prompts with which the store was embedded, or None for an old store, whose documents were embedded
+            without prompts. For such a store, queries get no prompt if the model has one for documents.
     """
     return stored or (NO_PROMPTS if model.document else model)
 

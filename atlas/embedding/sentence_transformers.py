@@ -97,7 +97,7 @@ class SentenceTransformerEmbedder:
         """Configure the embedder. The model is loaded at first use.
 
         Args:
-            model: Its name or directory.
+            model: Name or directory of the model.
             device: Name of a torch device. `auto` is the CPU.
             batch_size: Maximum texts per batch.
             cache: Directory of exported models. By default the user's cache directory.

@@ -82,7 +82,7 @@ class Worker:
         """Return the number of jobs on a store, by kind and state.
 
         Args:
-            store: Its resolved directory.
+            store: Resolved directory of the store.
         """
         with self._lock:
             jobs = [(self._jobs[key], status.state) for key, status in self._states.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -168,7 +169,7 @@ def _reduce(vectors: Vectors) -> Vectors:
 
 
 def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
-    parts = np.array_split(pairs, -(-len(pairs) // 20_000) or 1)
+    parts = np.array_split(pairs, max(1, math.ceil(len(pairs) / 20_000)))
     return np.concatenate(
         [part[np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]]) >= threshold] for part in parts]
     )

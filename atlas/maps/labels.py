@@ -6,6 +6,7 @@ The names are user data in a file of the store or in a server's ledger, not a ca
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -164,7 +165,7 @@ class DomainNames:
 
 def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
     members = memory_map.members(number)
-    step = -(-len(members) // MAX_MEMBER_IDS) or 1
+    step = max(1, math.ceil(len(members) / MAX_MEMBER_IDS))
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 

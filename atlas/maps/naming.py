@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain
 
@@ -65,11 +66,11 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
     weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
     owners = _owners(weights)
-    read = {
-        number: [text.text for text in domain_texts[:: -(-len(domain_texts) // READ_FOR_NAMES)]]
+    sampled = {
+        number: [text.text for text in domain_texts[:: _step(domain_texts, READ_FOR_NAMES)]]
         for number, domain_texts in texts_by_domain.items()
     }
-    names = subject_names(read, people)
+    names = subject_names(sampled, people)
     return {
         number: DomainTerms(terms=_terms(number, domain_texts, owners), names=names[number])
         for number, domain_texts in weights.items()
@@ -162,7 +163,7 @@ def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {
-        number: [texts[row] for row in domain_rows[:: -(-len(domain_rows) // READ_PER_DOMAIN)]]
+        number: [texts[row] for row in domain_rows[:: _step(domain_rows, READ_PER_DOMAIN)]]
         for number, domain_rows in rows.items()
     }
     parsed = {number: [prose(text) for text in domain_rows] for number, domain_rows in sampled.items()}
@@ -172,6 +173,11 @@ def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[
         for number, domain_rows in parsed.items()
     }
     return read, people | _places(chain.from_iterable(sampled.values()))
+
+
+def _step(rows: Sized, n_most: int) -> int:
+    """Return the step that selects at most `n_most` rows."""
+    return math.ceil(len(rows) / n_most)
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:

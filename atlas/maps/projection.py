@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -177,7 +178,8 @@ def trustworthiness(
     if k < 1:
         return 1.0
     rows = np.arange(n) if n <= n_judged else np.random.default_rng(seed).choice(n, n_judged, replace=False)
-    total = sum(_intrusion(vectors, coordinates, part, k) for part in np.array_split(rows, -(-len(rows) // 100)))
+    parts = np.array_split(rows, math.ceil(len(rows) / 100))
+    total = sum(_intrusion(vectors, coordinates, part, k) for part in parts)
     return float(1 - total * 2 / (len(rows) * k * (2 * n - 3 * k - 1)))
 
 

@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -166,7 +167,7 @@ def gather(points: Floats, parts: Numbers) -> Floats:
 
 
 def _thin(points: Floats) -> Floats:
-    return points[:: -(-len(points) // 2_000)]
+    return points[:: math.ceil(len(points) / 2_000)]
 
 
 def spread(points: Floats, extent: float) -> Floats:

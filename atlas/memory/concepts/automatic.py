@@ -167,7 +167,7 @@ class AutomaticCompression:
         note = self._note(COUNTED)
         n_successes, n_programs = self._count(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
-        self._n_before_look = self._every - (n_programs if n_programs < self._every else 0)
+        self._n_before_look = self._every - n_programs if n_programs < self._every else self._every
         counted = f"{n_successes} {0 if is_due else n_programs}"
         if counted != note:
             self._storage.ledger.notes.write({COUNTED: counted}, expected={COUNTED: note or None})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -149,7 +150,7 @@ def choose(
 def tokens_of(text: str) -> int:
     """Return an estimate of a text's number of tokens."""
     n_plain = sum(character.isascii() for character in text)
-    return len(text) - n_plain + -(-n_plain // CHARACTERS_PER_TOKEN)
+    return len(text) - n_plain + math.ceil(n_plain / CHARACTERS_PER_TOKEN)
 
 
 def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
