@@ -109,7 +109,9 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     """
     ledger, profiles = memory.storage.ledger, memory.storage.profiles
     revision, ledger_id = ledger.revision(), ledger.position(memory.experience.collection_name).ledger_id
-    usable, in_use, judged = usable_profiles(memory), profiles.in_use().name, memory.storage.judgements.state()
+    usable = usable_profiles(memory)
+    in_use = profiles.in_use().name
+    judged = memory.storage.judgements.state()
     report = evaluate_own(memory, half="both", seed=seed, watch=partial(_watch, on_progress))
     return OwnEvaluation(
         report=report,

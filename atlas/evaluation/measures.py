@@ -209,7 +209,9 @@ class _QueryCounter:
     """A counter of finished queries for a progress bar."""
 
     def __init__(self, total: int, on_progress: Progress | None) -> None:
-        self._total, self._done, self._on_progress = total, 0, on_progress
+        self._total = total
+        self._done = 0
+        self._on_progress = on_progress
 
     def count(self) -> None:
         self._done += 1

@@ -91,7 +91,10 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 
     The result is the sum over ranks of 1 / rank times the probability that the first relevant record has that rank.
     """
-    n, n_relevant, expected, chance_of_none = ranking.n_records, ranking.n_relevant, 0.0, 1.0
+    n = ranking.n_records
+    n_relevant = ranking.n_relevant
+    expected = 0.0
+    chance_of_none = 1.0
     for rank in range(1, min(DEPTH, n) + 1):
         chance = min(n_relevant / (n - rank + 1), 1.0)
         expected += chance_of_none * chance / rank

@@ -100,7 +100,9 @@ class _Splitter:
             yield from self._end(token.at)
             self._start, self._named = token.at + 1, False
         elif token.depth == 1 and token.mark == ":" and is_object and not self._named:
-            self._key, self._start, self._named = self._read_key(token.at), token.at + 1, True
+            self._key = self._read_key(token.at)
+            self._start = token.at + 1
+            self._named = True
         elif token.depth == 1 and token.mark == "[" and self._expand and self._key == self._expand:
             self._expanded, self._start = True, token.at + 1
 

@@ -73,7 +73,9 @@ class StoreJob(ABC):
         Raises:
             PlanOutdated: The store was restored, re-embedded or purged during the job.
         """
-        store, target, file = Path(self.store), Path(self.out), self.file()
+        store = Path(self.store)
+        target = Path(self.out)
+        file = self.file()
         with server_of(store) as server:
             shared = server.ledger.shared if server is not None and target == store / CACHE else None
             if shared is None:

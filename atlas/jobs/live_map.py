@@ -112,7 +112,9 @@ class LiveMap(LiveResult[MemoryMap]):
         with self._lock:
             saved = self.saved()
             if saved.written_at > self._taken_at:
-                self._map, self._taken_at, self._regrouped = saved.result or self._map, saved.written_at, {}
+                self._map = saved.result or self._map
+                self._taken_at = saved.written_at
+                self._regrouped = {}
             if self._map is not None and self._is_purged(self._map):
                 self._map, self._regrouped, self._named = None, {}, {}
             return self._map

@@ -487,7 +487,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
     ) -> dict[str, Any]:
         attribution = self._attribution.of(attempt.original, self._texts)
-        trajectory, scrubs, unsummed = attribution.marked(attempt.trajectory), not attempt.is_clean, dict[str, str]()
+        trajectory = attribution.marked(attempt.trajectory)
+        scrubs = not attempt.is_clean
+        unsummed = dict[str, str]()
         stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:

@@ -116,7 +116,9 @@ class _Running:
         directory: Path,
     ) -> None:
         self._plan, self._tasks, self._seen = plan, tasks, seen
-        self._memories, self._journal, self._directory = memories, journal, directory
+        self._memories = memories
+        self._journal = journal
+        self._directory = directory
         self._arms = {arm.name: arm for arm in plan.arms}
         self.n_cells = len(tasks) * plan.n_repeats * len(plan.arms)
         self.done = {cell.cell.key: cell for cell in journal.read()}

@@ -36,7 +36,9 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
     Args:
         path: Directories of modules that the programs may import.
     """
-    waiting, read_modules, slow = [*dict.fromkeys(sources)], set[str](), set[str]()
+    waiting = [*dict.fromkeys(sources)]
+    read_modules = set[str]()
+    slow = set[str]()
     while waiting:
         for name in _imported_names(waiting.pop()):
             if name in read_modules or len(read_modules) >= MAX_FILES:

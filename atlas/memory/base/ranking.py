@@ -183,7 +183,9 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     Source:
         Carbonell & Goldstein, SIGIR 1998.
     """
-    nearest, is_left, order = np.zeros(len(vectors)), np.ones(len(vectors), bool), []
+    nearest = np.zeros(len(vectors))
+    is_left = np.ones(len(vectors), bool)
+    order = []
     for _ in range(len(vectors)):
         values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
         order.append(int(np.argmax(np.where(is_left, values, -np.inf))))
@@ -204,7 +206,9 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
         diversity: Share of its value that a near-copy loses, in [0, 1).
     """
     values = np.array([hit.rank_value for hit in hits])
-    loss, is_left, order = np.zeros(len(hits)), np.ones(len(hits), bool), []
+    loss = np.zeros(len(hits))
+    is_left = np.ones(len(hits), bool)
+    order = []
     for _ in hits:
         place = int(np.argmax(np.where(is_left, values - loss, -np.inf)))
         order.append(replace(hits[place], signals={**hits[place].signals, "diversity": -float(loss[place])}))

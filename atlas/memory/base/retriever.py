@@ -306,7 +306,9 @@ class Retriever:
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, predicate = overfetch(k), None
-        weights, scale, cut = standards.weights, standards.scale, standards.cut
+        weights = standards.weights
+        scale = standards.scale
+        cut = standards.cut
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         may_be_far = search.distinct or cut.spares_words or self.context
         if not may_be_far:

@@ -70,7 +70,9 @@ def _compare_records(
 ) -> Iterator[RecordDifference]:
     records, later_records = ({record.id: record for record in side.get_many(ids)} for side in (before, after))
     marks, later_marks = before.marks(ids), after.marks(ids)
-    usage, later_usage, titles = before.usage(ids), after.usage(ids), after.titles(ids)
+    usage = before.usage(ids)
+    later_usage = after.usage(ids)
+    titles = after.titles(ids)
     for record_id in ids:
         changed = _changed_fields(records.get(record_id), later_records.get(record_id))
         if marks[record_id] != later_marks[record_id]:

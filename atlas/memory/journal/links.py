@@ -190,7 +190,9 @@ def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
 
 def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
     """Return the distance in links of each reachable entry, by id, and the traversed links."""
-    depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
+    depths = {entry_id: 0}
+    edges = dict[Edge, None]()
+    waiting = [entry_id]
     for level in range(1, depth + 1):
         edges |= dict.fromkeys(_edges_of(log, waiting))
         ends = [end for edge in edges for end in (edge.source_id, edge.target_id)]

@@ -265,7 +265,9 @@ class Journal(Memory[JournalEntry]):
         Args:
             count_retrieval: Whether the entries about the task count as retrieved. Browsing does not count.
         """
-        limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
+        limit = checked_limit(limit, token_budget)
+        found = list[JournalEntry]()
+        vector = None
         for count, where in self._contexts.wheres():
             search = self._prepare(task, count, where=where, vector=vector)
             vector = search.vector

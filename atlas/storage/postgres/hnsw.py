@@ -303,7 +303,13 @@ def _encode_rows(seqs: Seqs, windows: Seqs, collection: str, vectors: Vectors) -
     fields = [("n", ">i2"), ("len_seq", ">i4"), ("seq", ">i8"), ("len_window", ">i4"), ("window", ">i8")]
     fields += [("len_name", ">i4"), ("name", f"S{len(name)}"), ("len_vector", ">i4"), ("dim", ">i2"), ("zero", ">i2")]
     rows = np.zeros(len(seqs), np.dtype([*fields, ("vector", ">f2", (dimension,))]))
-    rows["n"], rows["len_seq"], rows["len_window"], rows["len_name"] = 4, 8, 8, len(name)
+    rows["n"] = 4
+    rows["len_seq"] = 8
+    rows["len_window"] = 8
+    rows["len_name"] = len(name)
     rows["len_vector"], rows["dim"] = 4 + 2 * dimension, dimension
-    rows["seq"], rows["window"], rows["name"], rows["vector"] = seqs, windows, name, vectors
+    rows["seq"] = seqs
+    rows["window"] = windows
+    rows["name"] = name
+    rows["vector"] = vectors
     return b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows.tobytes() + b"\xff\xff"

@@ -86,7 +86,9 @@ class ConnectionPool(Generic[C]):
             self._lock.release()
             return
         fork_safety.abandon(self._in_use)
-        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
+        self._open = {}
+        self._in_use = Counter()
+        self._lock = threading.Lock()
         self._local = threading.local()
 
     def _is_open(self, connection: C) -> bool:

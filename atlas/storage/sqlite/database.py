@@ -109,7 +109,9 @@ class LedgerFile:
             result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if result != "ok" or not status.st_size:
                 raise damage_error(self.path, f"the file ends before its last page: {result}")
-        self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
+        self.was_opened = True
+        self._identity = (status.st_dev, status.st_ino)
+        self._n_bytes = status.st_size
         self._is_suspect = False
 
     def record_closed(self) -> None:

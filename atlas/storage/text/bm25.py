@@ -94,7 +94,9 @@ class Scores:
 
     def best(self, n: int) -> dict[int, float]:
         """Return the n highest scores by record, highest first. Ties are in the order of the records."""
-        remaining, scored_seqs, values = np.flatnonzero(self._bounds > 0), np.zeros(0, np.int64), np.zeros(0)
+        remaining = np.flatnonzero(self._bounds > 0)
+        scored_seqs = np.zeros(0, np.int64)
+        values = np.zeros(0)
         while n > 0 and len(remaining := remaining[self._bounds[remaining] >= _nth_highest(values, n)]):
             n_next = min(len(remaining), max(FIRST_SCORED, 2 * n, len(values)))
             remaining = remaining[np.argpartition(-self._bounds[remaining], n_next - 1)]

@@ -100,7 +100,9 @@ class Follower:
 
     def _follow(self, index: FollowingIndex) -> int:
         """Write missing vectors to the index, set its seal, and return the number of written records."""
-        seal, n_written, n_vectors = self._validate(index.written()), 0, None
+        seal = self._validate(index.written())
+        n_written = 0
+        n_vectors = None
         if seal == Seal():
             index.clear()
         position = Position(seal.ledger_id, seal.revision, tip=_tip(seal))

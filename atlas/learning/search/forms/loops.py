@@ -198,7 +198,9 @@ def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
             position = next((n for n, statement in enumerate(rest) if reads(statement, name)), len(rest))
-            before, loop, after = rest[:position], rest[position : position + 1], rest[position + 1 :]
+            before = rest[:position]
+            loop = rest[position : position + 1]
+            after = rest[position + 1 :]
             if changed_names(before) & set(count_names([start])) or any(reads(statement, name) for statement in after):
                 return None
             counting = _counting_up(name, start, loop[0]) if loop else None

@@ -167,7 +167,9 @@ class LiveCalibration:
         return weights if factor == 1.0 else replace(weights, strictness=weights.strictness * factor)
 
     def _use(self, measured: LevelMeasurement) -> None:
-        self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
+        self._measured = measured
+        self._looked_at = measured.at
+        self._is_outgrown = False
 
     def _is_missing(self) -> bool:
         measurement = self._measured

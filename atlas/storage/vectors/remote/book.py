@@ -138,7 +138,9 @@ class IndexBook:
             self._ledger.notes.write({self._lease_name: lease}, expected={self._lease_name: lease_text or None})
         except (PlanOutdated, StoreError):  # another process was faster, or has locked the ledger
             return False
-        self._lease, self._written, self._is_unsure = lease, self._read_text(self._name), False
+        self._lease = lease
+        self._written = self._read_text(self._name)
+        self._is_unsure = False
         return True
 
     def renew_lease(self) -> None:

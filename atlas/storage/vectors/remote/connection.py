@@ -54,4 +54,6 @@ class Connection(Generic[C]):
         """Drop the parent's client in a child, because its sockets are shared."""
         if in_child:
             fork_safety.abandon(self._connection)
-            self._connection, self._lock, self._connecting = None, threading.Lock(), threading.Lock()
+            self._connection = None
+            self._lock = threading.Lock()
+            self._connecting = threading.Lock()
