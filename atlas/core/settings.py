@@ -330,7 +330,7 @@ _READ_ELSEWHERE = frozenset(
             "ATLAS_MANUALS",
             "ATLAS_SHOTS",
         ),
-        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS", "FILE")),
+        *(f"ATLAS_BENCHMARK_{suffix}" for suffix in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS", "FILE")),
     ]
 )
 """Variables for servers, for this machine, and for tests and benchmarks, which are not in `Settings`."""

@@ -193,13 +193,13 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     queries = [draft.projected(text) for text in texts]
     lengths, by_chance = _chance_matches(draft, texts, queries)
     growth, unrelated = np.polyfit(np.log(lengths), by_chance, 1)
-    same = [match_scores(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
+    self_matches = [match_scores(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
     off_diagonal = ~np.eye(len(texts), dtype=bool)
     return Projection(
         draft.directions,
         unrelated=float(unrelated),
         growth=float(growth),
-        same=float(np.median(same)),
+        same=float(np.median(self_matches)),
         cosine=float(np.median((vectors @ vectors.T)[off_diagonal])),
     )
 

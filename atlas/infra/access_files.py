@@ -44,7 +44,7 @@ class AccessFile:
 
 @dataclass(frozen=True, slots=True)
 class AccessDirectory:
-    """The files of a store directory. They are created at the first change."""
+    """The files of a store directory. The files are created at the first change."""
 
     directory: Path
 

@@ -138,17 +138,17 @@ class Gathered(Generic[T]):
             batch = [own, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]
         try:
-            for each, result in zip(batch, self._call([each.text for each in batch]), strict=True):
-                each.result.set_result(result)
+            for request, result in zip(batch, self._call([request.text for request in batch]), strict=True):
+                request.result.set_result(result)
         except BaseException as error:
-            for each in batch:
-                if not each.result.done():
-                    each.result.set_exception(error)
+            for request in batch:
+                if not request.result.done():
+                    request.result.set_exception(error)
             raise
         finally:
             self._pass_on()
-            for each in batch:
-                each.is_next.set()
+            for request in batch:
+                request.is_next.set()
 
     def _pass_on(self) -> None:
         """Let the first thread that waits begin the next run."""

@@ -1,7 +1,7 @@
 """A collection in a ledger: durable, with exact filters and undo.
 
-An actor that is bound to a scope reads and writes only records in it. Others do not exist for it. Nor do records in
-quarantine for an agent.
+An actor that is bound to a scope reads and writes only records in it. Other records do not exist for it. Nor do records
+in quarantine for an agent.
 """
 
 from __future__ import annotations
@@ -498,9 +498,13 @@ class LedgerCollection(Collection):
         """Return the live records among `ids` that the current actor may see, by id."""
         records = self._ledger.get(self._name, ids, light=light)
         if scope := actor_scope():
-            records = {each: record for each, record in records.items() if in_scope(scope, record.metadata)}
+            records = {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
         hidden = self._quarantined()
-        return {each: record for each, record in records.items() if each not in hidden} if hidden else records
+        return (
+            {record_id: record for record_id, record in records.items() if record_id not in hidden}
+            if hidden
+            else records
+        )
 
     def _quarantined(self) -> Mapping[str, str]:
         """Return the records in quarantine if they do not exist for the current actor, else nothing."""

@@ -37,7 +37,7 @@ _SCALARS: Mapping[Any, Schema] = {
 
 
 class Schemas:
-    """The schemas of types. Those of dataclasses are collected by name, and others refer to them."""
+    """The schemas of types. Schemas of dataclasses are collected by name, and others refer to them."""
 
     def __init__(self) -> None:
         self.named: dict[str, Schema] = {}

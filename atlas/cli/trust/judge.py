@@ -87,7 +87,7 @@ def _chosen(memory: MemorySystem, options: argparse.Namespace) -> Iterator[Exper
     ids = memory.experience.ids(where)[::-1]
     if options.ids:
         wanted = set(full_ids(memory, memory.experience, options.ids))
-        ids = [each for each in ids if each in wanted]
+        ids = [record_id for record_id in ids if record_id in wanted]
     for start in range(0, len(ids), BATCH):
         for experience in memory.experience.get_many(ids[start : start + BATCH]):
             if options.matching is None or any(map(options.matching.search, _ending(experience).values())):

@@ -62,7 +62,7 @@ class Postings:
         return Postings.of_occurrences(word.occurrences[is_next])
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
-        """Return the postings of some records. They have no occurrences."""
+        """Return the postings of some records. The postings have no occurrences."""
         return Postings(self.seqs[is_kept], self.often[is_kept], np.zeros(0, np.int64))
 
 

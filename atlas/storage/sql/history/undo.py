@@ -56,8 +56,8 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: It was undone already, one of its records has changed since, a record to be deleted was marked
-            since, or all of its records were purged. Purged records are not restored.
+        UndoRefused: The operation was undone already, one of its records has changed since, a record to be deleted was
+            marked since, or all of its records were purged. Purged records are not restored.
         NotAllowed: The actor is no curator, and would change records of others that it did not merely add to.
     """
     with database.write() as connection:
