@@ -499,12 +499,9 @@ class LedgerCollection(Collection):
         records = self._ledger.get(self._name, ids, light=light)
         if scope := actor_scope():
             records = {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
-        hidden = self._quarantined()
-        return (
-            {record_id: record for record_id, record in records.items() if record_id not in hidden}
-            if hidden
-            else records
-        )
+        if hidden := self._quarantined():
+            records = {record_id: record for record_id, record in records.items() if record_id not in hidden}
+        return records
 
     def _quarantined(self) -> Mapping[str, str]:
         """Return the records in quarantine if they do not exist for the current actor, else nothing."""
