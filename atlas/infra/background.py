@@ -83,7 +83,7 @@ class Gathered(Generic[T]):
     """
 
     def __init__(self, call: Callable[[list[str]], Sequence[T]], *, n_runs: int, n_texts: int) -> None:
-        """Gather the texts for a function.
+        """Collect the texts for a function.
 
         Args:
             n_runs: Maximum number of calls at once.

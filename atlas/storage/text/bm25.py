@@ -28,7 +28,7 @@ Numbers = npt.NDArray[np.float64]
 
 
 SEARCH_TEXT = 2**30
-"""Place of the first word of a search text, so that no phrase spans the document and the search text."""
+"""Offset of the first word of a search text, so that no phrase spans the document and the search text."""
 
 _PLACE_BITS = 32
 
