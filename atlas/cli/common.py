@@ -67,7 +67,7 @@ def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
 
 def add_filter_options(command: argparse.ArgumentParser, where_help: str) -> None:
     """Declare `--where` and `--scope`, which `filter_of` joins."""
-    command.add_argument("--where", type=filter_in, metavar="JSON", help=where_help)
+    command.add_argument("--where", type=parse_filter, metavar="JSON", help=where_help)
     add_scope_option(command, "search only records in a scope")
 
 
@@ -293,7 +293,7 @@ def print_notes(notes: Sequence[str]) -> None:
         print(safe(note), file=sys.stderr)
 
 
-def filter_in(text: str) -> dict[str, Any]:
+def parse_filter(text: str) -> dict[str, Any]:
     """Parse a filter in JSON."""
     from atlas.core.filters import parse_where
 

@@ -215,13 +215,8 @@ def _refuse_unheard(options: argparse.Namespace) -> None:
 def _hit_lines(hit: Hit[Experience]) -> list[str]:
     """Return a hit as lines: the experience, the similar attempts that it represents, and its ranking."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
-    attempts = attempts_text(hit.outcomes)
-    return [
-        line(hit.item),
-        *([attempts] if attempts else []),
-        explain(hit),
-        f"rank value {hit.rank_value:.3f} = {signals}",
-    ]
+    ranking = f"rank value {hit.rank_value:.3f} = {signals}"
+    return [text for text in (line(hit.item), attempts_text(hit.outcomes), explain(hit), ranking) if text]
 
 
 def _similar(options: argparse.Namespace, settings: Settings) -> int:

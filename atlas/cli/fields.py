@@ -26,7 +26,8 @@ def _fields(options: argparse.Namespace, settings: Settings) -> int:
     for memory, group in groupby(fields, lambda field: field.memory):
         print(memory)
         for field in group:
-            notes = [*filter(None, [field.label]), *([f"one of {', '.join(field.values)}"] if field.values else [])]
-            print(f"  {field.key:22}{', '.join(notes)}".rstrip())
+            choices = f"one of {', '.join(field.values)}" if field.values else ""
+            notes = ", ".join(filter(None, [field.label, choices]))
+            print(f"  {field.key:22}{notes}".rstrip())
     print(OF_METADATA)
     return 0

@@ -64,6 +64,6 @@ def _describe_own_checks(n_lines: int) -> str:
 def _list_counts(counts: Mapping[str, int]) -> str:
     first = sorted(counts.items(), key=lambda pair: -pair[1])[:MAX_REASONS]
     n_others = sum(counts.values()) - sum(n for _, n in first)
-    return ", ".join(
-        f"{reason} ({n:,})" for reason, n in [*first, *([("other reasons", n_others)] if n_others else [])]
-    )
+    if n_others:
+        first.append(("other reasons", n_others))
+    return ", ".join(f"{reason} ({n:,})" for reason, n in first)

@@ -305,6 +305,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
     """Return an abstraction as a concept with its placeholder as name, which calls other concepts by their names."""
     earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
+    tools = {"tools": list(abstraction.needs)} if abstraction.needs else {}
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
@@ -315,7 +316,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
         metadata={
             "n_tasks": abstraction.n_tasks,
             "saving": abstraction.saving,
-            **({"tools": list(abstraction.needs)} if abstraction.needs else {}),
+            **tools,
             **scope,
         },
     )

@@ -102,7 +102,9 @@ class Promoter:
             NotAllowed: An entry is by another actor, and the actor is not a curator.
         """
         ids = [entry.id for entry in promotion.entries]
-        entries = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
+        entries = promotion.entries
+        if promotion.task and ids:
+            entries = (*entries, promotion.task)
         is_current = entries and tuple(self._journal.get_many([entry.id for entry in entries])) == entries
         if not is_current or self.plan(ids[0]) != promotion:
             raise PlanOutdated("an entry has changed since the plan was made; nothing was done. Plan again")
@@ -165,8 +167,9 @@ class Promoter:
             "generation": entry.generation,
             "entry_type": {"$in": names},
             "created_at": {"$lte": instant(_was_written(entry))},
-            **({f"{METADATA}{LOG}": log} if log else {}),
         }
+        if log:
+            where[f"{METADATA}{LOG}"] = log
         rows = self._journal.browse(where, limit=N_LOOKED_AT)
         entry_ids = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
         return next(iter(self._journal.get_many(entry_ids[:1])), None)
@@ -195,12 +198,13 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
     The outcome is unknown, because no run has confirmed the fix.
     """
     solution = "\n\n".join(fix.content for fix in fixes)
+    description = f"{task.content}\n\n{crash.content}" if task else crash.content
     attempt = Trajectory(
         id=crash.id,
         task=Task(
             id=task.id if task else crash.id,
             domain="",
-            description="\n\n".join([*([task.content] if task else []), crash.content]),
+            description=description,
             verification=VerificationSpec(SOURCE),
         ),
         steps=(Step(observation=crash.content), *(Step(thought=fix.content) for fix in fixes)),

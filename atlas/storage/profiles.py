@@ -134,7 +134,8 @@ class ProfileBook:
         if name == DEFAULT:
             raise InvalidInput(f"{DEFAULT!r} is built in and cannot be deleted")
         is_in_use = self._find(name).name == self.in_use().name
-        return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_in_use else {}))
+        removed_names = [_PREFIX + name, _IN_USE] if is_in_use else [_PREFIX + name]
+        return self._write(dict.fromkeys(removed_names))
 
     def use(self, name: str) -> ProfileChange:
         """Set the profile that searches of this store use, in other processes too.

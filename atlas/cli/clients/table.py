@@ -59,7 +59,8 @@ class Installation:
 
     def server_command(self) -> list[str]:
         """Return the command line of the MCP server."""
-        return [*atlas_command(), "mcp", *([] if self._is_elsewhere else self.scope_options())]
+        options = [] if self._is_elsewhere else self.scope_options()
+        return [*atlas_command(), "mcp", *options]
 
     def scope_options(self) -> list[str]:
         """Return the options of the scope."""

@@ -116,7 +116,7 @@ class Sharing:
         """
         used = self.used.get(program_id, ())
         parts = [definition.source for definition in self.definitions if definition.name in used]
-        return "".join(f"{part}\n\n\n" for part in [*parts, *([stub] if stub else [])])
+        return "".join(f"{part}\n\n\n" for part in (*parts, stub) if part)
 
 
 def share(

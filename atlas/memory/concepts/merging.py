@@ -142,6 +142,8 @@ def _group(
     names = defined_names(survivor)
     fitting = [c for c in duplicate_concepts if c.language == survivor.language and defined_names(c) & names]
     examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))
+    lineages = ([concept.id, *lineage(concept.metadata)] for concept in duplicate_concepts)
+    hashes = ([duplicate.content_hash, *merged_hashes(duplicate.concept)] for duplicate in duplicates)
     merged = replace(
         survivor,
         examples=examples,
@@ -149,14 +151,8 @@ def _group(
         composed_of=join_distinct(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
         metadata={
             **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *duplicate_concepts))),
-            "merged_from": [
-                *join_distinct(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
-            ],
-            "merged_hashes": [
-                *join_distinct(
-                    merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates)
-                )
-            ],
+            "merged_from": [*join_distinct(lineage(survivor.metadata), *lineages)],
+            "merged_hashes": [*join_distinct(merged_hashes(survivor), *hashes)],
         },
     )
     return ConceptMergeGroup(

@@ -183,8 +183,9 @@ def _significant_names(concept: CodeConcept) -> list[str]:
 
 def _hash(concept: CodeConcept) -> str:
     """Return a hash of the language and the code, and of the scope if there is one."""
-    scope = scope_of(concept.metadata)
-    parts = [concept.language, normal_form(concept), *([dump(scope)] if scope else [])]
+    parts = [concept.language, normal_form(concept)]
+    if scope := scope_of(concept.metadata):
+        parts.append(dump(scope))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

@@ -198,12 +198,13 @@ def _to_entry(turn: Turn) -> Entry:
     fields = {"conversation": turn.conversation, "user_text": turn.user_text, "response": turn.response}
     for name, text in fields.items():
         check_text(text, f"the turn's {name}")
+    content: dict[str, Any] = {**fields, "metadata": dict(turn.metadata)} if turn.metadata else fields
     metadata: dict[str, Any] = {
         "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         **filterable(turn.metadata),
-        "content": dump(fields | ({"metadata": dict(turn.metadata)} if turn.metadata else {})),
+        "content": dump(content),
     }
     return Entry(turn.id, _turn_text(turn.user_text, turn.response), metadata)
 

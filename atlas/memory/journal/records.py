@@ -57,6 +57,9 @@ def new_entry(
     Raises:
         InvalidInput: A value is invalid.
     """
+    own_metadata = with_own(metadata, {})
+    if place > instant(now):
+        own_metadata = {**own_metadata, PLACED_AT: place}
     entry = checked_entry(
         JournalEntry(
             entry_type=entry_type,
@@ -64,7 +67,7 @@ def new_entry(
             generation=generation,
             created_at=now,
             importance=importance,
-            metadata=with_own(metadata, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
+            metadata=own_metadata,
             links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
         )
     )

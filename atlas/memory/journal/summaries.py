@@ -117,7 +117,7 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) 
     first, last = min(generations), max(generations)
     texts = [entry.content for entry in entries]
     faults = recurring_faults(texts)
-    points = [*([faults] if faults else []), *central_sentences(texts, encode, most=max_sentences)]
+    points = [text for text in (faults, *central_sentences(texts, encode, most=max_sentences)) if text]
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,

@@ -86,8 +86,9 @@ def content_hash(strategy: Strategy) -> str:
     content: list[Any] = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]
-    scope = scope_of(strategy.metadata)
-    return hashlib.sha256(dump([*content, *([scope] if scope else [])]).encode()).hexdigest()
+    if scope := scope_of(strategy.metadata):
+        content.append(scope)
+    return hashlib.sha256(dump(content).encode()).hexdigest()
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:

@@ -104,7 +104,7 @@ class NamesNote:
         text = self._text()
         if text is None and self._earlier.path.exists():
             with suppress(ReadOnlyStore):
-                self._take_earlier()
+                self._adopt_earlier_names()
             text = self._text()
         return None if text is None else text.encode()
 
@@ -137,7 +137,7 @@ class NamesNote:
             {DOMAIN_NAMES: written, DOMAINS_NAMED: new_id()}, expected={DOMAIN_NAMES: before, DOMAINS_NAMED: state}
         )
 
-    def _take_earlier(self) -> None:
+    def _adopt_earlier_names(self) -> None:
         with suppress(PlanOutdated):  # another machine has given its own
             self._put(None, self._earlier.read())
         with suppress(FileNotFoundError):  # another process of this machine has done the same

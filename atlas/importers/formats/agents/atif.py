@@ -176,12 +176,15 @@ def _step(step: Json, name: str) -> Step:
         )
     calls = [_call(call, name) for call in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
     thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
+    words_before_calls = message if calls else ""
+    metadata = present(copied=True if step.get("is_copied_context") else None)
+    if _has_failed(step):
+        metadata[FAILED] = True
     return Step(
-        thought="\n\n".join(text for text in (thought, message if calls else "") if text),
+        thought="\n\n".join(text for text in (thought, words_before_calls) if text),
         action="\n".join(calls) or message,
         observation=observation,
-        metadata=present(copied=True if step.get("is_copied_context") else None)
-        | ({FAILED: True} if _has_failed(step) else {}),
+        metadata=metadata,
     )
 
 

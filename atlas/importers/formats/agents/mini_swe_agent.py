@@ -151,8 +151,10 @@ def _spending(messages: Sequence[Json], info: Json) -> Spending:
     for number, message in enumerate(messages):
         extra = message.get("extra")
         response = extra.get("response") if isinstance(extra, dict) else None
-        spending.add(f"{number}", response.get("usage") if isinstance(response, dict) else message.get("usage"))
-    spending.add("run", None, stats.get("instance_cost") if isinstance(stats, dict) else None)
+        source = response if isinstance(response, dict) else message
+        spending.add(f"{number}", source.get("usage"))
+    cost = stats.get("instance_cost") if isinstance(stats, dict) else None
+    spending.add("run", None, cost)
     return spending
 
 

@@ -262,7 +262,9 @@ def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
 
 
 def _step(span: Span) -> Step:
-    metadata = present(span=span.name) | ({FAILED: True} if span.error else {})
+    metadata = present(span=span.name)
+    if span.error:
+        metadata[FAILED] = True
     if span.kind == MODEL:
         return Step(action=output_text(span.output_value), observation=span.error, metadata=metadata)
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)

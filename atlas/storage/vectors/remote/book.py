@@ -220,7 +220,9 @@ class IndexBook:
 
     def _write(self, texts: Mapping[str, str]) -> None:
         lease = self._new_lease(self._lease.partition(" ")[0])
-        expected = {self._lease_name: self._lease} | ({self._name: self._written or None} if texts else {})
+        expected: dict[str, str | None] = {self._lease_name: self._lease}
+        if texts:
+            expected[self._name] = self._written or None
         try:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
@@ -231,7 +233,8 @@ class IndexBook:
     def _new_lease(self, holder: str = "") -> str:
         until = self._ledger.clock.now() + timedelta(seconds=LEASE_SECONDS)
         holder = holder or "/".join([_machine(), str(os.getpid()), new_id(), self._ledger.identity()])
-        return " ".join([holder, until.isoformat(), *([WRITING] if self._is_unsure else [])])
+        lease = f"{holder} {until.isoformat()}"
+        return f"{lease} {WRITING}" if self._is_unsure else lease
 
     def _is_expired(self, lease: str) -> bool:
         """Return whether a lease has expired, or belongs to a dead process or to the ledger that was copied here.
