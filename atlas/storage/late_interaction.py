@@ -99,8 +99,9 @@ class LateInteraction:
         cached = self._cached
         if cached is None or cached[0] != ledger_id:
             projection = read_projection(self._ledger, self._embedder.dimension)
-            cached = self._cached = (ledger_id, projection) if projection is not None else None
-        return None if cached is None else cached[1]
+            self._cached = None if projection is None else (ledger_id, projection)
+            return projection
+        return cached[1]
 
     def _fit(self) -> Projection | None:
         """Fit the projection of the model, and store it unless another process has."""

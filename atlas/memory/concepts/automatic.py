@@ -79,14 +79,13 @@ def begin_search(storage: Store) -> bool:
     """Start the search process of a store, and return whether it could be started."""
     import subprocess  # imported late, because few processes start a search
 
-    command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
     try:
         process = subprocess.Popen(
-            command,
+            module_command(MODULE, str(storage.path)),
             env=search_environment(storage),
-            stdin=nowhere,
-            stdout=nowhere,
-            stderr=nowhere,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
     except OSError as error:
