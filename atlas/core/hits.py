@@ -222,7 +222,7 @@ class Candidates:
     """BM25 of the query's words in the record: 0 if they share no words, or there is no text."""
 
     metadatas: list[dict[str, Any]]
-    """Without content."""
+    """Metadata of the records, without their content."""
 
     context: Sequence[float] = ()
     """Keyword scores of the next records in a log, discounted, empty if not requested."""

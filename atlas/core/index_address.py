@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.imports.plugins import INDEXES, plugin_named
 
 DEFAULT_TENANT, DEFAULT_DATABASE = "default_tenant", "default_database"
-"""Of a ChromaDB server."""
+"""Default tenant and database of a ChromaDB server."""
 
 _PORTS = {"http": 8000, "https": 443}
 

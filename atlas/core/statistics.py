@@ -83,7 +83,7 @@ _CLOSE = 1e-15
 """Relative change of a continued fraction, or width of a bracket, at which it has converged."""
 
 _MAX_TERMS = 100_000
-"""Of a continued fraction. About the root of the larger parameter are needed: thousands for millions of tries."""
+"""Maximum terms of a continued fraction. The root of the larger parameter suffices: thousands for millions of tries."""
 
 
 @lru_cache(maxsize=4_096)
@@ -243,7 +243,7 @@ class Day:
     on: date
     added: SuccessRate
     until_then: SuccessRate
-    """Of this and all earlier days."""
+    """Attempts of this and all earlier days."""
 
 
 def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:

@@ -57,7 +57,7 @@ class VerificationSpec:
     """Method to judge whether an attempt succeeded."""
 
     method: str = ""
-    """For example `tests`, `reward` or `exact_match`, or empty if not given."""
+    """Kind of the check: `tests`, `reward` or `exact_match`, or empty if not given."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class Outcome:
     """None if unknown. An unknown outcome is never counted as a failure."""
 
     partial_score: float | None = None
-    """In [0, 1], or None."""
+    """Share of success, in [0, 1], or None."""
 
     error_info: str | None = None
     verification_details: Mapping[str, Any] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class CodeConcept(VectorRecord):
     description: str
     code: str
     signature: str = ""
-    """For example `crop(grid: Grid, box: Box) -> Grid`."""
+    """Signature, such as `crop(grid: Grid, box: Box) -> Grid`."""
 
     examples: tuple[tuple[str, str], ...] = ()
     """Pairs of a call and its result, both as the language writes them."""

@@ -50,7 +50,7 @@ class WordVectors:
 
     words: tuple[str, ...]
     vectors: Vectors
-    """Of unit length, shape (n, dim)."""
+    """Vectors of the words, of unit length, shape (n, dim)."""
 
 
 NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))

@@ -114,7 +114,7 @@ class MemoryMap:
 
     recipe: MapRecipe
     trustworthiness: float
-    """For 15 neighbours, in [0, 1]. Estimated from a sample if there are many records."""
+    """Trustworthiness for 15 neighbours, in [0, 1]. Estimated from a sample if there are many records."""
 
     revision: int
     """Revision of the store that the map shows."""

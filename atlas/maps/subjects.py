@@ -60,11 +60,11 @@ class Subject:
     """A phrase as it is counted."""
 
     words: tuple[str, ...]
-    """In lower case, with the noun last and in the singular."""
+    """Words in lower case, with the noun last and in the singular."""
 
     verb: str = ""
     of: str = ""
-    """In the singular."""
+    """Noun after `of`, in the singular."""
 
     @property
     def n_words(self) -> int:

@@ -50,7 +50,7 @@ class Graph:
     heads: Numbers
     tails: Numbers
     weights: Floats
-    """In (0, 1]."""
+    """Weights of the edges, in (0, 1]."""
 
 
 def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:

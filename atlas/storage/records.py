@@ -61,7 +61,7 @@ class Record:
     """Hash of the content. Empty unless requested."""
 
     stored_at: str = ""
-    """When the record was first stored, as ISO 8601.
+    """Time when the record was first stored, as ISO 8601.
 
     If empty, a write keeps the stored time, or sets the current time for a new record.
     """

@@ -33,7 +33,7 @@ class Shrinking:
     """A memory of attempts, and its target size."""
 
     attempts: Sequence[Trajectory]
-    """In the order in which they were made."""
+    """The attempts, in the order in which they were made."""
 
     vectors: Vectors
     """Vectors of the descriptions of their tasks."""

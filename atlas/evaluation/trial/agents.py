@@ -33,7 +33,7 @@ class RunResult:
     success: bool
     seconds: float
     tokens: int = 0
-    """As reported by the command, like `cost` and `model`."""
+    """Tokens as reported by the command, like `cost` and `model`."""
 
     cost: float = 0.0
     model: str = ""

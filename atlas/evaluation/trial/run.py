@@ -30,7 +30,7 @@ class Budget:
 
     tokens: int | None = None
     cost: float | None = None
-    """In the currency of the command."""
+    """Largest total cost, in the currency of the command."""
 
     seconds: float | None = None
     """Total time of all runs."""

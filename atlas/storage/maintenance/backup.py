@@ -76,7 +76,7 @@ class Backup:
 
     path: str
     made_at: str
-    """As ISO 8601."""
+    """Time of the backup, as ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

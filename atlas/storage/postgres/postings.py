@@ -119,7 +119,7 @@ class PendingWords:
     """The words of records that a transaction has written, until it commits."""
 
     records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
-    """By the number of a table: each record's number, words of the document and words of the search text."""
+    """Number, words of the document and words of the search text of each record, by the number of the table."""
 
     keys: dict[str, int] = field(default_factory=dict)
     """The numbers of the tables, by collection."""

@@ -42,7 +42,7 @@ class WordCache:
         """Number of occurrences that were read since the cache was last emptied."""
 
         self._lengths: dict[str, tuple[Position, Numbers]] = {}
-        """By table: lengths of records by number. NaN for lengths that were not read."""
+        """Lengths of records by number, by table. NaN for lengths that were not read."""
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the postings of each word. See `read_postings`."""

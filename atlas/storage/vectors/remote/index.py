@@ -72,10 +72,10 @@ class RemoteIndex:
         """Whether the service has answered since this process acquired the lease."""
 
         self._positions: dict[str, int] = {}
-        """By namespace: the service's position of this process's last write."""
+        """The service's position of this process's last write, by namespace."""
 
         self._known_positions: dict[str, int] = {}
-        """By namespace: the visible position in its last answer."""
+        """The visible position in the service's last answer, by namespace."""
 
         self._resumes_at: float | None = None
         """Time after which an unanswered request cannot take effect any more, or None."""
