@@ -72,7 +72,7 @@ Reason = Literal["too long", "repeats", "failing", "below the level", "no exampl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omission:
-    """A record that was left out of a block, with the reason. Or the number of all that are below the level."""
+    """A record, or all records below the level, left out of a block for a reason."""
 
     memory: str
     id: str = ""
@@ -84,7 +84,7 @@ class Omission:
 
     n_records: int = 1
     n_tokens_over: int = 0
-    """Tokens by which its gist or warning would have exceeded the budget."""
+    """Tokens by which the record's gist or warning would have exceeded the budget."""
 
     repeats: str = ""
     """Id of a record in the block with the same content."""
@@ -92,7 +92,8 @@ class Omission:
     @property
     def sentence(self) -> str:
         """The reason in words: `too long by 40 tokens`."""
-        excess = f"too long by {self.n_tokens_over:,} {'token' if self.n_tokens_over == 1 else 'tokens'}"
+        tokens = "token" if self.n_tokens_over == 1 else "tokens"
+        excess = f"too long by {self.n_tokens_over:,} {tokens}"
         return {
             "too long": excess,
             "repeats": f"says what [{shown_id(self.repeats)}] says",
