@@ -21,7 +21,7 @@ _READING = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
 """Tools of τ-bench that change nothing."""
 
 
-def decided(attempt: Trajectory) -> Trajectory:
+def with_decided_outcome(attempt: Trajectory) -> Trajectory:
     """Return the attempt with the outcome that its log gives evidence for, or unchanged if it gives none.
 
     The details of the outcome name the rule. Nothing is decided of an attempt that crashed, or that the log itself

@@ -18,7 +18,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import JournalEntry, Trajectory
-from atlas.importers.evidence import decided
+from atlas.importers.evidence import with_decided_outcome
 from atlas.importers.rows import Item
 from atlas.infra.secrets import scrub_record
 from atlas.memory.experience.extraction import to_experience
@@ -103,7 +103,7 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
         return [item]
     clean = scrub_record(item, secrets)
     assert isinstance(clean, Trajectory)
-    judged = decided(options.success.judged(clean) if options.success else clean)
+    judged = with_decided_outcome(options.success.judged(clean) if options.success else clean)
     return [as_exported(judged), *(_crashes(judged) if options.crashes else ())]
 
 

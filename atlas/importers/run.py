@@ -13,7 +13,7 @@ from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Trajectory
-from atlas.importers.evidence import RULES, decided
+from atlas.importers.evidence import RULES, with_decided_outcome
 from atlas.importers.files import NothingToImport
 from atlas.importers.logs import LogOptions, prepare
 from atlas.importers.registry import Format, all_formats, detect
@@ -292,7 +292,7 @@ class _Run:
         if all_formats()[source].is_log:
             items = prepare(item, self._options, self._scrubbed)
         else:
-            items = [decided(item) if isinstance(item, Trajectory) else item]
+            items = [with_decided_outcome(item) if isinstance(item, Trajectory) else item]
         self._unknown[all_formats()[source].why_unknown] += sum(map(_is_unknown, items))
         if rule := self._rule(item, items[0], source):
             self._judged[rule] += 1

@@ -231,7 +231,7 @@ def _decode(name: str, value: str | None) -> Profile:
 def _decode_profile(value: str | None) -> RankingWeights:
     """Read weights from JSON. Weights missing in earlier versions get their defaults."""
     if value is None:
-        raise ValueError("its weights were deleted")
+        raise ValueError("it was deleted")
     encoded = json.loads(value)
     types = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(encoded, dict):

@@ -37,10 +37,10 @@ def verdict(sample: Json) -> Verdict:
     The partial score is the mean of the scores that are numbers in [0, 1].
     """
     by_scorer = scores(sample)
-    outcomes = [_success(score.get("value")) for score in by_scorer.values()]
+    outcomes = {_success(score.get("value")) for score in by_scorer.values()} - {None}
     numbers = [number for score in by_scorer.values() if (number := _number(score.get("value"))) is not None]
     return Verdict(
-        success=None if set(outcomes) <= {None} else False not in outcomes,
+        success=False not in outcomes if outcomes else None,
         partial_score=sum(numbers) / len(numbers) if numbers else None,
         values={scorer: storable(score.get("value")) for scorer, score in by_scorer.items()},
     )

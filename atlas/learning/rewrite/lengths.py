@@ -204,10 +204,11 @@ class Lengths:
 
     def saving_in(self, name: str, callers: Iterable[str]) -> int:
         """Return the tokens that inlining a function would add to programs or functions that call it."""
-        pattern = self._shelf.patterns[name]
-        return sum(
-            self.of(caller, inline_pattern(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
-        )
+        pattern, added = self._shelf.patterns[name], 0
+        for caller in callers:
+            inlined = inline_pattern(self._shelf.term(caller), pattern)
+            added += self.of(caller, inlined) - self.of(caller)
+        return added
 
     def _header(self, name: str) -> int:
         n_parameters = len(self._functions[name].interface.parameters)

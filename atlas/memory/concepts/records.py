@@ -157,10 +157,10 @@ def to_entry(concept: CodeConcept) -> Entry:
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
     present = {name: value for name, value in metadata.items() if value not in ("", [])}
-    return Entry(concept.id, found_by(concept), present)
+    return Entry(concept.id, embedded_text(concept), present)
 
 
-def found_by(concept: CodeConcept) -> str:
+def embedded_text(concept: CodeConcept) -> str:
     """Return the text that is embedded for a concept.
 
     If no person or model has described the concept, the text consists of its uses and the words of its code and tools.

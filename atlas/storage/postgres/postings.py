@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 
 import numpy as np
 
@@ -378,11 +379,12 @@ def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seq
 def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
     """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
     words = {term: tokens(term.text) for term in terms}
-    needed_words = {word for term, pieces in words.items() for word in (pieces[:-1] if term.is_prefix else pieces)}
+    whole_words = {term: words[term][:-1] if term.is_prefix else words[term] for term in terms}
+    needed_words = set(chain.from_iterable(whole_words.values()))
     places = _read_places(connection, table, sorted(needed_words))
     postings = []
     for term in terms:
-        parts = [places[word] for word in (words[term][:-1] if term.is_prefix else words[term])]
+        parts = [places[word] for word in whole_words[term]]
         if term.is_prefix and words[term]:
             parts.append(merge(list(_read_prefix(connection, table, words[term][-1]))))
         postings.append(find_phrase(parts))

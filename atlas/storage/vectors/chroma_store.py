@@ -107,9 +107,8 @@ class ChromaVectorStore:
             if record_id not in rows:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
         old_metadatas = [rows[record_id]["metadata"] or {} for record_id in ids]
-        merged = [
-            dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)
-        ]  # None removes a key
+        # None removes a key.
+        merged = [dict.fromkeys(old) | new for old, new in zip(old_metadatas, metadatas, strict=True)]
         await asyncio.to_thread(_write, self._collection.update, ids, embeddings, merged, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:

@@ -12,7 +12,7 @@ import pytest
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
-from atlas.importers.evidence import decided
+from atlas.importers.evidence import with_decided_outcome
 from atlas.importers.run import import_paths, read_attempts
 
 LEAST_PRECISION = 0.95
@@ -35,7 +35,7 @@ def labelled(directory: Path) -> list[Trajectory]:
 )
 def test_hidden_outcomes_are_decided_as_the_documentation_states(real_data, source, n_known, n_decided, n_right):
     known = [attempt for attempt in labelled(real_data / source) if attempt.outcome.success is not None]
-    hidden = [decided(replace(attempt, outcome=Outcome(None))).outcome.success for attempt in known]
+    hidden = [with_decided_outcome(replace(attempt, outcome=Outcome(None))).outcome.success for attempt in known]
     pairs = [
         (attempt.outcome.success, success)
         for attempt, success in zip(known, hidden, strict=True)
@@ -52,7 +52,7 @@ def test_hidden_outcomes_are_decided_as_the_documentation_states(real_data, sour
 
 @pytest.mark.parametrize("source", ["claude_code", "openhands", "mini_swe_agent", "langfuse", "reflexion"])
 def test_logs_without_evidence_are_not_guessed(real_data, source):
-    hidden = [decided(replace(attempt, outcome=Outcome(None))) for attempt in labelled(real_data / source)]
+    hidden = [with_decided_outcome(replace(attempt, outcome=Outcome(None))) for attempt in labelled(real_data / source)]
     assert hidden
     assert {attempt.outcome.success for attempt in hidden} == {None}
 
@@ -94,7 +94,7 @@ CANCELLED = ('cancel_reservation({"id": "A1"})', "{}")
     ],
 )
 def test_a_rule_decides_by_the_evidence_of_the_log_alone(run, success):
-    outcome = decided(run).outcome
+    outcome = with_decided_outcome(run).outcome
     assert outcome.success is success
     assert ("rule" in outcome.verification_details) == (success is not None)
 
@@ -108,7 +108,7 @@ def test_a_scored_attempt_and_a_crashed_run_stay_as_they_are():
     ]
     for outcome in (*scored, Outcome(None, error_info="the simulator crashed")):
         run = replace(right, outcome=outcome)
-        assert decided(run) is run
+        assert with_decided_outcome(run) is run
 
 
 def test_the_report_of_an_import_names_the_rule(real_data, sink):

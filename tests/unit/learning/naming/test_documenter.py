@@ -12,7 +12,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.naming.documenter import DERIVED, HeuristicDocumenter
-from atlas.memory.concepts.records import found_by
+from atlas.memory.concepts.records import embedded_text
 from atlas.protocols.strategies import ConceptDocumenter
 from tests.support.learning.builders import concept
 
@@ -204,9 +204,9 @@ def test_texts_of_tasks_and_programs_may_be_anything():
 
 def test_what_finds_a_concept_is_its_tasks_and_names_without_what_all_have():
     found = document(concept("def fn_0(x0):\n    return sorted(x0.invoices, key=len)[:3]"), PRIME_USES)
-    text = found_by(found)
+    text = embedded_text(found)
     assert text.startswith("Used for: “Count the primes under n.”")
     assert {"invoices", "sorted"} <= set(text.replace(",", " ").split())
     assert "concept" not in text
     assert DERIVED not in text
-    assert found_by(replace(found, metadata={})) == f"concept 1: {found.description}"
+    assert embedded_text(replace(found, metadata={})) == f"concept 1: {found.description}"
