@@ -18,8 +18,8 @@ from atlas.learning.search.statements import Candidate
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import Term
 
-MAX_TRIALS = 1_000
-"""Largest number of candidates that are tried, those that may save most first."""
+MAX_REWRITTEN = 10_000
+"""Largest number of programs that are rewritten on trial. Candidates that may save most are tried first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,11 @@ def add_functions(
     judge_body = BodyJudge(lengths, functions, limits).reason
     waiting = [(-each.bound / 100, number) for number, each in enumerate(candidates)]
     heapq.heapify(waiting)
-    n_added = 0
-    for _ in range(MAX_TRIALS):
-        if not waiting:
-            break
+    n_added = n_rewritten = 0
+    while waiting and n_rewritten < MAX_REWRITTEN:
         raise_if_cancelled()
         candidate = candidates[number := heapq.heappop(waiting)[1]]
+        n_rewritten += len(candidate.programs)
         pattern = candidate.pattern
         trial = _try(candidate, shelf, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:

@@ -83,8 +83,8 @@ def test_an_example_that_gives_something_else_is_told(found: Proposal):
 
 
 NOISY = """import random
+print("noise " * 5_000)
 def told_{n}(x):
-    print("noise " * 5_000)
     return [int(x * {n} + 1) % 7 + len(str(x)) * random.randint(5, 5), {n}]
 """
 CHANGING = "import random\ndef told_{n}(x):\n    return [random.random() + x, len(str(x)) * 3 + 1, {n}]\n"
