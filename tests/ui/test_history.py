@@ -38,11 +38,13 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     memory.experience.change_marks([third], buried=True)
     memory.experience.edit(first, feedback="Check the units")
     memory.experience.edit(first, feedback="Check the names")
+    memory.experience.edit(first, feedback="Ask whoever wrote the report " * 9)
     memory.experience.delete([second])
     memory.undo(memory.history(1)[0].id)
     lines = main_texts(dashboard(tmp_path, "history"))
     assert {"Tagged 2 experiences “talk”", f"Pinned experience “{title}”", f"Edited experience “{title}”"} <= {*lines}
     assert "feedback: Check the [units → names]" in lines
+    assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
     assert [line[:24] for line in lines if "eleted" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
     assert any(line.startswith("Buried experience “") for line in lines)
 

@@ -63,11 +63,14 @@ def reason_of(operation: Operation) -> str:
 
 
 def change_of(operation: Operation, first: RecordChange | None) -> str:
-    """Return the differing words of an edit of one field of one record, or an empty string."""
+    """Return the differing words of an edit of one field of one record, or its new text if most differ, or nothing."""
     if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
         return ""
     ((name, before, after),) = first.fields
-    return shortened(f"{name}: {word_diff(before, after)}", CHANGE_CHARACTERS)
+    difference = f"{name}: {word_diff(before, after)}"
+    if len(difference) > CHANGE_CHARACTERS:  # a text that was written anew
+        difference = f"{name}, now: {' '.join(after.split())}"
+    return shortened(difference, CHANGE_CHARACTERS)
 
 
 def _undo_sentence(memory: MemorySystem, operation: Operation) -> str:

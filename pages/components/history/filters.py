@@ -33,9 +33,9 @@ def draw_filters(memory: MemorySystem) -> Operations:
     """Draw the filters of the history, and return their values."""
     actors = actors_of(memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=220)
-        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=220)
-        since = st.datetime_input("Since (UTC)", None, key="history_since", width=220)
+        who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=200)
+        what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
+        since = st.datetime_input("Since (UTC)", None, key="history_since", width=200)
         wanted = Operations(
             actor="" if who in (None, EVERYBODY) else who,
             kind=next((kind for kind, word in KINDS.items() if word == what), ""),
