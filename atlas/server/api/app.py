@@ -55,16 +55,15 @@ class Api(FastAPI):
 
 
 def _require_fields_of_answers(document: dict[str, Any]) -> None:
-    """Mark all fields of types that no request contains as required, as answers have them even if empty."""
+    """Mark all fields of the library's types that no request contains as required: answers have them even if empty."""
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
     schemas, pending = document["components"]["schemas"], json.dumps([each.get("requestBody") for each in operations])
     of_requests: set[str] = set()
     while new := {*_REFERENCE.findall(pending)} - of_requests:
         of_requests |= new
         pending = json.dumps([schemas[name] for name in new])
-    for name, schema in schemas.items():
-        if name not in of_requests and name != Problem.__name__ and "properties" in schema:
-            schema["required"] = [*schema["properties"]]
+    for name in verbs.RESULTS.named.keys() - of_requests:
+        schemas[name]["required"] = [*schemas[name]["properties"]]
 
 
 def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:
