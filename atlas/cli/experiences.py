@@ -32,7 +32,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
-from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line, task_to_ask
+from atlas.memory.context.block import BUDGET_TOKENS, EACH, omission_line, task_to_ask
 from atlas.memory.loss import with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems

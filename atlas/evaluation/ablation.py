@@ -19,7 +19,7 @@ from atlas.core.types import Trajectory
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.metrics import expected_hit
 from atlas.evaluation.replay import MEMORIES, K, ReplayedAttempt, first_of, in_time, replay, scratch_memory, task_of
-from atlas.memory.context import BUDGET_TOKENS, counter_of
+from atlas.memory.context.block import BUDGET_TOKENS, counter_of
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
 

@@ -13,7 +13,7 @@ from atlas.core.statistics import Estimate, estimates
 from atlas.core.types import Experience
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.measures import RetrievalTask, answerable_queries, relevant_ids
-from atlas.memory.context import BEGIN, EACH, END, PREAMBLE, TokenCounter, build_context
+from atlas.memory.context.block import BEGIN, EACH, END, PREAMBLE, TokenCounter, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.protocols.infra import Progress
 

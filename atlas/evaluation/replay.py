@@ -15,7 +15,7 @@ from atlas.core.hits import MemoryQueryResult
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.evaluation.metrics import SAME, JudgedRanking
-from atlas.memory.context import BUDGET_TOKENS, TokenCounter, build_context
+from atlas.memory.context.block import BUDGET_TOKENS, TokenCounter, build_context
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder

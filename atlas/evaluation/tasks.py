@@ -23,7 +23,7 @@ from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
-from atlas.memory.context import counter_of
+from atlas.memory.context.block import counter_of
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem

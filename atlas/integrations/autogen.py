@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import METADATA, scope_metadata
 from atlas.core.types import JournalEntry
 from atlas.infra.bridge import in_thread
-from atlas.memory.context import task_to_ask
+from atlas.memory.context.block import task_to_ask
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.remote.system import RemoteMemory

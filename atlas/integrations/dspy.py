@@ -12,7 +12,7 @@ from typing import Any
 
 from atlas.core.filters import scope_metadata
 from atlas.integrations.passages import find_passages
-from atlas.memory.context import MEMORIES
+from atlas.memory.context.block import MEMORIES
 from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from atlas.integrations.passages import find_passages
-from atlas.memory.context import MEMORIES
+from atlas.memory.context.block import MEMORIES
 
 
 class AtlasRetriever(BaseRetriever):

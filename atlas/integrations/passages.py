@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import Task
-from atlas.memory.context import MEMORIES
+from atlas.memory.context.block import MEMORIES
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where

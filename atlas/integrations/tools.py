@@ -11,7 +11,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.core.unseen import shown_id
 from atlas.infra.bridge import in_thread
 from atlas.integrations.passages import find_passages
-from atlas.memory.context import task_to_ask
+from atlas.memory.context.block import task_to_ask
 from atlas.memory.system import MemorySystem
 from atlas.remote.system import RemoteMemory
 

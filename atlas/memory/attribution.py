@@ -21,7 +21,7 @@ from atlas.memory.query import AnyMemory, Ids, Texts, error_text, joined
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
-    from atlas.memory.context import Coin, TokenCounter
+    from atlas.memory.context.block import Coin, TokenCounter
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from atlas.core.types import Experience, Task
 from atlas.infra.twin import twin
-from atlas.memory.context import TokenCounter
+from atlas.memory.context.block import TokenCounter
 from atlas.memory.loss import NO_LOSS, CurationLoss, MeasuredPlan
 from atlas.memory.query import AnyMemory
 from atlas.storage.store import Store

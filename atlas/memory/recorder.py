@@ -24,7 +24,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json, to_text
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.infra.bridge import in_thread
-from atlas.memory.context import BUDGET_TOKENS, ContextBlock
+from atlas.memory.context.block import BUDGET_TOKENS, ContextBlock
 from atlas.memory.system import MemorySystem
 
 logger = logging.getLogger(__name__)

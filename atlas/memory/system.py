@@ -25,7 +25,7 @@ from atlas.memory.attribution import (
     find_stored,
 )
 from atlas.memory.base.strictness import StrictMemories
-from atlas.memory.context import (
+from atlas.memory.context.block import (
     BUDGET_TOKENS,
     EACH,
     MEMORIES,
@@ -378,7 +378,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, `examples` lacks a field, or
                 `query` would raise it.
         """
-        from atlas.memory.kinds.examples import SUCCEEDED, build_examples, check_form  # late: opening builds no block
+        from atlas.memory.context.examples import SUCCEEDED, build_examples, check_form  # late: opening builds no block
 
         check_limit(k, "k")
         if examples:

@@ -27,7 +27,7 @@ from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.report import table
-from atlas.memory.context import EACH, ContextBlock, TokenCounter, build_context
+from atlas.memory.context.block import EACH, ContextBlock, TokenCounter, build_context
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder
 from benchmarks.agents.cases import Case, customers, problems, words

@@ -181,7 +181,7 @@ def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
     if not settings.address and not settings.directory.expanduser().exists():
         return ""
     from atlas.cli.common import opened
-    from atlas.memory.context import task_to_ask
+    from atlas.memory.context.block import task_to_ask
 
     with opened(settings) as memory:
         block = memory.build_context(

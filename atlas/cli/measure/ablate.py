@@ -21,7 +21,7 @@ from atlas.core.settings import Settings
 from atlas.evaluation.ablation import CONFIGURATIONS, ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
 from atlas.importers.run import read_attempts
-from atlas.memory.context import BUDGET_TOKENS
+from atlas.memory.context.block import BUDGET_TOKENS
 
 
 def add_commands(commands: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput
 from atlas.core.schema import decode
 from atlas.core.types import Task
-from atlas.memory.context import BUDGET_TOKENS
+from atlas.memory.context.block import BUDGET_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 
 BLOCKS = ("nothing", "memory", "placebo", "recency")

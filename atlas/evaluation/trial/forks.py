@@ -16,7 +16,7 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import Settings, at
 from atlas.core.types import Experience, Task
 from atlas.evaluation.trial.design import Arm, task_of
-from atlas.memory.context import ContextBlock, build_context
+from atlas.memory.context.block import ContextBlock, build_context
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem

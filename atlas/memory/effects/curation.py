@@ -13,7 +13,7 @@ from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, Task
 from atlas.core.words import FUNCTION_WORDS, shortened
 from atlas.memory.base.memory import Memory
-from atlas.memory.context import EACH, TokenCounter, build_context, tools_of
+from atlas.memory.context.block import EACH, TokenCounter, build_context, tools_of
 from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay, worth
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section

@@ -9,7 +9,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput
-from atlas.memory.context import Coin
+from atlas.memory.context.block import Coin
 from atlas.memory.experience.extraction import title_of
 
 if TYPE_CHECKING:

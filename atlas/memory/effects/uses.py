@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from atlas.core.types import Step, Task
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.memory.base.memory import Memory
-from atlas.memory.context import TokenCounter
+from atlas.memory.context.block import TokenCounter
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.query import AnyMemory, Ids, Texts

@@ -25,7 +25,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.memory.base.versions import ItemVersion
-from atlas.memory.context import Coin, Omission
+from atlas.memory.context.block import Coin, Omission
 from atlas.memory.journal import LinkGraph
 from atlas.memory.strategies.outcomes import StrategyRate
 

@@ -69,7 +69,7 @@ class MemoryOpener:
 
 def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the context block for a request with the fields of the HTTP API: `task`, `budget_tokens` and `where`."""
-    from atlas.memory.context import task_to_ask
+    from atlas.memory.context.block import task_to_ask
 
     memory = opening.memory()
     block = memory.build_context(

@@ -16,13 +16,13 @@ from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
 from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
-from atlas.memory.context import omission_line, task_to_ask
+from atlas.memory.context.block import omission_line, task_to_ask
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import Place, place_of
 from atlas.server.names import MemoryName
 
 if TYPE_CHECKING:
-    from atlas.memory.context import ContextBlock
+    from atlas.memory.context.block import ContextBlock
     from atlas.memory.system import MemorySystem
 
 LINE_CHARACTERS = 160

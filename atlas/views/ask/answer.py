@@ -11,7 +11,7 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
 from atlas.core.tables import caption_of
 from atlas.core.types import Task
-from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
+from atlas.memory.context.block import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.block import UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atlas.memory.context import END, ContextBlock
+from atlas.memory.context.block import END, ContextBlock
 from atlas.memory.kinds.sections import known_sections
 
 Key = tuple[str, str]

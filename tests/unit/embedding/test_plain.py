@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.plain import PlainEmbedder, whole_embedder
 from atlas.evaluation.ablation import ablate
-from atlas.memory.context import counter_of
+from atlas.memory.context.block import counter_of
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.protea import MemoryStore
 from atlas.testing import HashEmbedder

@@ -12,7 +12,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.evaluation.ablation import ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
 from atlas.evaluation.replay import ReplayClock, in_time, replay
-from atlas.memory.context import counter_of
+from atlas.memory.context.block import counter_of
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 

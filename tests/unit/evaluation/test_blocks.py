@@ -7,7 +7,7 @@ from atlas.core.types import Experience, Outcome, Task
 from atlas.evaluation.blocks import evaluate_blocks, ids_until_full
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.memory.context import TokenCounter
+from atlas.memory.context.block import TokenCounter
 from tests.support.records import START
 
 BY_WORDS = TokenCounter(count=lambda text: len(text.split()), name="words")

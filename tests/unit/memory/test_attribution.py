@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.memory.attribution import Delivery, TrajectoryAttribution
-from atlas.memory.context import TokenCounter
+from atlas.memory.context.block import TokenCounter
 from tests.support.memories import attempt
 
 GIVEN = {"strategies": ("aaaa1111", "aaaa2222"), "experience": ("bbbb1111",), "concepts": ()}

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
-from atlas.memory.context import (
+from atlas.memory.context.block import (
     BEGIN,
     END,
     PREAMBLE,

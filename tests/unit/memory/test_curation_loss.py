@@ -12,7 +12,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.learning.strategies import PROVEN
-from atlas.memory.context import EACH
+from atlas.memory.context.block import EACH
 from atlas.memory.effects import curation
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support import records

@@ -8,12 +8,12 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import MemoryQueryResult
-from atlas.memory.context import TokenCounter
-from atlas.memory.kinds.examples import build_examples
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.memory.context.block import TokenCounter
+from atlas.memory.context.examples import build_examples
+from atlas.memory.experience.extraction import to_experience
 from atlas.testing import HashEmbedder
 from tests.support.records import START, attempt
-from tests.unit.memory.test_context import experience, hit
 
 BY_WORDS = TokenCounter(count=lambda text: len(text.split()), name="words")
 FORM = "Task: {task}\nAnswer: {answer}"
@@ -23,8 +23,10 @@ def block_of(*hits, budget=100, form=FORM):
     return build_examples(MemoryQueryResult(experience_hits=hits), BY_WORDS, budget, form)
 
 
-def answered(record_id, description, answer, relevance=0.8):
-    return hit(experience(record_id, description, success=True, solution_output=answer), relevance)
+def answered(record_id, description, answer):
+    trajectory = attempt(description, solution=answer, steps=())
+    item = to_experience(trajectory, experience_id=record_id, embedding_text=description, now=START)
+    return Hit(item=item, similarity=0.5, meaning=0.8, words=0.5, relevance=0.8, signals={}, outcomes={})
 
 
 def test_the_best_example_stands_last_next_to_the_question():

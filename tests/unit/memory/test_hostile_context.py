@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
 from atlas.llm.instructions import latin
-from atlas.memory.context import BEGIN, END, PREAMBLE, QUOTED_PREAMBLE, TokenCounter, build_context
+from atlas.memory.context.block import BEGIN, END, PREAMBLE, QUOTED_PREAMBLE, TokenCounter, build_context
 from atlas.memory.kinds.sections import SECTIONS
 
 BY_CHARACTERS = TokenCounter(count=len, name="characters")

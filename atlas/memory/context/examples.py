@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.types import Experience
 from atlas.llm.instructions import reads_like
-from atlas.memory.context import ContextBlock, Omission, TokenCounter
+from atlas.memory.context.block import ContextBlock, Omission, TokenCounter
 
 TASK, ANSWER = "{task}", "{answer}"
 """Fields of a form."""
