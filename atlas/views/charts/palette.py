@@ -18,3 +18,14 @@ PERCENT_AXIS: Chart = {
 """An axis of shares, marked as the pages write them: `50 %`."""
 
 OUTCOME_COLOURS = {"succeeded": PALETTE[0], "failed": PALETTE[1], "unknown": GREY}
+
+TYPE_COLOURS = {
+    "crash_log": PALETTE[1],
+    "task": PALETTE[0],
+    "observation": PALETTE[5],
+    "reflection": PALETTE[2],
+    "reflection_finding": PALETTE[7],
+    "directive": PALETTE[3],
+    "summary": PALETTE[4],
+}
+"""Colours of the journal's types of entries. Others are grey."""

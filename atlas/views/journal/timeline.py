@@ -9,10 +9,10 @@ from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, Chart
+from atlas.views.charts.palette import GREY, TYPE_COLOURS, Chart
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import JOURNAL
-from atlas.views.kinds.journal_words import TYPE_COLOURS, type_word
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted, shortened
 

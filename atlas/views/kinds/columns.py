@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal[
@@ -37,9 +37,6 @@ class Column:
 
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
-
-    tones: Mapping[str, str] = field(default_factory=dict)
-    """Colours of a badge, by its text."""
 
     usual: str = ""
     """The value that is not shown."""

@@ -9,7 +9,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Number, Pairs
-from atlas.views.kinds.journal_words import ROUND, TYPE_COLOURS, state_word, type_word
+from atlas.views.kinds.journal_words import ROUND, state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
 
@@ -17,9 +17,7 @@ STATE = (
     "Active entries go into prompts, fading ones with less weight. Searches find the others too, archived ones if asked"
 )
 
-ENTRY_TYPE = Column(
-    "entry_type", "Type", 100, "badge", tones={type_word(name): colour for name, colour in TYPE_COLOURS.items()}
-)
+ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 GENERATION = Column("generation", "Round", 50, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "What it says", 480)
 TIER = Column("tier", "State", 95, help_text=STATE, usual=state_word("hot"), is_optional=True)

@@ -7,13 +7,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from atlas.views.charts.palette import TYPE_COLOURS
 from atlas.views.kinds.columns import WIDE, Column, Columns
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
 from atlas.views.shared.rates import Record
 
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
+
+TONES = {type_word(name): colour for name, colour in TYPE_COLOURS.items()}
+"""Colours of badges, by their texts."""
 
 TITLES = ("text", "heading")
 """Forms of the column that opens a record, the first of a table."""
@@ -25,7 +30,7 @@ class Heading:
 
     title: str
     lead: str = ""
-    """What it is for, or empty."""
+    """Its purpose, or empty."""
 
     origin: str = ""
     marks: str = ""
@@ -77,7 +82,7 @@ def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> d
         "grows": column.width >= WIDE,
         "help": column.help_text,
         "opens": opens,
-        "tones": dict(column.tones),
+        "tones": TONES if column.form == "badge" else {},
         "orders": _orders(column, kind) if order else [],
     }
 

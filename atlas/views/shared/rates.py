@@ -35,7 +35,7 @@ class Record:
     """`likely 55–80 %`, or empty before any try."""
 
     verdict: str = ""
-    """What the tries show, as `verdict_of` returns it, or empty before any try."""
+    """Words for the tries, as `verdict_of` returns them, or empty before any try."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
