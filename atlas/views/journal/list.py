@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.hits import Hit
-from atlas.core.journal_codec import LINK_TYPES
-from atlas.core.operations import NO_MARKS
+from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
@@ -74,7 +74,7 @@ def entry_rows(
             tier=state_word(entry.tier),
             links=links_text(entry.entry_type, Counter(link.type for link in entry.links)),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
-            marks=marks_text(marks.get(entry.id, NO_MARKS)),
+            marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries
@@ -96,10 +96,15 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
                 row["metadata"]["entry_type"], {name: len(row["metadata"].get(name, ())) for name in LINK_TYPES}
             ),
             created_at=stored_instant(row["metadata"]),
-            marks=marks_text(marks.get(row["id"], NO_MARKS)),
+            marks=_marks(row["metadata"]["tier"], marks.get(row["id"], NO_MARKS)),
         )
         for row in rows
     )
+
+
+def _marks(tier: str, marks: Marks) -> str:
+    """Return the marks of an entry, after its state if it is not active."""
+    return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
 
 
 def links_text(entry_type: str, n_by_type: Mapping[str, int]) -> str:

@@ -33,13 +33,10 @@ class Column:
     form: Form = "text"
     help_text: str | None = None
     is_optional: bool = False
-    """True if it is hidden when empty, or as usual, in all rows."""
+    """True if it is hidden when empty in all rows."""
 
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
-
-    usual: str = ""
-    """The value that is not shown."""
 
 
 Columns = Sequence[Column]

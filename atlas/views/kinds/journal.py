@@ -20,7 +20,6 @@ STATE = (
 ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 GENERATION = Column("generation", "Round", 50, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "What it says", 480)
-TIER = Column("tier", "State", 95, help_text=STATE, usual=state_word("hot"), is_optional=True)
 CONTENT_BESIDE = replace(CONTENT, width=340)
 LINKS = Column("links", "Linked with", 175, is_optional=True)
 
@@ -61,8 +60,8 @@ JOURNAL = Kind(
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, MARKS, CREATED_AT, TIER),
-        found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, TIER, MARKS),
+        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, MARKS, CREATED_AT),
+        found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),

@@ -70,7 +70,7 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
 
 def _is_shown(column: Column, rows: Sequence[Row]) -> bool:
     values = [getattr(row, column.name, None) for row in rows]
-    return not column.is_optional or any(value not in (None, "", (), column.usual) for value in values)
+    return not column.is_optional or any(value not in (None, "", ()) for value in values)
 
 
 def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> dict[str, Any]:
@@ -103,8 +103,6 @@ def _label(row: Row, title: Column) -> str:
 
 def _cell(row: Row, column: Column) -> Any:
     value = getattr(row, column.name, None)
-    if column.usual and value == column.usual:
-        return ""
     match column.form:
         case "text":
             return " ".join(str(value or "").split())[:MAX_CHARACTERS]
