@@ -263,7 +263,6 @@ class Settings:
 
 @cache
 def _types() -> dict[str, Any]:
-    """Return the types of the settings, by name."""
     return get_type_hints(Settings)
 
 
