@@ -1,4 +1,7 @@
-"""Routes for administrators: keys, people, links and the audit log. The rules are those of the pages and commands."""
+"""Routes for administrators: keys, people, links, backups and the audit log.
+
+The rules are those of the pages and commands.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,12 @@ from pydantic import BaseModel, Field
 from atlas.access.issuing import issue_key
 from atlas.access.links import SharedLink
 from atlas.access.people import Person
-from atlas.infra.actor import Role
+from atlas.infra.actor import Role, check_role, refuse_in_scope
 from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
 from atlas.storage.place.audit import AuditEvent
 from atlas.views.settings.audit import events_of
+from atlas.views.settings.copies import make_own_backup, recorded_backups
 from atlas.views.settings.keys import KeyState, key_state, revoke_key, ring_of
 from atlas.views.settings.links import end_link, links_of, make_link
 from atlas.views.settings.people import (
@@ -119,6 +123,31 @@ class NewLink(BaseModel):
     """Path of the link below the server's address. No other request returns it."""
 
 
+class BackupInput(RequestBody):
+    """A new backup."""
+
+    keep: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    """Number of backups to keep. The new one is then restored as a test before older ones of this kind are removed."""
+
+
+class BackupFile(BaseModel):
+    """A backup on the server's disk."""
+
+    path: str
+    made_at: str
+    """As ISO 8601."""
+
+
+class BackupResponse(BaseModel):
+    """A new backup on the server's disk."""
+
+    path: str
+    n_records: int
+    n_bytes: int
+    removed: list[str]
+    """Paths of the older backups that were removed."""
+
+
 class AuditResponse(BaseModel):
     """A page of the audit log, newest first."""
 
@@ -198,6 +227,26 @@ def add_link(link: LinkInput, memory: Served) -> NewLink:
 def end(link_id: Id, memory: Served) -> SharedLink:
     """End a link, and remove its copy."""
     return end_link(memory, link_id)
+
+
+@router.get("/backups")
+def backups(memory: Served) -> list[BackupFile]:
+    """Return the recorded backups, newest first. Their files may have been moved or removed since."""
+    check_role(Role.ADMIN, "list backups")
+    refuse_in_scope("list backups")
+    return [BackupFile(path=path, made_at=made_at) for path, made_at in recorded_backups(memory).items()]
+
+
+@router.post("/backups", status_code=201)
+def add_backup(memory: Served, request: BackupInput | None = None) -> BackupResponse:
+    """Copy the whole store into a file beside it. `atlas restore` restores it."""
+    made = make_own_backup(memory, request.keep if request else None)
+    return BackupResponse(
+        path=str(made.path),
+        n_records=made.backup.n_records,
+        n_bytes=made.backup.n_bytes,
+        removed=[*map(str, made.removed)],
+    )
 
 
 @router.get("/audit")

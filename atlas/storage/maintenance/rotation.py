@@ -6,11 +6,13 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import at
+from atlas.infra.actor import acting, present_actor
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
@@ -90,7 +92,11 @@ def _test(store: Store, path: Path, n_records: int) -> None:
 
 
 def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int) -> str:
-    with Store.open(scratch, settings=at(store.settings, str(scratch))) as copy:
+    actor = present_actor()  # who may use this store may use its copy
+    with (
+        acting(replace(actor, store=scratch)) if actor is not None else nullcontext(),
+        Store.open(scratch, settings=at(store.settings, str(scratch))) as copy,
+    ):
         n_restored = restore(copy, path).n_records
         if n_restored != n_records:
             return f"expected {n_records} records, got {n_restored}"

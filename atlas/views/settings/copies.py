@@ -9,11 +9,13 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import Exported, encode_line
+from atlas.infra.actor import Role, check_role, refuse_in_scope
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance import rotation
 from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
+from atlas.storage.maintenance.rotation import RotationReport
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
@@ -104,6 +106,27 @@ def make_backup(memory: MemorySystem, target: Path) -> str:
         StoreError: It cannot be written; no partial file is left.
     """
     return backup_sentence(backup(memory.storage, target), target)
+
+
+def make_own_backup(memory: MemorySystem, n_kept: int | None = None) -> RotationReport:
+    """Copy the whole store into its directory for backups, and return the file.
+
+    Args:
+        n_kept: Number of backups to keep, after a test restore of the new one. Only those that were made with a number
+            are removed. None for no test, and to keep all.
+
+    Raises:
+        NotAllowed: The actor is not an admin, or has a scope.
+        StoreError: It cannot be written or restored; no partial file is left.
+    """
+    check_role(Role.ADMIN, "write a backup")
+    refuse_in_scope("write a backup")
+    directory = backup_directory(memory)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if n_kept is not None:
+        return rotation.rotate_backups(memory.storage, directory, n_kept)
+    target = directory / backup_name(memory)
+    return RotationReport(backup=backup(memory.storage, target), path=target, removed=())
 
 
 def recorded_backups(memory: MemorySystem) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -12,6 +13,9 @@ from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
 from atlas.infra.actor import Actor, Role, acting
+from atlas.storage.maintenance.backup import restore
+from atlas.testing import HashEmbedder
+from atlas.views.settings.copies import backup_directory
 from tests.support.records import attempts
 
 ADA = Identity(issuer="https://provider.example", subject="1", name="Ada", groups=("ml",))
@@ -86,6 +90,32 @@ def test_a_link_opens_a_copy_until_it_is_ended(admin, memory):
     assert sent(admin, f"/access/links/{made['link']['id']}/end")["revoked_at"]
     with pytest.raises(atlas.NotAllowed):
         stores.follow(secret)
+
+
+def test_a_backup_is_made_listed_and_restored(admin, memory, tmp_path):
+    made = sent(admin, "/access/backups", 201)
+    (listed,) = admin.get("/access/backups").json()
+    assert (listed["path"], made["removed"]) == (made["path"], [])
+    with atlas.open_memory(tmp_path / "other", embedder=HashEmbedder()) as other:
+        assert restore(other.storage, Path(made["path"])).n_records == made["n_records"]
+        assert other.experience.count() == memory.experience.count()
+
+
+def test_a_new_backup_replaces_an_older_one(admin, memory):
+    first = Path(sent(admin, "/access/backups", 201, keep=1)["path"])
+    older = first.rename(first.with_name(f"{first.name[:-10]}000000.zip"))
+    memory.storage.ledger.notes.write({f"backup:{older}": "2026-01-01T00:00:00+00:00"})
+    second = sent(admin, "/access/backups", 201, keep=1)
+    assert second["removed"] == [str(older)]
+    assert [*backup_directory(memory).glob("*.zip")] == [Path(second["path"])]
+    assert admin.post("/access/backups", json={"keep": 0}).status_code == 422
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.WRITER, Role.CURATOR])
+def test_backups_are_for_admins(memory, address, role):
+    with client(memory, address, role) as other:
+        assert [other.get("/access/backups").status_code, other.post("/access/backups").status_code] == [403, 403]
+    assert not backup_directory(memory).exists()
 
 
 def test_each_act_is_in_the_audit_log_under_the_name_of_its_key(admin, memory):
