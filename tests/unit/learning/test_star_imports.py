@@ -112,7 +112,7 @@ TOO_LARGE = Limits(max_heads=4_000)
 
 def too_large(one: Program) -> Program:
     """The same program for another task, with so much beside it that it is not searched."""
-    return replace(one, id=f"{one.id}~", task_id=f"{one.id}~", source=f"{one.source}\nTABLE = {[0] * 4_000}\n")
+    return replace(one, id=f"{one.id}~", task_id=f"{one.id}~", source=f"{one.source}\nTABLE = {[[0] * 40] * 100}\n")
 
 
 def test_programs_that_were_not_searched_are_rewritten_too(corpus, compressed):
