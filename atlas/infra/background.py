@@ -83,7 +83,7 @@ class Gathered(Generic[T]):
     """
 
     def __init__(self, call: Callable[[list[str]], Sequence[T]], *, n_runs: int, n_texts: int) -> None:
-        """Collect the texts for a function.
+        """Wrap a function.
 
         Args:
             n_runs: Maximum number of calls at once.

@@ -83,7 +83,7 @@ ServedNow = Annotated[MemorySystem, Depends(served)]
 """The served memory, for endpoints that are coroutines."""
 
 Warm = Annotated[bool, Depends(_is_warm_later)]
-"""Whether the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
+"""True once the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
 
 
 async def check_query(request: Request) -> None:
