@@ -62,7 +62,7 @@ class Key:
 
     @property
     def scope_text(self) -> str:
-        """Its scope as text, such as `project=shop`, or empty for all records."""
+        """The key's scope as text, such as `project=shop`, or empty for all records."""
         return ", ".join(f"{name.removeprefix(SCOPE)}={value}" for name, value in sorted(self.scope.items()))
 
     def problem(self, now: datetime) -> str:

@@ -74,7 +74,7 @@ class ModelApi(Protocol):
     """A connection to one server with one protocol."""
 
     name: str
-    """Its value of ATLAS_LLM_API."""
+    """The value of ATLAS_LLM_API that selects the protocol."""
 
     title: str
     """Display name."""

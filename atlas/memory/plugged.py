@@ -111,11 +111,11 @@ class PluggedConcepts(PluggedMemory):
 
     @property
     def compression_strategy(self) -> object:
-        """Its compression strategy, or None."""
+        """Compression strategy of the library, or None."""
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that its compression strategy finds in attempts."""
+        """Return the concepts that the compression strategy finds in attempts."""
         concepts: list[CodeConcept] = call(self.memory.compress, trajectories)
         return concepts
 

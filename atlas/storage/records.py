@@ -111,7 +111,7 @@ class Merge:
     kept_id: str
     embedding: npt.ArrayLike
     metadata: Mapping[str, Any]
-    """Its `merged_from` lists the ids whose usage counts for the kept record while they are deleted."""
+    """The kept record's metadata. `merged_from` lists the ids whose usage counts for it while they are deleted."""
 
     document: str
     removed: Sequence[str]
@@ -207,7 +207,7 @@ class Tip:
 
     number: int = 0
     name: str = ""
-    """Its operation and its record."""
+    """Name made of the change's operation and record."""
 
 
 NO_TIP = Tip()

@@ -78,7 +78,7 @@ class Store:
     def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
         self.place = str(address or path)
-        """Its location: the directory, or the address without a password."""
+        """Location of the store: the directory, or the address without a password."""
 
         self._address = address
         self.ledger = ledger
@@ -184,7 +184,7 @@ class Store:
 
     @property
     def address_with_password(self) -> str:
-        """Its address in PostgreSQL, for a child's environment, or empty if it is a directory."""
+        """The store's address in PostgreSQL, for a child's environment, or empty if it is a directory."""
         return self._address.with_password if self._address else ""
 
     @property

@@ -85,7 +85,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Its key in the journal: `3.0 memory`."""
+        """The cell's key in the journal: `3.0 memory`."""
         return f"{self.task}.{self.repeat} {self.arm}"
 
     @property

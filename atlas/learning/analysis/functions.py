@@ -26,7 +26,7 @@ class Function:
     pattern: Pattern
     interface: Interface
     name: str
-    """Its identifier in the code."""
+    """The function's identifier in the code."""
 
     names: Mapping[int, str] = field(default_factory=dict)
     """Names of its holes in its source code."""

@@ -61,6 +61,7 @@ def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text:
     metadata = dict(trajectory.metadata)
     last_action = next((step.action for step in reversed(trajectory.steps) if step.action), "")
     feedback = str(metadata.pop("feedback", "") or trajectory.outcome.error_info or "")
+    solution = str(metadata.pop("solution", "") or last_action)
     return Experience(
         id=experience_id,
         task=trajectory.task,
@@ -69,7 +70,7 @@ def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text:
         embedding_text=embedding_text,
         created_at=trajectory.timestamp or now,
         metadata=metadata,
-        solution_output=str(metadata.pop("solution", "") or last_action),
+        solution_output=solution,
         feedback=feedback,
         trajectory_id=trajectory.id,
         agent_id=trajectory.agent_id,

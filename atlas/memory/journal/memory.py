@@ -197,7 +197,7 @@ class Journal(Memory[JournalEntry]):
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted entries as one operation, and return the number of restored ones.
 
-        The entries and the entries after them are embedded again with their new predecessors.
+        These entries and their successors are embedded again, each with its new predecessor.
 
         Raises `NotFound` if an id never had an entry; the store was not changed.
         """

@@ -29,7 +29,7 @@ class Scope:
     """The collection that a memory reads and writes."""
 
     collection: str
-    """Its name."""
+    """Name of the collection."""
 
     content_field: str
     """A field that only this memory's content has, to recognise unmarked records."""

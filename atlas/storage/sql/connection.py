@@ -203,7 +203,7 @@ class Dialect(Protocol):
 
     @property
     def words(self) -> Words:
-        """Its tables of words."""
+        """The engine's tables of words."""
 
     def renumber(self, connection: Connection) -> None:
         """Advance the sequence past the copied rows."""

@@ -140,7 +140,7 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
 
 
 def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row of marks with 1 for true, which is a number in SQLite, and a string in PostgreSQL."""
+    """Return a row of marks in which true is 1. SQLite stores true as a number, and PostgreSQL as a string."""
     return (*row[:4], row[4] if row[2] in TEXTS else 1)
 
 

@@ -60,7 +60,7 @@ class LedgerFile:
         """Device and inode of the open file, or None."""
 
         self._n_bytes = 0
-        """Its size at the last check."""
+        """Size of the file at the last check."""
 
         self._is_suspect = False
         """True if the file was found smaller than before, and was not checked since. Later writes may extend it."""

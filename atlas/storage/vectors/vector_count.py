@@ -21,6 +21,8 @@ class VectorCount:
     def exceeds(self, limit: int, now: Position) -> bool:
         """Return whether there are more vectors than the limit. Counting takes milliseconds, so it is done rarely."""
         state = now.ledger_id, now.revision // max(1, limit // RECOUNTS)
-        if self._results.get(limit, (None, False))[0] != state:
+        counted_state, _ = self._results.get(limit, (None, False))
+        if counted_state != state:
             self._results[limit] = state, self._ledger.vectors.exceed(self._collection, limit)
-        return self._results[limit][1]
+        _, is_exceeded = self._results[limit]
+        return is_exceeded

@@ -256,7 +256,7 @@ def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
 
 
 def _parse(code: str) -> ast.Module | None:
-    """Return the syntax tree of a program, or of a function's body, or None if it does not parse."""
+    """Return the syntax tree of a program or a function's body. None if it does not parse, or does nothing."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):

@@ -59,7 +59,7 @@ class IndexNote:
     """Notes on a remote index."""
 
     namespace: str = ""
-    """Its name in the service, or empty if there is none. A cleared namespace gets a new name."""
+    """The index's name in the service, or empty if there is none. A cleared namespace gets a new name."""
 
     is_made: bool = False
     """True once the service has confirmed the namespace. Until then the namespace is empty, and is not cleared."""
