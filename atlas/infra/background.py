@@ -127,7 +127,7 @@ class Gathered(Generic[T]):
             own.is_next.wait()
         except BaseException:  # such as an interrupt: another thread takes the turn
             with self._lock:
-                self._waiting = [each for each in self._waiting if each is not own]
+                self._waiting = [waiting for waiting in self._waiting if waiting is not own]
             if own.is_next.is_set() and not own.result.done():
                 self._pass_on()
             raise

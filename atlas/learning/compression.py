@@ -402,8 +402,8 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
     for name, source in sources(shelf, functions).items():
         found = _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_of[name], run)
         calling = callers[name] & shelf.programs.keys()
-        inside = {each for each in calling if run.programs[each].task_id in half}
-        elsewhere = min(lengths.saving_in(name, each) for each in (inside, calling - inside))
+        inside = {caller for caller in calling if run.programs[caller].task_id in half}
+        elsewhere = min(lengths.saving_in(name, inside), lengths.saving_in(name, calling - inside))
         abstractions.append(replace(found, saving_elsewhere=elsewhere))
     return Compression(
         abstractions=tuple(abstractions),

@@ -331,7 +331,8 @@ class LedgerCollection(Collection):
     def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
         if actor_scope() or self._quarantined():
-            return [each for each in self.ids({"id": {"$gte": beginning}}) if each.startswith(beginning)][:2]
+            later_ids = self.ids({"id": {"$gte": beginning}})
+            return [record_id for record_id in later_ids if record_id.startswith(beginning)][:2]
         return self._ledger.ids_with_prefix(self._name, beginning)
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:

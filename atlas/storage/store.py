@@ -282,7 +282,8 @@ class Store:
         changes = self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
         if not is_agent():
             return changes
-        hidden = {name: self.ledger.marks.column(name, "quarantine") for name in {each.collection for each in changes}}
+        collections = {change.collection for change in changes}
+        hidden = {collection: self.ledger.marks.column(collection, "quarantine") for collection in collections}
         return [change for change in changes if change.record_id not in hidden[change.collection]]
 
     def collections_of(self, operation_id: str) -> set[str]:

@@ -87,7 +87,7 @@ class Schemas:
             self.named[name] = {}  # a dataclass may refer to itself
             hints = types_of_fields(form)
             names = [field.name for field in fields(get_origin(form) or form)]
-            properties = {each: self.of(hints[each]) or _ANY for each in names}
+            properties = {field_name: self.of(hints[field_name]) or _ANY for field_name in names}
             self.named[name] = {"type": "object", "title": name, "properties": properties, "required": names}
         return {"$ref": f"{REFERENCE}{name}"}
 

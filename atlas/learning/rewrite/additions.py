@@ -51,7 +51,7 @@ def add_functions(
     """
     lengths = Lengths(shelf, functions)
     judge_body = BodyJudge(lengths, functions, limits).reason
-    waiting = [(-each.bound / 100, number) for number, each in enumerate(candidates)]
+    waiting = [(-candidate.bound / 100, number) for number, candidate in enumerate(candidates)]
     heapq.heapify(waiting)
     n_added = n_rewritten = 0
     while waiting and n_rewritten < MAX_REWRITTEN:
@@ -62,7 +62,7 @@ def add_functions(
         trial = _try(candidate, shelf, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:
             continue
-        worth = Worth(n_tasks=len({tasks[each] for each in trial.programs}), saving=trial.saving)
+        worth = Worth(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
         if use_problem(worth, limits) or judge_body(pattern.name, pattern):
             del functions[pattern.name]
         elif waiting and trial.saving < -waiting[0][0]:  # another candidate may save more
@@ -81,9 +81,10 @@ def _try(
 ) -> _Trial | None:
     """Return the effect of a candidate and add its function, or return None if it cannot be a function."""
     pattern = candidate.pattern
-    found = {each: rewrite(shelf.programs[each], [pattern]) for each in candidate.programs}
-    rewritten = {each: term for each, term in found.items() if pattern.name in term.calls}
-    trial = Shelf({each: shelf.originals[each] for each in rewritten}, rewritten, [*shelf.patterns.values(), pattern])
+    found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
+    rewritten = {program: term for program, term in found.items() if pattern.name in term.calls}
+    originals = {program: shelf.originals[program] for program in rewritten}
+    trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern])
     judged = _judged(pattern, trial)
     if judged is None:
         return None
@@ -95,10 +96,11 @@ def _try(
         names=name_holes(pattern, interface, occurrences),
         is_async=awaits(trial.expanded(pattern.name)),
     )
-    saved = {each: lengths.of(each) - lengths.of(each, term) for each, term in trial.programs.items()}
+    saved = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
+    shorter = {program: n_tokens for program, n_tokens in saved.items() if n_tokens > 0}
     return _Trial(
-        sum(n for n in saved.values() if n > 0) - lengths.of(pattern.name, pattern.body),
-        {each: trial.programs[each] for each, n in saved.items() if n > 0},
+        sum(shorter.values()) - lengths.of(pattern.name, pattern.body),
+        {program: trial.programs[program] for program in shorter},
     )
 
 

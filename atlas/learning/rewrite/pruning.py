@@ -31,7 +31,7 @@ def prune(
     lengths = Lengths(shelf, functions)
     savings: dict[str, int] = {}
     callers = shelf.callers()
-    n_tasks = {name: len({tasks[each] for each in programs}) for name, programs in users(shelf).items()}
+    n_tasks = {name: len({tasks[program] for program in programs}) for name, programs in users(shelf).items()}
     little = BodyJudge(lengths, functions, limits)
     while True:
         for name in shelf.patterns:
@@ -72,7 +72,7 @@ class BodyJudge:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(
                 statements=function_body(function, self._functions),
-                parameters={function.names[each.hole] for each in function.interface.parameters},
+                parameters={function.names[parameter.hole] for parameter in function.interface.parameters},
                 n_tokens=self._lengths.body_of(name, pattern.body),
             )
             self._problems[pattern] = body_problem(body, self._limits)

@@ -54,7 +54,7 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
                 key = str(pattern.body)
                 if key not in found:
                     found[key] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
-    return [each for each in found.values() if each.bound > 0]
+    return [candidate for candidate in found.values() if candidate.bound > 0]
 
 
 def _pieces(name: str, term: Term) -> Iterator[_Piece]:
