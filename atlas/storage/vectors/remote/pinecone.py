@@ -85,7 +85,7 @@ class PineconeService:
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
-                f"expected {dimension} dimensions, as of the store's embedding model, got an index of "
+                f"expected {dimension} dimensions for the store's embedding model, got an index with "
                 f"{stats.dimension}; create an index with {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:

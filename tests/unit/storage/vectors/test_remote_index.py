@@ -343,7 +343,10 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
 @pytest.mark.parametrize(
     ("index", "said"),
     [
-        ({"dimension": 3}, "the index has 3 dimensions, but the store's embedding model has 8; create an index with 8"),
+        (
+            {"dimension": 3},
+            "expected 8 dimensions for the store's embedding model, got an index with 3; create an index",
+        ),
         (
             {"dimension": 8, "metric": "euclidean"},
             "the index's metric is 'euclidean'; make an index of the metric cosine",
