@@ -40,7 +40,7 @@ def ring(engine: str, tmp_path: Path, clock: FixedClock, request: pytest.Fixture
 def test_a_key_is_recognised_by_its_secret_in_every_process(ring: KeyRing, clock: FixedClock):
     made, secret = ring.add("crawler", Role.WRITER, created_by="ada")
     assert KeyRing(ring.directory, clock).recognise(secret) == made
-    assert made.actor == Actor("crawler", Role.WRITER)
+    assert made.actor == Actor("crawler", Role.WRITER, is_agent=True)
 
 
 @of_files
