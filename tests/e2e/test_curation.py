@@ -236,7 +236,7 @@ def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: S
 def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     address, _ = opened
     page.goto(address)
-    expect(page.get_by_text("Lowest success first.")).to_be_visible()
+    expect(page.get_by_text("Weakest first.")).to_be_visible()
     settle(page)
     table = page.get_by_test_id("stDataFrame").first
     table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})
@@ -294,7 +294,7 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     expect(page.get_by_text("2 selected from rows on Experiences")).to_be_visible()
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("2 of 2 tasks lose their best record. It is one of these 2.")).to_be_visible()
+    expect(dialog.get_by_text("2 of 2 tasks lose their best record: keep these 2 to lose none.")).to_be_visible()
     expect(dialog.get_by_text("Right records lost: 2 of 2 in hits, 2 of 2 in context blocks.")).to_be_visible()
     shoot(page, "curation-loss", themes=True)
     dialog.get_by_role("button", name="Keep", exact=True).first.click()

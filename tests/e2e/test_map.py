@@ -162,7 +162,7 @@ def test_a_click_opens_the_experience_and_a_hover_tells_of_it(page: Page, worksh
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("id="))
     page.get_by_role("button", name="Close", exact=True).click()
-    expect(page.get_by_text("Domains, lowest success first", exact=True)).to_be_visible()
+    expect(page.get_by_text("Domains, weakest first", exact=True)).to_be_visible()
 
 
 def test_a_legend_entry_hides_its_points_from_the_lasso(page: Page, workshop):

@@ -137,7 +137,9 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     app.button(key="experience_pin").click().run()
     app.button(key="experience_bury").click().run()
     assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True)
-    assert [element.value for element in app.warning] == ["1 of 1 task loses its best record. It is this one."]
+    assert [element.value for element in app.warning] == [
+        "1 of 1 task loses its best record: keep this one to lose none."
+    ]
     app.button(key="plan_apply").click().run()
     assert "Buried 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]
     with atlas.open_memory(tmp_path, read_only=True, settings=atlas.Settings()) as memory:

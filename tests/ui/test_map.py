@@ -60,7 +60,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
     assert len(layer(app, "map_colours")["labels"]) == len(table)
     assert_no_problem(app)
-    [heading] = [each for each in app.markdown if each.value == "**Domains, lowest success first**"]
+    [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
     assert "by the upper end of the likely range" in heading.help
 
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from atlas.views.kinds.columns import HOW, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices
-from atlas.views.kinds.kind import BY_TIME, Kind, Order
+from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, SUREST_HELP, Kind, Order
 
 MAX_USED = "Most used first"
 
@@ -52,10 +52,12 @@ CONCEPT = Kind(
         Choices(name="tag", label="Tag", key=TAGS),
     ),
     orders={
+        **SUREST_FIRST,
         **BY_TIME,
         "Name, A to Z": Order("title"),
         MAX_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
     },
+    order_help=SUREST_HELP,
     question="What should it do?",
     tables=Tables(
         listed=(HEADING, CODE, RECORD),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.memory.base.memory import Memory
+from atlas.memory.base.success_rates import lower_bound
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.columns import NO_TABLES, Tables
 from atlas.views.kinds.fields import Fields
@@ -33,6 +34,11 @@ class Order:
 
 NOTHING = "Nothing is remembered yet."
 
+SUREST = "Most reliable first"
+SUREST_FIRST: Mapping[str, Order] = {
+    SUREST: Order("created_at", True, worth=lambda n_succeeded, n: (lower_bound(n_succeeded, n),))
+}
+SUREST_HELP = "Most reliable first sorts by the lower end of the 95 % interval. Whatever was not tried comes last"
 BY_TIME: Mapping[str, Order] = {NEWEST: Order("created_at", is_descending=True), OLDEST: Order("created_at")}
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from atlas.memory.base.success_rates import lower_bound
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.views.kinds.columns import RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
-from atlas.views.kinds.kind import BY_TIME, Kind, Order
+from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, SUREST_HELP, Kind, Order
 
-SUREST, HIGHEST, MAX_TRIED = "Most reliable first", "Highest rate first", "Most tries first"
+HIGHEST, MAX_TRIED = "Highest rate first", "Most tries first"
 """Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
 
 ALL, READ, RETIRED = "All", "Read by agents", "Retired"
@@ -72,14 +71,13 @@ STRATEGY = Kind(
         Choices(name="tag", label="Tag", key=TAGS, width=130),
     ),
     orders={
-        SUREST: Order("created_at", True, worth=lambda n_succeeded, n: (lower_bound(n_succeeded, n),)),
+        **SUREST_FIRST,
         HIGHEST: Order("created_at", True, worth=lambda n_succeeded, n: (n_succeeded / n, n)),
         MAX_TRIED: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
         **BY_TIME,
         "Title, A to Z": Order("title"),
     },
-    order_help="Most reliable first sorts by the lower end of the 95 % interval. "
-    "Strategies that were not tried come last",
+    order_help=SUREST_HELP,
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
     tables=Tables(

@@ -136,7 +136,7 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": f"{counted(len(rows), 'domain')}, lowest success first" if worst_first else colouring.title,
+        "heading": f"{counted(len(rows), 'domain')}, weakest first" if worst_first else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
         "legend": sorted(range(len(entries)), key=order.__getitem__),

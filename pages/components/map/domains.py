@@ -47,7 +47,7 @@ TYPICAL = {
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the domains with their success rates, and details of the chosen one."""
-    st.markdown("**Domains, lowest success first**", help=DOMAIN_ORDER)
+    st.markdown("**Domains, weakest first**", help=DOMAIN_ORDER)
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
     else:

@@ -99,7 +99,7 @@ def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
 
 def draw_domains(found: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
-    st.caption("Lowest success first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
+    st.caption("Weakest first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
     domains = found.domains[:MAX_DOMAINS]
     numbers = tuple(row.number for row in domains)
     key = f"overview_domains_{hash(numbers)}"

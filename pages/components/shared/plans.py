@@ -156,8 +156,9 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
     """Draw the plan's loss, and each record worth keeping with a button that excludes it."""
     sentence = f"{loss.sentence[0].upper()}{loss.sentence[1:]}"
     if loss.lost:
-        best = "this one" if len(loss.lost) == 1 else f"one of these {len(loss.lost):,}"
-        st.warning(f"{sentence}. It is {best}.", icon=":material/heart_broken:")
+        best = "this one" if len(loss.lost) == 1 else f"these {len(loss.lost):,}"
+        can_keep = isinstance(open_plan.request, KeepingRequest)
+        st.warning(f"{sentence}: {f'keep {best} to lose none' if can_keep else best}.", icon=":material/heart_broken:")
         _draw_lost(memory, open_plan, loss)
     else:
         st.info(f"{sentence}.", icon=":material/check:")

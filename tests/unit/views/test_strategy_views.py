@@ -17,7 +17,8 @@ from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
-from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY, SUREST
+from atlas.views.kinds.kind import SUREST
+from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, query_of, search
 from atlas.views.lists.selection import chosen_used
