@@ -117,7 +117,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
 def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
     """Return the lines that need a look, in the order of `QUEUES`."""
     n_alike, worst = sum(map(len, duplicates)), found.failing[:1]
-    lows = f" of all, one at {worst[0].percent_succeeded:.0f} %" if worst else ""
+    lows = f", the lowest at {worst[0].percent_succeeded:.0f} %" if worst else ""
     sentences = {
         DUPLICATES: (
             len(duplicates),
@@ -125,9 +125,9 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
         ),
         FAILING: (
             len(found.failing),
-            f"{counted(len(found.failing), 'domain')} clearly below the {_whole(found.rate)}{lows}",
+            f"{counted(len(found.failing), 'domain')} clearly below the average of {_whole(found.rate)}{lows}",
         ),
-        NEVER: (len(found.never), f"{len(found.never):,} never retrieved in {NEVER_DAYS} days or more"),
+        NEVER: (len(found.never), f"{len(found.never):,} that no search found in {NEVER_DAYS} days or more"),
         STALE: (len(found.stale), f"{len(found.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
         UNKNOWN: (found.n_unknown, f"{found.n_unknown:,} of unknown outcome"),
         BURIED: (found.n_buried, f"{found.n_buried:,} buried, which agents do not find"),

@@ -53,9 +53,9 @@ def verdict(found: OwnEvaluation) -> Verdict | None:
     first, nothing, answered = _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
     parts = []
     if first is not None:
-        parts.append(f"finds another attempt at the same task first in {100 * first.mean:.0f} of 100")
+        parts.append(f"finds another attempt at the same task first in {100 * first.mean:.0f} of 100 searches")
     if answered is not None:
-        parts.append(f"answers {100 * answered.mean:.0f} of 100 questions about what it does not hold")
+        parts.append(f"answers {100 * answered.mean:.0f} of 100 questions about other subjects")
     if not parts:
         return None
     sentence = " and ".join(parts)

@@ -121,7 +121,7 @@ def test_health_lists_what_there_is_and_nothing_else(memory):
     said = {line.queue: line.sentence for line in health_lines(found, (("a", "b"),))}
     assert said == {
         DUPLICATES: "1 group of near-duplicates, 2 in all",
-        NEVER: "4 never retrieved in 30 days or more",
+        NEVER: "4 that no search found in 30 days or more",
         STALE: "4 older than 180 days and unused for 90",
         UNKNOWN: "1 of unknown outcome",
         BURIED: "1 buried, which agents do not find",

@@ -62,8 +62,8 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, headline, advice):
     judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
     assert judged.sentence == (
-        "Finds another attempt at the same task first in 98 of 100 and answers "
-        f"{100 * foreign:.0f} of 100 questions about what it does not hold."
+        "Finds another attempt at the same task first in 98 of 100 searches and answers "
+        f"{100 * foreign:.0f} of 100 questions about other subjects."
     )
     assert (judged.headline, judged.advice) == (headline, advice)
     assert bool(judged.part) == bool(advice)
@@ -79,7 +79,7 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
 
 def test_what_was_not_measured_is_not_judged(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=None)
-    assert verdict(found).sentence == "Finds another attempt at the same task first in 98 of 100."
+    assert verdict(found).sentence == "Finds another attempt at the same task first in 98 of 100 searches."
     assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
 
 
