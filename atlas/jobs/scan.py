@@ -1,24 +1,29 @@
 """The findings of a scan in the current store, shared by all viewers.
 
-Only records that were added or changed since the last look are scanned: a few at once, and many in a thread.
+Only records that were added or changed since the last look are scanned: a few at once, and many in a thread. The signs
+of the whole store are searched again after a change, in a large store at most once in a minute.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+import time
 from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import acting_on_all_records
-from atlas.memory.effects.scan import BATCH, Finding, scan_record, worst_first
+from atlas.memory.effects.scan import BATCH, Finding, scan_record, with_signs, worst_first
+from atlas.memory.effects.store_signs import signs_of_store
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.scanning.text import SUSPICIOUS
 
 AT_ONCE = 400
 """Maximum number of records that are scanned synchronously, which takes less than a second."""
+
+SIGNS_SECONDS = 60.0
+"""Least time between two searches of a large store for its signs."""
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +58,11 @@ class LiveScan:
         self._memory = memory
         self._at_once = at_once
         self._states: dict[str, _Memory] = {}
+        self._with_signs: dict[tuple[str, str], Finding] = {}
+        """The records with signs of the whole store."""
+        self._signs_of: list[tuple[str, int]] = []
+        """The revisions of the memories at the last search for signs of the whole store."""
+        self._signs_until = 0.0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -64,7 +74,10 @@ class LiveScan:
             if self._n_left() <= self._at_once:
                 while self._scan_batch():
                     pass
-            elif self._thread is None or not self._thread.is_alive():
+            is_outdated = self._are_signs_outdated()
+            if is_outdated and self._is_small():
+                self._find_signs()
+            elif (self._n_left() or is_outdated) and (self._thread is None or not self._thread.is_alive()):
                 self._thread = threading.Thread(target=self._work, name="atlas-scan", daemon=True)
                 self._thread.start()
             return self._state()
@@ -87,6 +100,8 @@ class LiveScan:
             try:
                 with self._lock:
                     is_left = self._scan_batch()
+                if not is_left:
+                    self._find_signs()
             except AtlasError as error:  # the thread's top: the next look tries again
                 logger.warning("the scan of the records stopped: %s", error)
                 return
@@ -116,10 +131,36 @@ class LiveScan:
                 return True
         return False
 
+    def _is_small(self) -> bool:
+        counts = (kind.records(self._memory).count() for kind in searchable_kinds().values())
+        return sum(counts) <= self._at_once
+
+    def _revisions(self) -> list[tuple[str, int]]:
+        return [(state.ledger_id, state.revision) for state in self._states.values()]
+
+    def _are_signs_outdated(self) -> bool:
+        if self._revisions() == self._signs_of:
+            return False
+        return self._is_small() or time.monotonic() >= self._signs_until
+
+    def _find_signs(self) -> None:
+        """Search for the signs of the whole store, and keep the records that have any."""
+        revisions = self._revisions()
+        found = list[Finding]()
+        for (name, record_id), reasons in signs_of_store(self._memory).items():
+            title = searchable_kinds()[name].records(self._memory).titles([record_id]).get(record_id, "")
+            bare = Finding(memory=name, id=record_id, title=title, score=0.0, reasons=())
+            found.append(with_signs(bare, reasons))
+        self._with_signs = {(finding.memory, finding.id): finding for finding in found}
+        self._signs_of, self._signs_until = revisions, time.monotonic() + SIGNS_SECONDS
+
     def _state(self) -> ScanState:
-        found: Mapping[str, _Memory] = self._states
-        findings = [finding for state in found.values() for finding in state.found.values()]
-        return ScanState(findings=tuple(worst_first(findings)), n_left=self._n_left())
+        found = dict(self._with_signs)
+        for name, state in self._states.items():
+            for record_id, finding in state.found.items():
+                signed = found.get((name, record_id))
+                found[name, record_id] = with_signs(finding, signed.reasons if signed is not None else ())
+        return ScanState(findings=tuple(worst_first([*found.values()])), n_left=self._n_left())
 
     def _n_left(self) -> int:
         return sum(len(state.left) for state in self._states.values())

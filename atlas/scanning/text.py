@@ -38,17 +38,20 @@ class Reason:
 
     rule: str
     attack: str
-    """`orders`, `tool calls`, `hidden text` or `encoded`."""
+    """`orders`, `tool calls`, `hidden text`, `encoded`, or of the whole store `burst`, `hub` or `contradiction`."""
 
     why: str
     excerpt: str
-    """The sign with the text around it, shortened, with invisible characters escaped. Untrusted."""
+    """The sign with the text around it, shortened, with invisible characters escaped. Untrusted.
+
+    Empty for a sign that is not in the text.
+    """
 
     weight: float
     """Confidence that such a text is an attack, in (0, 1)."""
 
     part: str = ""
-    """Name of the part of a record that contains it, such as `observation of step 2`, or empty for a plain text."""
+    """Name of the part of a record that contains it, such as `observation of step 2`, or empty for the whole text."""
 
 
 def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:

@@ -66,7 +66,7 @@ def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: a
         raise InvalidInput("expected --reason, which is shown with the records; add why agents must not find them")
     found = memory.scan(minimum=options.found).findings if options.found is not None else ()
     return {
-        **{finding.id: reason_of(finding) for finding in found if not finding.is_quarantined},
+        **{finding.id: reason_of(finding) for finding in found if finding.is_in_text and not finding.is_quarantined},
         **dict.fromkeys(ids, options.reason),
     }
 

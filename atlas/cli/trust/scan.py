@@ -44,4 +44,6 @@ def _print(finding: Finding) -> None:
     state = "  (in quarantine)" if finding.is_quarantined else ""
     print(f"{finding.score:.2f}  {finding.memory:10}  {safe(finding.id)}  {safe(finding.title)[:80]}{state}")
     for reason in finding.reasons:
-        print(f"      {reason.attack}, {safe(reason.part)}: {reason.why} “{safe(reason.excerpt)}”")
+        place = f", {safe(reason.part)}" if reason.part else ""
+        excerpt = f" “{safe(reason.excerpt)}”" if reason.excerpt else ""
+        print(f"      {reason.attack}{place}: {reason.why}{excerpt}")

@@ -12,6 +12,7 @@ from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.infra.actor import Role, check_role
 from atlas.memory.base.records import check_ids
 from atlas.memory.effects.quarantine import quarantined
+from atlas.memory.effects.store_signs import STORE_SIGNS, signs_of_store
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.scanning.text import SUSPICIOUS, Reason, distinct, scan_text, score
 
@@ -49,6 +50,11 @@ class Finding:
     is_quarantined: bool = False
     """True if the record is in quarantine already."""
 
+    @property
+    def is_in_text(self) -> bool:
+        """True if its text has a sign. Signs of the whole store alone are no reason for a quarantine by rule."""
+        return any(reason.attack not in STORE_SIGNS for reason in self.reasons)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan(Tabular):
@@ -75,7 +81,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
 
     Args:
         system: A memory system of ATLAS.
-        ids: Ids of records in any memory, or None for all records.
+        ids: Ids of records in any memory, or None for all records and the signs of the whole store.
         minimum: Least score of a finding, in [0, 1].
 
     Raises:
@@ -89,10 +95,11 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
         raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
     wanted = None if ids is None else check_ids(ids)
     known, hidden = set[str](), {record.id for record in quarantined(system)}
+    signs = signs_of_store(system) if wanted is None else {}
     findings: list[Finding] = []
     for memory, record in _records(system, wanted):
         known.add(record.id)
-        finding = scan_record(memory, record)
+        finding = with_signs(scan_record(memory, record), signs.get((memory, record.id), ()))
         if finding.reasons and finding.score >= minimum:
             findings.append(replace(finding, is_quarantined=record.id in hidden))
     if missing := [record_id for record_id in wanted or () if record_id not in known]:
@@ -114,6 +121,12 @@ def scan_record(memory: str, record: Any) -> Finding:
     kind = searchable_kinds()[memory]
     title = " ".join(kind.summary(record).split())
     return Finding(memory=memory, id=record.id, title=title, score=score(reasons), reasons=reasons)
+
+
+def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
+    """Return a finding with the signs of the whole store, which raise no higher score."""
+    reasons = distinct([*finding.reasons, *signs])
+    return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:

@@ -131,7 +131,11 @@ def _origin(record: Any) -> dict[str, str]:
 def _signs(case: Case) -> tuple[tuple[str, Text], ...]:
     """Return the places of a suspicious record that are signs of an attack, by what they are."""
     reasons = case.finding.reasons if case.finding is not None else ()
-    return tuple((f"{reason.attack.capitalize()}, in its {reason.part}", Text(reason.excerpt)) for reason in reasons)
+    return tuple(
+        (f"{reason.attack.capitalize()}, in its {reason.part}", Text(reason.excerpt))
+        for reason in reasons
+        if reason.excerpt
+    )
 
 
 def case_reason(memory: MemorySystem, case: Case) -> str:

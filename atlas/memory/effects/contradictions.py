@@ -1,0 +1,147 @@
+"""Strategies whose advice is the opposite of what several better proven strategies for a near situation give.
+
+Only plain opposites count: one advises an act, and the other forbids the same act in a sentence without a condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import Strategy, Vector
+from atlas.core.unseen import shown_id
+from atlas.core.words import FUNCTION_WORDS
+
+LEAST_OTHERS = 2
+"""Least number of better proven strategies that say the opposite."""
+
+LEAST_SUCCESSES = 2
+"""Least number of successes of each of them."""
+
+NEAR = 0.6
+"""Least cosine of two strategies for near situations."""
+
+PHRASE_WORDS = 3
+"""Largest number of words of an act."""
+
+_BATCH = 500
+_NEGATION = re.compile(
+    r"\b(?:do not|don't|never|avoid|must not|mustn't|should not|shouldn't|refrain from)\s+", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"\b(?:if|when|unless|only|except|until|without|before|after|while|but|instead|not just|never mind)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[.!?;:\n]+")
+_CLAUSE = re.compile(r"[,()]")
+_WORD = re.compile(r"[^\W_]+(?:'t)?")
+_NEGATIVE = re.compile(r"\b(?:not|never|no|without|avoid|refrain|\w+n't)\b", re.IGNORECASE)
+
+Act = tuple[str, ...]
+"""The content words of an act, such as `verify`, `customer`, `identity`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A strategy against several others."""
+
+    id: str
+    why: str
+    excerpt: str
+    """The act, in the words of the comparison. Untrusted."""
+
+
+def contradictions(strategies: Any) -> Iterator[Contradiction]:
+    """Yield the strategies that contradict several better proven ones.
+
+    Args:
+        strategies: A bank of strategies of ATLAS.
+    """
+    forbidden, advised = _acts(strategies)
+    successes = strategies.column("usage.n_successes")
+    shared = {act: (ids, advised[act]) for act, ids in forbidden.items() if act in advised}
+    vectors = strategies.collection.first_vectors(sorted({i for pair in shared.values() for ids in pair for i in ids}))
+    seen: set[str] = set()
+    for act, sides in sorted(shared.items()):
+        for own, opposite in (sides, sides[::-1]):
+            for record_id in sorted(own - opposite - seen):
+                others = _better(record_id, opposite - own, successes, vectors)
+                if len(others) >= LEAST_OTHERS:
+                    seen.add(record_id)
+                    yield Contradiction(id=record_id, why=_why(others), excerpt=" ".join(act))
+
+
+def forbidden_acts(text: str) -> set[Act]:
+    """Return the acts that a text forbids without a condition."""
+    acts = set[Act]()
+    for sentence in _SENTENCE.split(text):
+        if _CONDITION.search(sentence):
+            continue
+        for match in _NEGATION.finditer(sentence):
+            words = _content(_CLAUSE.split(sentence[match.end() :])[0])[:PHRASE_WORDS]
+            if len(words) > 1:
+                acts.add(words)
+    return acts
+
+
+def advised_acts(text: str) -> set[Act]:
+    """Return the runs of words that a text may advise: those in sentences without a negation."""
+    acts = set[Act]()
+    for sentence in _SENTENCE.split(text):
+        if not _NEGATIVE.search(sentence):
+            words = _content(sentence)
+            acts |= {words[i : i + n] for n in range(2, PHRASE_WORDS + 1) for i in range(len(words) - n + 1)}
+    return acts
+
+
+def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
+    """Return the ids of strategies by each act that they forbid, and by each of these acts that they advise."""
+    forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
+    retired = strategies.retired()
+    ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]
+    texts: dict[str, str] = {}
+    for start in range(0, len(ids), _BATCH):
+        batch: list[Strategy] = strategies.get_many(ids[start : start + _BATCH])
+        texts |= {strategy.id: strategy.suggestion for strategy in batch}
+    for record_id, text in texts.items():
+        for act in forbidden_acts(text):
+            forbidden[act].add(record_id)
+    for record_id, text in texts.items() if forbidden else ():
+        for act in advised_acts(text) & forbidden.keys():
+            advised[act].add(record_id)
+    return forbidden, advised
+
+
+def _better(record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]) -> list[str]:
+    """Return the strategies with more successes for a near situation."""
+    least = max(LEAST_SUCCESSES, successes.get(record_id, 0) + 1)
+    return sorted(
+        other
+        for other in others
+        if successes.get(other, 0) >= least
+        and {record_id, other} <= vectors.keys()
+        and float(vectors[record_id] @ vectors[other]) >= NEAR
+    )
+
+
+def _why(others: list[str]) -> str:
+    names = ", ".join(shown_id(record_id) for record_id in others[:3])
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return f"It advises the opposite of {len(others)} strategies with more successes: {names}{more}."
+
+
+def _content(text: str) -> Act:
+    """Return the content words of a text in lower case, without endings."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return tuple(_stem(word) for word in words if word not in FUNCTION_WORDS and word != "please")
+
+
+def _stem(word: str) -> str:
+    """Return a word without the endings of verbs and plurals, so that `verifying` and `verify` are equal."""
+    for ending in ("ing", "es", "s", "ed", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word

@@ -1,0 +1,178 @@
+"""Signs of an attack that show only in the whole store: bursts of one writer, hubs, and contradicting strategies.
+
+They are suspicions for a person to look at. Each weighs no more than the least score of a finding, and none is a reason
+to put a record into quarantine without a look.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+from math import ceil
+from typing import Any
+
+from atlas.core.types import Vector
+from atlas.memory.effects.contradictions import contradictions
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.plugged import PluggedMemory
+from atlas.scanning.text import SUSPICIOUS, Reason
+from atlas.storage.damage import instant
+
+BURST, HUB, CONTRADICTION = STORE_SIGNS = ("burst", "hub", "contradiction")
+"""The attacks that these signs detect."""
+
+BURST_MINUTES = 2
+BURST_RECORDS = 20
+"""Least number of records in a burst."""
+
+BURST_RATIO = 5
+"""How many times as many records as usual a burst has."""
+
+BURST_SPANS = 20
+"""Least number of other spans of time with records. With fewer, it is unknown what is usual."""
+
+HUB_TASKS = 100
+"""Largest number of tasks that are searched for."""
+
+HUB_RECENT = 400
+"""Number of the newest attempts from which unrelated tasks are chosen."""
+
+HUB_LEAST_TASKS = 30
+"""Least number of unrelated tasks. With fewer, nothing is a hub."""
+
+HUB_RECORDS = 100
+"""Least number of records of a memory. In a smaller one, every record is among the first hits of many tasks."""
+
+HUB_HITS = 5
+HUB_SHARE = 0.2
+"""Least share of the tasks that have a hub among their first hits."""
+
+UNRELATED = 0.5
+"""Cosine below which two tasks are unrelated."""
+
+_SECONDS = BURST_MINUTES * 60
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A record that was stored."""
+
+    id: str
+    writer: str
+    at: datetime
+
+
+def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
+    """Return the signs of records in any memory, by the name of the memory and the id."""
+    memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
+    own = {name: records for name, records in memories.items() if not isinstance(records, PluggedMemory)}
+    found = defaultdict[tuple[str, str], list[Reason]](list)
+    for key, reason in chain(_bursts(system, own), _hubs(own), _contradictions(own)):
+        found[key].append(reason)
+    return {key: tuple(reasons) for key, reasons in found.items()}
+
+
+def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
+    """Return the records that one writer stored in a burst, by id, beside the habit of all writers."""
+    by_writer = defaultdict[str, list[Writing]](list)
+    for writing in sorted(writings, key=lambda writing: writing.at):
+        by_writer[writing.writer].append(writing)
+    spans = {writer: Counter(_span(writing) for writing in own) for writer, own in by_writer.items()}
+    found: dict[str, Reason] = {}
+    for writer, own in by_writer.items():
+        burst = _busiest(own)
+        during = Counter(_span(writing) for writing in burst)
+        usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
+        usual += (spans[writer] - during).values()
+        if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _most(usual):
+            continue
+        why = (
+            f"{len(burst)} of {len(own)} records of {writer} were stored within {BURST_MINUTES} minutes; "
+            f"usually a writer stores at most {_most(usual)} in that time."
+        )
+        found |= {writing.id: _reason(BURST, why) for writing in burst}
+    return found
+
+
+def unrelated(vectors: Mapping[str, Vector]) -> list[str]:
+    """Return the ids of tasks none of which is similar to another, the first ones first."""
+    chosen: list[str] = []
+    for task_id, vector in vectors.items():
+        if len(chosen) == HUB_TASKS:
+            break
+        if all(float(vector @ vectors[other]) < UNRELATED for other in chosen):
+            chosen.append(task_id)
+    return chosen
+
+
+def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+    memory_of: dict[str, str] = {}
+    writings: list[Writing] = []
+    for name, records in memories.items():
+        origins = system.storage.ledger.history.origins(records.collection_name)
+        for record_id, at in records.column("stored_at").items():
+            if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
+                memory_of[record_id] = name
+                writings.append(Writing(record_id, origins[record_id].actor, instant(at)))
+    for record_id, reason in bursts(writings).items():
+        yield (memory_of[record_id], record_id), reason
+
+
+def _busiest(own: Sequence[Writing]) -> Sequence[Writing]:
+    """Return the most records of a writer within the time of a burst. They are given in the order of their times."""
+    start, best = 0, own[:0]
+    for end, writing in enumerate(own, 1):
+        while (writing.at - own[start].at).total_seconds() > _SECONDS:
+            start += 1
+        if end - start > len(best):
+            best = own[start:end]
+    return best
+
+
+def _span(writing: Writing) -> int:
+    return int(writing.at.timestamp() // _SECONDS)
+
+
+def _most(counts: Sequence[int]) -> int:
+    """Return the number of records that 95 % of the spans do not exceed."""
+    return sorted(counts)[ceil(0.95 * len(counts)) - 1]
+
+
+def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+    """Yield the records among the first hits of many unrelated tasks. Stored vectors are searched for, none is made."""
+    attempts = memories.get("experience")
+    if attempts is None:
+        return
+    vectors = attempts.collection.first_vectors(attempts.ids()[: -HUB_RECENT - 1 : -1])
+    tasks = unrelated(vectors)
+    if len(tasks) < HUB_LEAST_TASKS:
+        return
+    for name, records in memories.items():
+        if records.count() < HUB_RECORDS:
+            continue
+        n_tasks_by_id = Counter[str]()
+        for task_id in tasks:
+            hits = records.collection.query(vectors[task_id], HUB_HITS + 1, with_buried=False).ids
+            n_tasks_by_id.update([hit for hit in hits if hit != task_id][:HUB_HITS])
+        for record_id, n_tasks in n_tasks_by_id.items():
+            if n_tasks >= HUB_SHARE * len(tasks):
+                why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(tasks)} unrelated tasks."
+                yield (name, record_id), _reason(HUB, why)
+
+
+def _contradictions(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
+    strategies = memories.get("strategies")
+    if strategies is None:
+        return
+    for found in contradictions(strategies):
+        yield (
+            ("strategies", found.id),
+            replace(_reason(CONTRADICTION, found.why), part="suggestion", excerpt=found.excerpt),
+        )
+
+
+def _reason(attack: str, why: str) -> Reason:
+    return Reason(rule=attack, attack=attack, why=why, excerpt="", weight=SUSPICIOUS)
