@@ -9,8 +9,12 @@ from atlas.cli.common import UNTOUCHED, add_command, opened, safe
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome
+from atlas.memory.effects.reach import Reach
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.views.shared.wording import counted
+
+SHOWN_TASKS = 5
+"""Largest number of tasks whose titles are printed."""
 
 
 def add_commands(commands: Any) -> None:
@@ -30,11 +34,21 @@ def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
         plan = memory.plan_withdrawal(ids, keep)
         _print(plan)
         if options.dry_run:
+            _print_reach(plan.reach)
             print(UNTOUCHED)
             return 0
         operation_id = memory.apply_withdrawal(plan, reason=options.reason)
     print(f"Withdrew {counted(len(plan.records), 'record')}. To bring them back: atlas undo {operation_id[:8]}")
     return 0
+
+
+def _print_reach(reach: Reach) -> None:
+    print(f"Searches returned these {counted(reach.n_retrieved, 'time')}.")
+    print(f"The contexts of {len(reach.tasks)} of {counted(reach.n_tasks, 'replayed task')} would contain them now.")
+    for task in reach.tasks[:SHOWN_TASKS]:
+        print(f"  > {safe(' '.join(task.title.split()))[:80]}")
+    if len(reach.tasks) > SHOWN_TASKS:
+        print(f"  > and {len(reach.tasks) - SHOWN_TASKS} more")
 
 
 def _print(plan: Withdrawal) -> None:

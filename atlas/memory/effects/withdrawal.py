@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
@@ -18,6 +18,7 @@ from atlas.core.operations import Use
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Experience
 from atlas.memory.base.records import check_ids
+from atlas.memory.effects.reach import NO_REACH, Reach, reach_of
 from atlas.memory.experience.extraction import merged_attempts
 from atlas.memory.journal.records import promotions_of
 from atlas.memory.kinds.table import known_kinds
@@ -67,12 +68,18 @@ class Withdrawal(Tabular):
     uses: tuple[RecordedUse, ...]
     """Uses of these records by attempts, oldest first. The attempts are not deleted."""
 
+    reach: Reach = field(default=NO_REACH, compare=False)
+    """Past searches that returned them, and tasks whose context would contain them now, when the plan was made."""
+
     def by_memory(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the withdrawn records, by memory."""
         return _by_memory(self.records)
 
     def _caption(self) -> str:
-        return f"{len(self.records):,} records would be withdrawn; {len(self.uses):,} uses of them are recorded"
+        return (
+            f"{len(self.records):,} records would be withdrawn; {len(self.uses):,} uses of them are recorded, "
+            f"and the contexts of {len(self.reach.tasks):,} of {self.reach.n_tasks:,} replayed tasks contain them"
+        )
 
     def _rows(self) -> Iterator[TableRow]:
         for record in self.records:
@@ -140,6 +147,12 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         InvalidInput: There are no ids.
         NotFound: One of the ids does not exist.
     """
+    plan = _plan(system, ids, keep)
+    return replace(plan, reach=reach_of(system, plan.by_memory()))
+
+
+def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
+    """Return a plan without the reach of its records."""
     requested, kept_ids = (tuple(dict.fromkeys(check_ids(id_list))) for id_list in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
@@ -165,7 +178,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     """
     moments = {memory: _memory_named(system, memory).collection.moment() for memory in plan.by_memory()}
     try:
-        now = plan_withdrawal(system, plan.ids, plan.keep)
+        now = _plan(system, plan.ids, plan.keep)
     except NotFound as error:
         raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
     if now != plan:

@@ -1,0 +1,111 @@
+"""The reach of records: how often searches returned them, and the tasks whose context would contain them now.
+
+Past contexts are not recorded by the ids of their records, except for the records that an attempt used. So the past is
+a number of searches, and the present is measured by replaying tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from atlas.core.types import Experience, Task
+from atlas.memory.base.memory import Memory
+from atlas.memory.context.block import EACH, build_context, tools_of
+from atlas.memory.effects.curation import spread
+from atlas.memory.experience.same_task import task_key
+from atlas.memory.kinds.sections import known_sections
+from atlas.memory.query import AnyMemory, QueryFilters, ask_all, result_of
+from atlas.storage.records import NOT_QUARANTINED
+
+N_TASKS = 40
+"""Largest number of replayed tasks."""
+
+N_NEAREST = 20
+"""Number of nearest attempts whose tasks are replayed first."""
+
+N_SOURCES = 10
+"""Largest number of records whose nearest attempts are searched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedTask:
+    """A task whose context block would contain some of the records."""
+
+    title: str
+    """The task's description. Untrusted text."""
+
+    ids: tuple[str, ...]
+    """Ids of the records in the block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far records reach."""
+
+    n_retrieved: int = 0
+    """Number of times that a search returned one of the records. A search that returned two counts twice."""
+
+    n_tasks: int = 0
+    """Number of replayed tasks: those of the nearest stored attempts, then others spread over all attempts."""
+
+    tasks: tuple[ReachedTask, ...] = ()
+    """The replayed tasks whose context would contain any of the records."""
+
+
+NO_REACH = Reach()
+
+
+def reach_of(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> Reach:
+    """Return the reach of records. The store is not changed, and no retrieval is counted.
+
+    Args:
+        system: A memory system of ATLAS.
+        ids_by_memory: Ids of the records, by the name of their memory.
+    """
+    memories: Mapping[str, AnyMemory] = system._memories
+    own = {name: memory for name, memory in memories.items() if isinstance(memory, Memory) and name in ids_by_memory}
+    usage = [
+        usage for name, memory in own.items() for usage in memory.collection.usage([*ids_by_memory[name]]).values()
+    ]
+    n_retrieved = sum(record.n_retrieved for record in usage)
+    tasks = _tasks(memories.get("experience"), own, ids_by_memory)
+    reached = [ReachedTask(title=task.description, ids=_ids_in_block(system, task, ids_by_memory)) for task in tasks]
+    return Reach(n_retrieved=n_retrieved, n_tasks=len(tasks), tasks=tuple(task for task in reached if task.ids))
+
+
+def _tasks(
+    experience: AnyMemory | None, memories: Mapping[str, Memory[Any]], ids_by_memory: Mapping[str, Collection[str]]
+) -> list[Task]:
+    """Return distinct tasks to replay: those of the attempts nearest to the records, then others."""
+    if not isinstance(experience, Memory):
+        return []
+    vectors = [
+        vector
+        for name, memory in memories.items()
+        for vector in memory.collection.first_vectors([*ids_by_memory[name]][:N_SOURCES]).values()
+    ]
+    found = [
+        experience.collection.query(vector, N_NEAREST, NOT_QUARANTINED, with_buried=False).ids
+        for vector in vectors[:N_SOURCES]
+    ]
+    nearest = list(dict.fromkeys(record_id for ids in zip_longest(*found) for record_id in ids if record_id))
+    others = spread(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
+    first = _distinct(experience.get_many(nearest[:N_NEAREST]))
+    return list({**first, **_distinct(experience.get_many(others))}.values())[:N_TASKS]
+
+
+def _distinct(attempts: Sequence[Experience]) -> dict[Any, Task]:
+    """Return the tasks of attempts, each once."""
+    return {task_key(attempt.task): attempt.task for attempt in attempts if attempt.task.description}
+
+
+def _ids_in_block(system: Any, task: Task, ids_by_memory: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Return the ids of the records that the context block of a task contains."""
+    answers = ask_all(system._memories, system.storage, task, EACH, QueryFilters(), count_retrieval=False)
+    block = build_context(result_of(answers), system.token_counter, sections=known_sections(), tools=tools_of(task))
+    return tuple(
+        record_id for name, ids in ids_by_memory.items() for record_id in ids if record_id in block.shown.get(name, ())
+    )
