@@ -29,7 +29,7 @@ from benchmarks.dashboard import mapping, previewing, visiting
 from benchmarks.engines import following, million
 from benchmarks.learning import finding, literature, scaling
 from benchmarks.measuring import Figure
-from benchmarks.trust import poisoning
+from benchmarks.trust import poisoning, store_signs
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "storing": storing.figures,
@@ -57,6 +57,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "starting": starting.figures,
     "counting": counting.figures,
     "poisoning": poisoning.figures,
+    "store_signs": store_signs.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -46,7 +46,10 @@ class Reach:
     """How far records reach."""
 
     n_retrieved: int = 0
-    """Number of times that a search returned one of the records. A search that returned two counts twice."""
+    """Number of times that a search returned one of the records. A search that returned two counts twice.
+
+    Searches of the last half minute may be missing.
+    """
 
     n_tasks: int = 0
     """Number of replayed tasks: those of the nearest stored attempts, then others spread over all attempts."""

@@ -25,7 +25,7 @@ BURST, HUB, CONTRADICTION = STORE_SIGNS = ("burst", "hub", "contradiction")
 """The attacks that these signs detect."""
 
 BURST_MINUTES = 2
-BURST_RECORDS = 20
+BURST_RECORDS = 30
 """Least number of records in a burst."""
 
 BURST_RATIO = 5
@@ -47,7 +47,7 @@ HUB_RECORDS = 100
 """Least number of records of a memory. In a smaller one, every record is among the first hits of many tasks."""
 
 HUB_HITS = 5
-HUB_SHARE = 0.2
+HUB_SHARE = 0.15
 """Least share of the tasks that have a hub among their first hits."""
 
 UNRELATED = 0.5

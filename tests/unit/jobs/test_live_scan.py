@@ -9,6 +9,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.jobs import scan as module
 from atlas.jobs.scan import LiveScan
 from atlas.memory.effects.scan import Finding
+from atlas.scanning.text import Reason
 from tests.support.records import attempt, attempts
 from tests.support.sample import EMBEDDER
 
@@ -41,6 +42,26 @@ def test_many_records_are_scanned_in_a_thread(memory):
     live.wait()
     state = live.known()
     assert (len(state.findings), state.n_left) == (1, 0)
+    live.close()
+
+
+def test_signs_of_a_large_store_are_searched_again_after_a_while(memory, monkeypatch):
+    memory.experience.store_many(attempts(30))
+    live = LiveScan(memory, at_once=5)
+    live.known()
+    live.wait()
+    assert live.known().findings == ()
+    (planted,) = memory.experience.store_many([attempt("water the plants")])
+    sign = Reason(rule="hub", attack="hub", why="It is a hub.", excerpt="", weight=0.5)
+    monkeypatch.setattr(module, "signs_of_store", lambda _: {("experience", planted): (sign,)})
+    assert live.known().findings == ()
+    live.wait()
+    assert live.known().findings == (), "the last search was less than a minute ago"
+    live._signs_until = 0.0
+    live.known()
+    live.wait()
+    [finding] = live.known().findings
+    assert (finding.id, finding.title, finding.score) == (planted, "water the plants", 0.5)
     live.close()
 
 
