@@ -92,6 +92,8 @@ class UndoableMemories(ABC):
     def plan_withdrawal(self, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
         """Return a plan to delete records with all derived records, such as strategies learned from an attempt.
 
+        Its `reach` has the tasks whose context would contain any of them now. Up to 40 stored tasks are replayed.
+
         Args:
             ids: Ids of records in any memory.
             keep: Ids of derived records to keep. Records derived only from these are kept too.
@@ -121,7 +123,8 @@ class UndoableMemories(ABC):
         """Return the records with signs of an attack on the agents that read them, worst first.
 
         The signs are orders to the reader, tool calls in prose, hidden characters and encoded text. A false statement
-        in plain words has none.
+        in plain words has none. A scan of all records also finds bursts of one writer, records among the hits of many
+        unrelated tasks, and strategies that contradict better proven ones.
 
         Args:
             ids: Ids of records in any memory, or None for all records.

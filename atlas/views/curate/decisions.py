@@ -14,13 +14,14 @@ from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import UNKNOWN
 from atlas.views.curate.review import RejectRequest, accept, may_review, words_of
+from atlas.views.curate.withdrawing import WithdrawRequest
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.experience.proposals import MergeRequest
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import PlanRequest
 from atlas.views.shared.wording import counted
 
-Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "delete"]
+Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "withdraw", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +64,19 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
         found.append(
             Decision(name="merge", label=f"Merge{many} …", key="m", help_text="You first see which record stays.")
         )
+    if first.waiting is None and (first.finding is not None or first.quarantine is not None):
+        help_text = "You first see what came from it, and the tasks whose contexts would contain it."
+        found.append(Decision(name="withdraw", label=f"Withdraw{many} …", key="w", help_text=help_text))
     if first.ids:
         found.append(_deleting(first, many))
     return tuple(found)
 
 
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
-    """Return the request for a plan that merges, deletes or judges the records of the cases."""
+    """Return the request for a plan that merges, withdraws, deletes or judges the records of the cases."""
     first = cases[0]
+    if name == "withdraw":
+        return WithdrawRequest(tuple(record_id for case in cases for record_id in case.ids))
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
     if name == "merge" and first.noun == EXPERIENCE.noun:

@@ -54,6 +54,7 @@ ICONS: Mapping[Name, str] = {
     "release": ":material/lock_open:",
     "keep": ":material/inventory_2:",
     "merge": ":material/merge:",
+    "withdraw": ":material/account_tree:",
     "delete": ":material/delete:",
 }
 PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
