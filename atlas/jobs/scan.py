@@ -132,7 +132,7 @@ class LiveScan:
         return False
 
     def _is_small(self) -> bool:
-        counts = (kind.records(self._memory).count() for kind in searchable_kinds().values())
+        counts: list[int] = [kind.records(self._memory).count() for kind in searchable_kinds().values()]
         return sum(counts) <= self._at_once
 
     def _revisions(self) -> list[tuple[str, int]]:

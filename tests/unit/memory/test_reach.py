@@ -10,7 +10,10 @@ from atlas.core.filters import scope_metadata
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.effects import reach as module
 from atlas.memory.effects.reach import NO_REACH, ReachedTask
+from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.storage import retrievals
+from atlas.verbs.encoding import encode_as
+from atlas.verbs.values import READERS
 from tests.support.records import attempt
 from tests.support.sample import EMBEDDER
 
@@ -85,6 +88,12 @@ def test_a_search_since_the_plan_does_not_outdate_it(memory, advice, monkeypatch
     memory.query_sync(atlas.Task("", "", "water the dry plant"))
     assert plan.reach != NO_REACH
     assert memory.apply_withdrawal(plan)
+
+
+def test_a_plan_comes_back_from_json_with_its_reach(memory, advice):
+    plan = memory.plan_withdrawal([advice])
+    again = READERS.read(Withdrawal, encode_as(Withdrawal, plan, "it"), "it")
+    assert (again, again.reach) == (plan, plan.reach)
 
 
 def test_the_command_prints_counts_and_some_titles(memory, advice, capsys):
