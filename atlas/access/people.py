@@ -67,7 +67,7 @@ class Person:
     """False if no group gave them a role at their last sign-in. The person's name stays reserved."""
 
     former_names: tuple[str, ...] = ()
-    """Their former names in the history."""
+    """Former names of the person in the history."""
 
     @property
     def names(self) -> tuple[str, ...]:

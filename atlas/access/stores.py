@@ -277,7 +277,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
     """Return directories of stores by name. The first one is named after its directory.
 
     Args:
-        others: Such as `research=/srv/atlas/research`.
+        other_texts: Names and directories of the other stores, such as `research=/srv/atlas/research`.
 
     Raises:
         InvalidInput: A text is malformed, or two stores have the same name or directory.

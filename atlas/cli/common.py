@@ -193,7 +193,7 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
-    """Yield a new file, which is renamed into place when complete, or stdout."""
+    """Yield a function that writes to a new file, renamed into place at the end. For `-`, it writes to stdout."""
     if str(path) == "-":
         yield sys.stdout.write
         return

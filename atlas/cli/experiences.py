@@ -33,7 +33,7 @@ from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.context.block import BUDGET_TOKENS, EACH, omission_line, task_to_ask
-from atlas.memory.loss import with_loss
+from atlas.memory.loss import reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.shared.wording import attempts_text, hidden_text
@@ -221,20 +221,21 @@ def _hit_lines(hit: Hit[Experience]) -> list[str]:
 
 def _similar(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
-        [record_id] = (
-            _ids_there(memory, options.id) if settings.server else full_ids(memory, memory.experience, [options.id])
-        )
+        if settings.server:
+            record_id = _full_id_on_server(memory, options.id)
+        else:
+            [record_id] = full_ids(memory, memory.experience, [options.id])
         hits = memory.experience.similar(record_id, options.k, where=filter_of(options), threshold=options.threshold)
         print("\n".join(f"{line(hit.item)}  {hit.relevance:.2f}" for hit in hits) or "nothing found")
     return 0
 
 
-def _ids_there(memory: MemorySystem, beginning: str) -> list[str]:
-    """Return the only id on a server with a prefix, as a list."""
+def _full_id_on_server(memory: MemorySystem, beginning: str) -> str:
+    """Return the only id on a server that begins with a text."""
     ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(beginning)]
     if len(ids) != 1:
         raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {beginning!r}")
-    return ids
+    return ids[0]
 
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:
@@ -268,7 +269,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         ids = full_ids(memory, memory.experience, options.ids)
         loss = memory.curation_loss("experience", dict.fromkeys(ids, "")) if options.buried else None
-        scoped = memory.experience.within("mark", with_loss("", loss))
+        scoped = memory.experience.within("mark", reason_with_loss("", loss))
         with counting_secrets() as secret_counts:
             n_changed = scoped.change_marks(
                 ids,

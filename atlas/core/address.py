@@ -39,7 +39,7 @@ class Address:
 
     @property
     def with_password(self) -> str:
-        """The address with its password, for a child's environment. Do not log or store it."""
+        """The address with its password, for the environment of a child process. Do not log or store it."""
         if self.conninfo.endswith("?"):
             return f"{self.conninfo}schema={self.schema}"
         separator = "&" if urlsplit(self.conninfo).query else "?"

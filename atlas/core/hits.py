@@ -36,13 +36,13 @@ class Hit(Tabular, Generic[T]):
     """Cosine with the query, combined with late interaction of tokens for texts longer than the query."""
 
     meaning: float
-    """The same on the store's own scale: 0 for unrelated texts, 1 for neighbours."""
+    """Similarity on the store's own scale: 0 for unrelated texts, 1 for neighbours."""
 
     words: float
     """IDF-weighted share of the query's words in the memory, in [0, 1]."""
 
     context: float = 0.0
-    """The same share in the next records of a log, discounted."""
+    """IDF-weighted share of the query's words in the next records of a log, discounted."""
 
     relevance: float
     """Estimated probability of relevance, in [0, 1], comparable across models."""
@@ -106,7 +106,7 @@ class Retrieval(Tabular, Generic[T]):
     """Hits for a query: empty if all are unrelated."""
 
     hits: list[Hit[T]]
-    """Best first."""
+    """Hits for the query, best first."""
 
     n_hidden: int
     """Number of records left out because their relevance is below the threshold."""

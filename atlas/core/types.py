@@ -67,7 +67,7 @@ class Task:
     """A task for an agent."""
 
     id: str
-    """The same for every attempt at the same task."""
+    """Id of the task, the same for every attempt at it."""
 
     domain: str = field(metadata={IF_MISSING: ""})
     """Name of the field in the task's source, or empty. Never embedded on its own."""

@@ -170,7 +170,9 @@ def projection_of(text: str, dimension: int) -> Projection:
     except (KeyError, TypeError) as error:
         raise ValueError(f"the projection has a missing or damaged field: {error}") from error
     if len(flat) != dimension * BITS:
-        raise ValueError(f"expected {BITS} directions of {dimension} dimensions, got {len(flat)} numbers")
+        raise ValueError(
+            f"expected {BITS * dimension} numbers ({BITS} directions of {dimension} dimensions), got {len(flat)}"
+        )
     projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
     if not projection.is_usable:
         raise ValueError("the quantization levels are inconsistent")

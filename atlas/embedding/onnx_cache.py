@@ -208,7 +208,7 @@ class OnnxCache:
         try:
             yield
         except Timeout as error:
-            raise MissingExport("timed out waiting for another process that exports it; try again later") from error
+            raise MissingExport("another process is still exporting the model; try again later") from error
         except OSError as error:
             raise MissingExport(
                 f"the cache directory {self.path} cannot be written ({error.strerror or error}); set ATLAS_CACHE to "

@@ -45,7 +45,7 @@ class AblationRow:
     """
 
     hit_k: Estimate | None
-    """The same share for the first `K` hits of a memory."""
+    """Share of the repeated attempts for which some memory's first `K` hits include one from the same task."""
 
     chance_1: float
     """Expected `hit_1` if each memory returned its records in random order. With several memories, one hit suffices.
@@ -65,7 +65,7 @@ class AblationRow:
     """Number of attempts with a known outcome for which an outcome was retrieved."""
 
     base_agreement: float | None
-    """The same share among all earlier attempts, as the baseline."""
+    """Mean share of the outcomes of all earlier attempts that equal the attempt's own, as the baseline."""
 
     tokens: Estimate
     """Number of tokens of the context block."""

@@ -26,7 +26,7 @@ class PlainBM25:
     name = "plain BM25"
     about = "BM25 over the descriptions, words as they stand, without ATLAS's search; nothing was tuned"
     against: Sequence[str] = ()
-    hides = False
+    has_threshold = False
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._ids = list(texts)

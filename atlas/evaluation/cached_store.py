@@ -70,7 +70,8 @@ def _with_comparison(candidates: Candidates, compared_similarities: Values, comp
     """Return candidates with the similarities by word pieces.
 
     Args:
-        near: Similarities of all of them where all are compared.
+        compared_similarities: Similarities of all candidates by word pieces, or empty if there are none.
+        compared: Selects the candidates that get them, or None if none gets them.
     """
     if compared is None or not len(compared_similarities):
         return candidates

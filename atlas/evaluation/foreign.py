@@ -81,7 +81,7 @@ def ask_foreign(
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
-    hiding = [retriever for retriever in retrievers if retriever.hides]
+    hiding = [retriever for retriever in retrievers if retriever.has_threshold]
     foreign_queries = [
         _Query(source, *query)
         for source, queries in by_source.items()

@@ -163,8 +163,13 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         return status is not None and status.state in ("queued", "running")
 
     def _has_outgrown(self, growth: float, n: int) -> bool:
-        """Return whether the store was never measured, or this share of its records has changed since."""
-        latest, collection = self.current(), self.memory.experience.collection_name
+        """Return whether the store was never measured, or has changed too much since.
+
+        Args:
+            growth: Share of the records of the last measurement that may be added before another one.
+            n: Number of records now.
+        """
+        collection, latest = self.memory.experience.collection_name, self.current()
         if latest is None or latest.ledger_id != self.memory.storage.ledger.position(collection).ledger_id:
             return True
         return n_changed(self.memory.storage, collection, latest.revision) > growth * n / (1 + growth)

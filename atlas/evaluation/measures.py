@@ -91,8 +91,8 @@ class Retriever(Protocol):
         ...
 
     @property
-    def hides(self) -> bool:
-        """True if the retriever has a relevance threshold, so that its answer may be empty."""
+    def has_threshold(self) -> bool:
+        """True if a relevance threshold may leave its answer empty."""
         ...
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:

@@ -69,7 +69,7 @@ class _ModelRow:
     name: str
     agent: AgentRow
     against: Sequence[str]
-    hides = True
+    has_threshold = True
     about = "what `retrieve` gives an agent with this model"
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:

@@ -57,7 +57,7 @@ class Row:
     against: Sequence[str] = ()
     """Names of the rows with which this one is compared."""
 
-    hides = False
+    has_threshold = False
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the best records for a query, without those in `without`."""
@@ -77,7 +77,7 @@ class AgentRow:
     name = AGENT
     about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
     against = (FUSED, "BM25", "dense", "RRF")
-    hides = True
+    has_threshold = True
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the ranking for a query as if the memory did not contain the records in `without`.

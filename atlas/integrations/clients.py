@@ -104,8 +104,8 @@ class _Recorder:
 
         return create_once
 
-    def recalled(self, arguments: dict[str, Any], name: str) -> dict[str, Any]:
-        """Return the arguments of a call with what is remembered."""
+    def recalled(self, arguments: dict[str, Any], argument_name: str) -> dict[str, Any]:
+        """Return the arguments of a call, with the context block for its task added to one of them."""
         if not (task := last_task(messages_of(arguments))):
             return arguments
         try:
@@ -113,7 +113,9 @@ class _Recorder:
         except Exception as error:  # noqa: BLE001 - whatever it is, the call can go on without
             logger.error("nothing was recalled for a call: %s", error)
             return arguments
-        return {**arguments, name: _add_text(arguments.get(name), text, name)} if text else arguments
+        if not text:
+            return arguments
+        return {**arguments, argument_name: _add_text(arguments.get(argument_name), text, argument_name)}
 
     def store(self, arguments: dict[str, Any], response: Any) -> None:
         """Store the attempt that a response ends. A call of a tool ends none."""

@@ -47,7 +47,7 @@ class Duplicates:
     """The groups of near-duplicates of a collection, with the state in which they were found."""
 
     groups: tuple[DuplicateGroup, ...]
-    """Largest first."""
+    """Groups of near-duplicates, largest first."""
 
     threshold: float
     revision: int

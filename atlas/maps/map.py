@@ -110,7 +110,7 @@ class MemoryMap:
     """Shape (n,): strength of membership in the domain, in [0, 1]."""
 
     domains: tuple[Domain, ...]
-    """Largest first."""
+    """Domains of the map, largest first."""
 
     recipe: MapRecipe
     trustworthiness: float

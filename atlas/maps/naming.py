@@ -41,7 +41,7 @@ class DomainTerms:
     """The most distinctive words of a domain."""
 
     terms: tuple[str, ...]
-    """Best first."""
+    """Distinctive words and phrases, best first."""
 
     names: tuple[str, ...]
     """Candidate names of the domain, best first, such as `cancelling upcoming flights`. May be empty."""
@@ -81,8 +81,8 @@ def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[
     """Return a name for each domain that no other one has. Where each of its names is taken, the first is numbered.
 
     Args:
-        found: What the domains may be called, in the order in which they choose.
-        reserved: Names that other domains have already.
+        terms_by_domain: Possible names of each domain. Earlier domains choose first.
+        reserved: Names of other domains.
     """
     names: dict[int, str] = {}
     used = set(reserved)

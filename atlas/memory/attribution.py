@@ -45,7 +45,7 @@ class Attribution:
     """The memories that an attempt used."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids by memory."""
+    """Ids of the used records, by memory."""
 
     unknown: tuple[str, ...] = ()
     """Ids that the attempt lists as used, but that are ambiguous or were not retrieved for its task."""

@@ -27,7 +27,7 @@ class LateWrites:
         """Add a pending write.
 
         Args:
-            what: The write's name in the log if the write fails, such as `a strategy`.
+            description: Name of the write in the log if it fails, such as `a strategy`.
             write: Performs the write.
         """
         self._waiting.append((description, on_behalf(write)))

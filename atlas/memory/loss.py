@@ -153,7 +153,7 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
     return f"{n_losing:,} of {_with_count(n_tasks, noun)} {verb} best record"
 
 
-def with_loss(reason: str, loss: CurationLoss | None) -> str:
+def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
     """Return the reason of a plan for the history, with the loss if it was measured."""
     return reason if loss is None or not loss.n_leaving else "; ".join(filter(None, (reason, loss.sentence)))
 

@@ -113,7 +113,7 @@ class Collection(ABC):
 
     @abstractmethod
     def delete(self, ids: list[str]) -> int:
-        """Delete records, and return the number of deleted ones. A history keeps them."""
+        """Delete records, and return their number. If the store keeps a history, it can restore them."""
 
     @abstractmethod
     def get(self, ids: list[str]) -> list[dict[str, Any]]:

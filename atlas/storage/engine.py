@@ -22,7 +22,6 @@ from atlas.storage.history import History, Purges, Reword
 from atlas.storage.records import (
     Check,
     CopyContents,
-    Entry,
     Matches,
     Moment,
     OperationDraft,
@@ -33,6 +32,7 @@ from atlas.storage.records import (
     Scope,
     Seqs,
     Tip,
+    VectorChange,
 )
 
 Progress = Callable[[int, int], None]
@@ -428,7 +428,7 @@ class LedgerEngine(Protocol):
     def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more than `n_records` live records."""
 
-    def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
+    def follow(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
         """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:

@@ -1,7 +1,7 @@
 """A collection in a ledger: durable, with exact filters and undo.
 
-An actor that is bound to a scope reads and writes only records in it. Other records do not exist for it. Nor do records
-in quarantine for an agent.
+An actor that is bound to a scope reads and writes only the records in it, as if there were no others. In the same way,
+an agent does not see records in quarantine.
 """
 
 from __future__ import annotations

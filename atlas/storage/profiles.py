@@ -59,7 +59,7 @@ class ProfileChange:
     """The changed rows before the change. None for a row that was missing."""
 
     written: Mapping[str, str | None]
-    """The same rows after the change."""
+    """The changed rows after the change."""
 
 
 class ProfileBook:
@@ -171,7 +171,7 @@ class ProfileBook:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
-            raise PlanOutdated("the profile was changed again since; the profile is unchanged. Reload it") from error
+            raise PlanOutdated("the profile has changed since, so nothing was written; reload it") from error
         return ProfileChange(rows=before, written=dict(rows))
 
 
@@ -231,7 +231,7 @@ def _decode(name: str, value: str | None) -> Profile:
 def _decode_profile(value: str | None) -> RankingWeights:
     """Read weights from JSON. Weights missing in earlier versions get their defaults."""
     if value is None:
-        raise ValueError("it was deleted")
+        raise ValueError("the profile was deleted")
     encoded = json.loads(value)
     types = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(encoded, dict):

@@ -68,8 +68,8 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A change of one record, as a follower of the ledger reads it."""
+class VectorChange:
+    """The latest state of the vectors of one changed record, for an index that follows the ledger."""
 
     seq: int
     """The record's number, the same through edits, deletion and undo."""

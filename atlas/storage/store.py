@@ -373,7 +373,7 @@ class Store:
         return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
-        """Write buffered rows, bring indexes up to the ledger, and close every file even if the first two fail.
+        """Write buffered rows, update the indexes, and close every file, even if one of these steps fails.
 
         A later call opens the files again.
         """

@@ -16,7 +16,7 @@ class ScriptedRetriever:
     name: str
     answers: Mapping[str, Sequence[str]]
     against: Sequence[str] = ()
-    hides: bool = False
+    has_threshold: bool = False
     about: str = "as scripted"
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:

@@ -281,7 +281,7 @@ def test_a_profile_in_use_that_is_gone_is_said(dashboard: Dashboard, grids):
         connection.execute("INSERT INTO meta VALUES ('profile_in_use', 'never saved')")
     app = dashboard(grids, "evaluation", **COMPARE)
     assert [each.value for each in app.warning] == ["The chosen profile cannot be used."]
-    assert "'never saved', which cannot be read (it was deleted)" in texts(app)
+    assert "'never saved', which cannot be read (the profile was deleted)" in texts(app)
     assert_no_problem(app)
 
 

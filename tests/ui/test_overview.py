@@ -90,7 +90,7 @@ def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_
         from atlas.views.curate.health import Health
         from pages.components.overview.parts import draw_health
 
-        nothing = Health(rate=SuccessRate(), domains=(), never=(), stale=(), n_unknown=0, n_buried=0)
+        nothing = Health(rate=SuccessRate(), domains=(), never_used=(), stale=(), n_unknown=0, n_buried=0)
         draw_health(nothing, DuplicatesResult(status=JobStatus(state="failed", message="it broke")))
 
     said = [caption.value for caption in AppTest.from_function(page).run().caption]

@@ -18,7 +18,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 VERBS = words_of("""
-    Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Begin Bind Bring Build
+    Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Back Begin Bind Bring Build
     Calibrate Cancel Catch Choose Close Collect Commit Compact Compare Compose Compress Compute Configure Connect
     Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
     Ensure Erase Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten Flush Follow
@@ -26,7 +26,8 @@ VERBS = words_of("""
     Merge Migrate Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune Publish Purge
     Put Raise Re-embed Rebuild Receive Refine Refuse Register Reject Release Reload Remember Remove Rename Renew
     Reopen Repeat Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke Rewrite Run
-    Save Say See Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Try Turn Undo Unpack
+    Save Say See Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Translate Try Turn Undo
+    Unpack
     Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
@@ -78,6 +79,26 @@ def faults(node: ast.AST, text: str, first: str) -> Iterator[str]:
             yield "no verb first (a verb that is missing in VERBS may be added)"
     elif word in VERBS and not isinstance(node, ast.Module):
         yield "no noun phrase"
+
+
+def test_args_are_parameters():
+    files = sorted(path for top in PACKAGES for path in (REPOSITORY / top).rglob("*.py"))
+    assert [offence for path in files for offence in unknown_args_in(path)] == []
+
+
+def unknown_args_in(path: Path) -> Iterator[str]:
+    """Yield a line for each name below `Args:` that is no parameter of its function."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parameters = {parameter.arg for parameter in ast.walk(node.args) if isinstance(parameter, ast.arg)}
+            for name in described_args(ast.get_docstring(node) or ""):
+                if name not in parameters:
+                    yield f"{path.relative_to(REPOSITORY)}:{node.lineno}: {node.name} has no parameter {name}"
+
+
+def described_args(text: str) -> list[str]:
+    section = re.search(r"^Args:\n((?:(?: .*)?\n)*)", f"{text}\n", re.MULTILINE)
+    return re.findall(r"^    \**(\w+):", section[1], re.MULTILINE) if section else []
 
 
 def first_word(text: str) -> str:

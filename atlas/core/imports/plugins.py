@@ -65,7 +65,7 @@ class Plugin:
         except Exception as error:
             raise self.unusable(f"{type(error).__name__}: {error}") from error
         if not isinstance(plugged, kind):
-            raise self.unusable(f"expected it to make a {kind.__name__}, got {type(plugged).__name__}")
+            raise self.unusable(f"expected the plug-in to make a {kind.__name__}, got {type(plugged).__name__}")
         return plugged
 
     def unusable(self, reason: str) -> PluginUnusable:

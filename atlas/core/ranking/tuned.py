@@ -30,8 +30,8 @@ A third of the words of a question are function words. In a small store they are
 completely is worse for texts that are nearly equal to the query."""
 
 FUNCTION_WEIGHT_OF_SMALL = 0.01
-"""The same in a collection of fewer than `SMALL` records: almost 0, so that the share of common words shows
-by itself whether a record is related to a query."""
+"""Factor of function words in a collection of fewer than `SMALL` records: almost 0, so that the share of common words
+shows by itself whether a record is related to a query."""
 
 SMALL = 20
 """Records below which a collection is too small to measure how rare a word is, or what is foreign to it.

@@ -31,7 +31,7 @@ N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
 """Number of latest attempts for `recency`, of candidates for a placebo, and of hits that a placebo excludes."""
 
 
-N_HASHED = 500
+HASH_BATCH = 500
 """Number of records in a batch for the hash of a store."""
 
 
@@ -96,8 +96,8 @@ def store_hash(memory: MemorySystem) -> str:
     for name, kind in sorted(searchable_kinds().items()):
         records = kind.records(memory)
         ids = sorted(records.ids())
-        for start in range(0, len(ids), N_HASHED):
-            batch = ids[start : start + N_HASHED]
+        for start in range(0, len(ids), HASH_BATCH):
+            batch = ids[start : start + HASH_BATCH]
             marks = records.marks(batch)
             for record in records.get_many(batch):
                 parts = [asdict(record), asdict(marks[record.id])]

@@ -35,7 +35,7 @@ class Uses:
     """Annotations of the functions that return its result unchanged."""
 
     names: set[str] = field(default_factory=set)
-    """All names in the programs, which are not available to the function."""
+    """All other names in the programs, which neither the function nor its parameters may have."""
 
 
 def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:

@@ -70,11 +70,12 @@ class HeuristicDocumenter:
     def __init__(
         self, reserved: Iterable[str] = (), tasks: Iterable[str] = (), placeholders: Iterable[str] = ()
     ) -> None:
-        """Keep the reserved names free: those of other concepts, and those that the programs define.
+        """Create a documenter for functions of the same programs.
 
         Args:
+            reserved: Names that no function may get: those of other concepts, and those that the programs define.
+            tasks: Texts of all tasks, which are compared with a function's own tasks, for its guidance only.
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
-            tasks: Texts of all tasks, for comparison with a function's own tasks. The texts affect only its guidance.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)

@@ -83,11 +83,12 @@ def read_head(text: str) -> Head:
     kind, *parts = text.split("/")
     sort, colon, name = kind.partition(":")
     if not colon:
-        raise InvalidInput(f"expected a head such as 'e:BinOp/e/=Add/e', got {text!r}")
+        raise InvalidInput(f"expected a head with a colon, such as 'e:BinOp/e/=Add/e', got {text!r}")
     return Head(sort=sort, name=name, parts=tuple(_read_part(part) for part in parts))
 
 
 def _read_part(text: str) -> Part:
+    """Return a part from its text: `=Add` and `=[a,b]` are scalars, `e` and `[e.e]` are sorts."""
     is_scalar, text = text.startswith("="), text.removeprefix("=")
     is_list = text.startswith("[")
     inside = text[1:-1] if is_list else text

@@ -87,7 +87,10 @@ def _may_call(statement: ast.stmt) -> bool:
 
 
 def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
-    """Return the names that a statement reads immediately, and the names that it always binds."""
+    """Return the names that a statement reads immediately, and the names that it always binds.
+
+    Compound statements may bind names only on some paths, so all their names count as read and none as bound.
+    """
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return set(read_names(*statement.decorator_list, statement.args)), {statement.name}

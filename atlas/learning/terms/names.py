@@ -132,7 +132,7 @@ def looks_at_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the names in a node, including strings, which `getattr` takes."""
+    """Return the name in a node, if there is one. A string counts as a name, because `getattr` accepts one."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}

@@ -68,7 +68,7 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
 
 
 def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
-    """Raise `NotAllowed` if a writer under review would change the records of others.
+    """Raise `NotAllowed` if a writer under review would change records of others, or its own that were accepted.
 
     Args:
         marks: Marks of the records, by id.

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
 from atlas.core.tables import TableRow, Tabular, caption_of
-from atlas.memory.loss import CurationLoss, with_loss
+from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.storage.records import Merge, Moment
 
 
@@ -62,7 +62,7 @@ class GroupsPlan(Tabular, Generic[G]):
         """The reason shown in the history."""
         n_records = self.n_removed + len(self.groups)
         survivors = self.groups[0].kept_id[:8] if len(self.groups) == 1 else str(len(self.groups))
-        return with_loss(f"merged {n_records} records into {survivors}", self.loss)
+        return reason_with_loss(f"merged {n_records} records into {survivors}", self.loss)
 
     def _caption(self) -> str:
         return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({self.share:.1%})"

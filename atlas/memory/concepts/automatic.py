@@ -176,7 +176,7 @@ class AutomaticCompression:
         """Return the number of successes, and the number with programs since the last search.
 
         Args:
-            unnoted: The second number, used if there is no note.
+            default: The second number if there is no note.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, NOT_TRUSTED]}))

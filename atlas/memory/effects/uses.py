@@ -96,7 +96,7 @@ def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -
     """Return the records from which a run of words reappears. A run that several records share counts for the first.
 
     Args:
-        given: Other texts that the agent received. Words in these are no evidence.
+        given_texts: Other texts that the agent received. Words in these are no evidence.
     """
     own_runs = set(_runs(words)).difference(*map(_runs, given_texts))
     records = set()

@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome, Vectors
-from atlas.memory.loss import CurationLoss, with_loss
+from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
@@ -181,7 +181,7 @@ class PrunePlan(Tabular):
         reason = self.criteria.reason()
         if self.n_judged != self.n_total:
             reason = f"{reason or CHOSEN}, among {self.n_judged}"
-        return with_loss(reason, self.loss)
+        return reason_with_loss(reason, self.loss)
 
     def _caption(self) -> str:
         return f"{len(self.removals):,} of {self.n_total:,} records would be removed ({self.share:.1%})"

@@ -29,7 +29,7 @@ from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
 from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, drafts
-from atlas.memory.loss import with_loss
+from atlas.memory.loss import reason_with_loss
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment
 
@@ -187,7 +187,9 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
         PlanOutdated: See `check_compact`; the store was not changed.
     """
     deleted = f", {len(plan.evictions)} entries deleted" if plan.evictions else ""
-    reason = with_loss(f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}", plan.loss)
+    reason = reason_with_loss(
+        f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written{deleted}", plan.loss
+    )
     scoped = log.within("compact", reason)
     check_compact(log, plan)
     summaries = [_summary_entry(log, draft, kind) for draft in plan.summaries]

@@ -79,7 +79,7 @@ def overlay(below: Grid, above: Grid, transparent: int = 0) -> Grid:
 
 
 def combine(grid: Grid, other: Grid, how: Literal["and", "or", "xor"], color: int, background: int = 0) -> Grid:
-    """A grid of one colour where both grids, either, or just one of them, is not background.
+    """A grid of one colour where both grids, at least one, or exactly one of them is not background.
 
     Args:
         how: `and`, `or` or `xor`.

@@ -99,13 +99,13 @@ def git_status(root: Path) -> list[str]:
 
 
 def git_diff(root: Path, paths: Sequence[str] = (), staged: bool = False) -> str:
-    r"""The changes that are not staged, or those that are, as a patch. Empty without changes.
+    r"""The changes that are not staged, or the staged ones, as a patch. Empty without changes.
 
-    Its middle is left out where it has more than 200 kB; then name paths.
+    The middle of a patch of more than 200 kB is left out. Name paths to get all of it.
 
     Args:
-        paths: Files and directories to which it is limited.
-        staged: Whether to compare what is staged with the last commit, rather than the files with what is staged.
+        paths: Files and directories in the patch, or all if empty.
+        staged: Whether to compare the staged files with the last commit, instead of the present files with the staged.
 
     Raises:
         ValueError: The root is not the top of a repository.

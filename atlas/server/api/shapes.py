@@ -53,7 +53,7 @@ class TaskInput(RequestBody):
 
     description: Annotated[Text, Field(min_length=1)]
     id: Text = ""
-    """The same for every attempt at the same task. By default derived from the description."""
+    """Id of the task, the same for every attempt at it. By default derived from the description."""
 
     domain: Text = ""
     """Attempts of this domain are preferred. `where={"domain": …}` leaves others out."""

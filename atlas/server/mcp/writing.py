@@ -131,7 +131,7 @@ def record_use(
     success: Annotated[bool, Field(description="whether the task succeeded")],
     task_id: TaskId = "",
 ) -> str:
-    """Call when you relied on a memory and know how that went, where `store_attempt` does not say it."""
+    """Call when you used a memory and know whether the task succeeded, unless you reported it with `store_attempt`."""
     place = place_of(memory, id)
     place.memory.record_use(place.id, success, task_id=task_id)
     return f"Counted a {'success' if success else 'failure'} for {place.name} {shown_id(place.id)}."

@@ -226,7 +226,9 @@ class _BackupFile(io.FileIO):
         """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
         n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if n_bytes > _MAX_READ:
-            raise zipfile.BadZipFile("more entries than a backup has")
+            raise zipfile.BadZipFile(
+                f"expected a list of entries of at most {_megabytes(_MAX_READ)}, got {_megabytes(n_bytes)}"
+            )
         return super().read(n_bytes) or b""
 
 
@@ -269,7 +271,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(f"{entry.filename} is packed by method {entry.compress_type}")
+            raise ValueError(f"expected {entry.filename} stored or deflated, got ZIP method {entry.compress_type}")
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:

@@ -143,7 +143,9 @@ class MarksFiles:
         try:
             with self._lock_of_files.locked(WAIT_SECONDS) as is_held:
                 if not is_held:
-                    raise StoreUnavailable(f"another process has been writing them for {WAIT_SECONDS:.0f} seconds")
+                    raise StoreUnavailable(
+                        f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds"
+                    )
                 for collection in self._collections():
                     self._copy(collection)
                 for path in self._begun():

@@ -1,4 +1,4 @@
-"""Records in the user's own vector store: any object with the specification's four methods."""
+"""Records in a vector store of the user: any object with the methods `add`, `query`, `delete` and `get`."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class HnswIndex(LocalIndex):
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin writing from a seal. After many changes, the index is rebuilt at the end."""
         if self.seal() != seal:
-            raise IndexUnusable("another process has written it since its seal was read")
+            raise IndexUnusable("another process has written the index since its seal was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
             with self._to_write() as raw:
                 self._drop(raw)
@@ -150,7 +150,7 @@ class HnswIndex(LocalIndex):
             return []
         with self._translate_errors(), self._database.read() as connection:
             if seal is not None and self.seal() != seal:
-                raise IndexUnusable("another process has written it since its seal was read")
+                raise IndexUnusable("another process has written the index since its seal was read")
             return self._nearest(connection, vector, k)
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
@@ -170,7 +170,7 @@ class HnswIndex(LocalIndex):
         return int(row[0])
 
     def clear(self) -> bool:
-        """Delete all vectors."""
+        """Delete all vectors and the seal, and return True. A failure raises an error instead."""
         with self.locked(), self._to_write() as raw:
             raw.rollback()
             self._drop(raw)

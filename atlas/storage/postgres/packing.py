@@ -21,8 +21,13 @@ class WordPlaces:
     """The postings of one word: its records, and its positions in each."""
 
     seqs: Seqs
-    often: Seqs
+    """Numbers of the records, in ascending order."""
+
+    n_places: Seqs
+    """Number of positions in each record."""
+
     places: Seqs
+    """The positions in all records, one record after the other."""
 
 
 def group_by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, WordPlaces]]:
@@ -61,34 +66,38 @@ def merge(parts: Sequence[WordPlaces]) -> WordPlaces:
     if all(part.seqs[-1] < next_part.seqs[0] for part, next_part in pairwise(sorted_parts)):
         return WordPlaces(
             np.concatenate([part.seqs for part in sorted_parts]),
-            np.concatenate([part.often for part in sorted_parts]),
+            np.concatenate([part.n_places for part in sorted_parts]),
             np.concatenate([part.places for part in sorted_parts]),
         )
-    owners = np.concatenate([np.repeat(part.seqs, part.often) for part in parts])
+    owners = np.concatenate([np.repeat(part.seqs, part.n_places) for part in parts])
     places = np.concatenate([part.places for part in parts])
     order = np.lexsort((places, owners))
     seqs, often = np.unique(owners[order], return_counts=True)
     return WordPlaces(seqs, often, places[order])
 
 
-def split(part: WordPlaces) -> Iterator[WordPlaces]:
-    """Split postings into parts of at most `MAX_RECORDS` records, one for each row."""
-    ends = np.cumsum(part.often)
-    for start in range(0, len(part.seqs), MAX_RECORDS):
-        stop = min(start + MAX_RECORDS, len(part.seqs))
+def split(postings: WordPlaces) -> Iterator[WordPlaces]:
+    """Split the postings of a word into parts of at most `MAX_RECORDS` records, one for each row."""
+    ends = np.cumsum(postings.n_places)
+    for start in range(0, len(postings.seqs), MAX_RECORDS):
+        stop = min(start + MAX_RECORDS, len(postings.seqs))
         first = int(ends[start - 1]) if start else 0
-        yield WordPlaces(part.seqs[start:stop], part.often[start:stop], part.places[first : int(ends[stop - 1])])
+        yield WordPlaces(
+            postings.seqs[start:stop], postings.n_places[start:stop], postings.places[first : int(ends[stop - 1])]
+        )
 
 
-def without(part: WordPlaces, seq: int) -> WordPlaces:
+def without(postings: WordPlaces, seq: int) -> WordPlaces:
     """Return the postings of a word without one record."""
-    is_kept = part.seqs != seq
-    return WordPlaces(part.seqs[is_kept], part.often[is_kept], part.places[np.repeat(is_kept, part.often)])
+    is_kept = postings.seqs != seq
+    return WordPlaces(
+        postings.seqs[is_kept], postings.n_places[is_kept], postings.places[np.repeat(is_kept, postings.n_places)]
+    )
 
 
-def postings_of(part: WordPlaces) -> Postings:
+def postings_of(postings: WordPlaces) -> Postings:
     """Return a word's records with its frequency in each, weighted by field."""
-    return Postings.of_occurrences(occurrences(part))
+    return Postings.of_occurrences(occurrences(postings))
 
 
 def empty_postings() -> WordPlaces:
@@ -96,14 +105,18 @@ def empty_postings() -> WordPlaces:
     return WordPlaces(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
-def row_of(key: int, term: str, part: WordPlaces) -> tuple[Any, ...]:
+def row_of(key: int, term: str, postings: WordPlaces) -> tuple[Any, ...]:
     """Return the row of a word, for the table of postings."""
-    return key, term, int(part.seqs[0]), int(part.seqs[-1]), len(part.seqs), *pack(part)
+    return key, term, int(postings.seqs[0]), int(postings.seqs[-1]), len(postings.seqs), *pack(postings)
 
 
-def pack(part: WordPlaces) -> tuple[bytes, bytes, bytes]:
+def pack(postings: WordPlaces) -> tuple[bytes, bytes, bytes]:
     """Return the record numbers, frequencies and places of a word as bytes."""
-    return part.seqs.astype("<i8").tobytes(), part.often.astype("<u4").tobytes(), part.places.astype("<i4").tobytes()
+    return (
+        postings.seqs.astype("<i8").tobytes(),
+        postings.n_places.astype("<u4").tobytes(),
+        postings.places.astype("<i4").tobytes(),
+    )
 
 
 def unpack(seqs: bytes, often: bytes, places: bytes) -> WordPlaces:
@@ -126,7 +139,7 @@ def find_phrase(words: Sequence[WordPlaces]) -> WordPlaces:
     return WordPlaces(seqs, np.diff(np.append(starts, len(keys))), keys & (2**32 - 1))
 
 
-def occurrences(part: WordPlaces) -> Seqs:
+def occurrences(postings: WordPlaces) -> Seqs:
     """Return each occurrence as one integer: the record number in the high 32 bits, the place in the low ones."""
-    keys: Seqs = np.sort((np.repeat(part.seqs, part.often) << 32) | part.places)
+    keys: Seqs = np.sort((np.repeat(postings.seqs, postings.n_places) << 32) | postings.places)
     return keys

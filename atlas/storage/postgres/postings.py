@@ -293,7 +293,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
 
 def _list_occurrences(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
     for term, part in postings:
-        for seq, place in zip(np.repeat(part.seqs, part.often).tolist(), part.places.tolist(), strict=True):
+        for seq, place in zip(np.repeat(part.seqs, part.n_places).tolist(), part.places.tolist(), strict=True):
             yield term, seq, place
 
 

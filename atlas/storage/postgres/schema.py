@@ -93,7 +93,7 @@ CREATE FUNCTION items(numbers BIGINT[]) RETURNS TABLE (value BIGINT) LANGUAGE sq
 
 
 def in_postgres(script: str) -> str:
-    """Return the statements of SQLite's tables for PostgreSQL."""
+    """Translate SQLite's CREATE statements to PostgreSQL."""
     for pattern, replacement in _TYPES:
         script = pattern.sub(replacement, script)
     return script

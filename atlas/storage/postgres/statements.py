@@ -29,11 +29,11 @@ class Statement:
     text: str
 
     order: tuple[int, ...] | None
-    """The parameter of each place, or None if they are in order."""
+    """Index of the parameter for each placeholder, or None if the parameters are in order."""
 
     def arrange(self, parameters: Sequence[Any]) -> Sequence[Any]:
-        """Return the parameters, one for each place."""
-        return parameters if self.order is None else [parameters[place] for place in self.order]
+        """Return the parameters, one for each placeholder."""
+        return parameters if self.order is None else [parameters[index] for index in self.order]
 
 
 @lru_cache(maxsize=4_096)

@@ -45,7 +45,7 @@ def copy_ledger(source: Connection, open_transaction: OpenTransaction, on_progre
 
     Args:
         source: A connection in a snapshot of its ledger.
-        writing: Returns a transaction on the target. A resumed copy does not repeat committed transactions.
+        open_transaction: Begins a transaction on the target. A resumed copy does not repeat committed transactions.
     """
     total = sum(_count(source, table) for table in (*TABLES, "attributes"))
     n_done = 0

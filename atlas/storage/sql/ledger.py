@@ -21,7 +21,6 @@ from atlas.storage.engine import Copies, Progress, SharedState
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import (
     Check,
-    Entry,
     Moment,
     OperationDraft,
     Position,
@@ -30,6 +29,7 @@ from atlas.storage.records import (
     RestoredHistory,
     Seqs,
     Tip,
+    VectorChange,
 )
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
@@ -293,7 +293,7 @@ class SqlLedger:
             )
             return bool(rows.fetchall())
 
-    def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
+    def follow(self, collection: str, since: int, limit: int = -1) -> list[VectorChange]:
         """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -303,7 +303,7 @@ class SqlLedger:
             ).fetchall()
             vectors = self.vectors.of_records([row[0] for row in rows])
         return [
-            Entry(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[seq])
+            VectorChange(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[seq])
             for seq, record_id, revision, n_windows in rows
         ]
 

@@ -260,7 +260,8 @@ def check_table(connection: Connection) -> None:
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:
             raise InvalidInput(
-                f"expected only {', '.join(MARK_NAMES)} as marks of {record_id!r}, got others; correct the file"
+                f"expected the marks of {record_id!r} to be among {', '.join(MARK_NAMES)}, got another one; restore "
+                "another backup"
             )
         check_json({record_id: value}, "marks")
 

@@ -108,7 +108,7 @@ class LedgerFile:
         if self._is_suspect or is_short:
             result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if result != "ok" or not status.st_size:
-                raise damage_error(self.path, f"the file ends before its last page: {result}")
+                raise damage_error(self.path, f"the file is too short, and SQLite's check answers: {result}")
         self.was_opened = True
         self._identity = (status.st_dev, status.st_ino)
         self._n_bytes = status.st_size

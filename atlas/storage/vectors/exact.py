@@ -32,7 +32,7 @@ class ExactIndex:
             groups: A positive number for each vector, by which `query` can filter.
         """
         with self._lock:
-            rows = [self._get_row(key) for key in keys]
+            rows = [self._get_or_add_row(key) for key in keys]
             self._grow()
             if rows:
                 self._matrix[rows] = vectors
@@ -82,7 +82,8 @@ class ExactIndex:
         is_kept[self._free] = False
         return np.flatnonzero(is_kept)
 
-    def _get_row(self, key: str) -> int:
+    def _get_or_add_row(self, key: str) -> int:
+        """Return the row of a key. A new key gets a free row, or one after the last."""
         row = self._rows.get(key)
         if row is None:
             if self._free:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
-from atlas.storage.records import Entry, Position, Tip
+from atlas.storage.records import Position, Tip, VectorChange
 from atlas.storage.vectors.in_memory import InMemory, keys_and_vectors, keys_of
 
 logger = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Follower:
             _set_seal(index, position, n_vectors)
         return n_written
 
-    def _next_changes(self, position: Position) -> tuple[Position, list[Entry]]:
+    def _next_changes(self, position: Position) -> tuple[Position, list[VectorChange]]:
         """Return the position after the next changes, and these changes. The initial position has no ledger id."""
         now = self.position()
         is_in_history = position.ledger_id == now.ledger_id and self.is_past(position.tip, now)
@@ -142,7 +142,7 @@ def _set_seal(index: FollowingIndex, position: Position, n_keys: int | None = No
     )
 
 
-def _apply(index: FollowingIndex, entries: Sequence[Entry]) -> None:
+def _apply(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
     deleted_keys = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
     keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
     if deleted_keys:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.records import NO_TIP, Entry, Position, Seqs
+from atlas.storage.records import NO_TIP, Position, Seqs, VectorChange
 from atlas.storage.vectors.exact import ExactIndex
 
 Neighbours = list[tuple[int, float]]
@@ -34,7 +34,7 @@ class InMemory:
         self._exact.clear()
         self._windows.clear()
 
-    def apply(self, entries: Sequence[Entry]) -> None:
+    def apply(self, entries: Sequence[VectorChange]) -> None:
         """Apply changes, oldest first."""
         for entry in entries:
             self._exact.remove(keys_of(entry.seq, self._windows.get(entry.seq, 0)))
@@ -69,7 +69,7 @@ def owner(key: str) -> int:
     return int(key.partition(":")[0])
 
 
-def keys_and_vectors(live: Sequence[Entry]) -> tuple[list[str], Vectors]:
+def keys_and_vectors(live: Sequence[VectorChange]) -> tuple[list[str], Vectors]:
     """Return the keys of the windows of records, and their vectors as rows."""
     names = [key for entry in live for key in keys_of(entry.seq, len(entry.vectors))]
     return names, np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)

@@ -51,7 +51,7 @@ class Configuration:
 
     weights: RankingWeights = RankingWeights()
     k: int = EACH
-    """Of each memory."""
+    """Number of hits of each memory."""
 
     off: tuple[str, ...] = ()
     """Names of memories that are left out."""

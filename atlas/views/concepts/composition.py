@@ -23,7 +23,7 @@ class Composition:
     """The result of composing several concepts."""
 
     parts: tuple[str, ...]
-    """Their names: untrusted text, like all that follows."""
+    """Names of the concepts: untrusted text, like all that follows."""
 
     concept: CodeConcept | None
     """The composed concept, or None."""

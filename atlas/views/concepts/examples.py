@@ -25,7 +25,7 @@ class RanExample:
     """The result of the call, or the error that it raised."""
 
     output: Grid | None
-    """The same, if it is a grid."""
+    """The result of the call as a grid, if it is one."""
 
 
 def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = ()) -> tuple[RanExample, ...]:

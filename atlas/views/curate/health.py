@@ -45,14 +45,14 @@ class DomainLine:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None if there is no known outcome."""
+    """Percentage of successes among the known outcomes, in [0, 100], or None without any."""
 
     interval: str
     is_failing: bool
     """True if it does clearly worse than the whole memory."""
 
     verdict: str
-    """The same in words of our own, or empty if it does not."""
+    """Words of our own for a failing domain, or empty for others."""
 
     failed: tuple[str, ...] = ()
     """Ids of some attempts that failed, if it is failing."""
@@ -63,16 +63,16 @@ class Health:
     """The records that could be curated, as the store is now."""
 
     rate: SuccessRate
-    """Of all experiences."""
+    """Success rate of all experiences."""
 
     domains: tuple[DomainLine, ...]
-    """Worst first."""
+    """Domains of the map, worst first."""
 
-    never: tuple[str, ...]
-    """Ids, longest stored first."""
+    never_used: tuple[str, ...]
+    """Ids of experiences that no search has found, longest stored first."""
 
     stale: tuple[str, ...]
-    """Ids, oldest first."""
+    """Ids of old experiences that were not retrieved or used lately, oldest first."""
 
     n_unknown: int
     n_buried: int
@@ -107,7 +107,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     return Health(
         rate=rate,
         domains=_domains(memory, memory_map, rate),
-        never=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never, stored_at),
+        never_used=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never, stored_at),
         stale=_stale(memory, stored_at, now),
         n_unknown=rate.n_unknown,
         n_buried=experience.count({"marks.buried": True}),
@@ -127,7 +127,7 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
             len(found.failing),
             f"{counted(len(found.failing), 'domain')} clearly below the average of {_whole(found.rate)}{lows}",
         ),
-        NEVER: (len(found.never), f"{len(found.never):,} that no search found in {NEVER_DAYS} days or more"),
+        NEVER: (len(found.never_used), f"{len(found.never_used):,} that no search found in {NEVER_DAYS} days or more"),
         STALE: (len(found.stale), f"{len(found.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
         UNKNOWN: (found.n_unknown, f"{found.n_unknown:,} of unknown outcome"),
         BURIED: (found.n_buried, f"{found.n_buried:,} buried, which agents do not find"),

@@ -132,7 +132,7 @@ class GroupLine:
     """Its size and how its attempts went, as trusted text."""
 
     title: str
-    """Of its first member: untrusted text."""
+    """Title of its first member: untrusted text."""
 
     members: tuple[MemberRow, ...]
 
@@ -162,7 +162,7 @@ def queue_ids(
         inside: The ids in scope. None for all records.
     """
     ids_by_queue: dict[str, Sequence[str]] = {
-        NEVER: found.never,
+        NEVER: found.never_used,
         STALE: found.stale,
         UNKNOWN: memory.experience.ids({"outcome": "unknown"}),
         BURIED: memory.experience.ids({"marks.buried": True}),

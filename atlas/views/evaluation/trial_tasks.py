@@ -23,7 +23,7 @@ from atlas.views.trace.terminal import readable
 TRIAL_COMMAND = "atlas trial my-trial --tasks tasks.jsonl --json report.json -- python my_agent.py"
 
 LABEL_CHARACTERS = 200
-"""Of a task's description in the list of tasks."""
+"""Maximum number of characters of a task's description in the list of tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

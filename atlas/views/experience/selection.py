@@ -30,7 +30,7 @@ class ComparisonColumn:
     """Trusted text."""
 
     facts: str
-    """The same: when, and how many steps."""
+    """Time and number of steps, as trusted text."""
 
     task: Text
     feedback: Text | None

@@ -138,7 +138,7 @@ class RecordDiff:
     """Untrusted text."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`, or `purged` for an erased record without details."""
+    """`added`, `changed`, `removed`, `marked`, or `purged`, which means that only the id of the record is left."""
 
     is_there: bool
     """True if the record is in the store now."""

@@ -58,10 +58,10 @@ def entry_rows(
     entries: Sequence[JournalEntry],
     hits: Mapping[str, Hit[str]] | None = None,
 ) -> tuple[EntryRow, ...]:
-    """Return lines for entries that are at hand.
+    """Return the rows of loaded entries.
 
     Args:
-        hits: The hits that found them, by id.
+        hits: The hits of the search that found the entries, by id. None without a search.
     """
     marks = memory.journal.marks([entry.id for entry in entries])
     return tuple(

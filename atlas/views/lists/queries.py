@@ -60,7 +60,7 @@ class SearchResult:
     """The results of a search, at most `SEARCH_ROWS`."""
 
     ids: tuple[str, ...]
-    """Best first."""
+    """Ids of the results, best first."""
 
     hits: Mapping[str, Hit[str]] = field(default_factory=dict)
     """By id, empty if the search ranked by words alone."""
@@ -116,7 +116,7 @@ class Listing(Generic[R]):
 
     rows: tuple[R, ...]
     n: int
-    """Of all pages."""
+    """Number of rows on all pages."""
 
     n_records: int
     """Number of records on all pages, including grouped ones."""

@@ -35,7 +35,7 @@ class DomainRow:
     """Median distance of its members from its centre, on the map."""
 
     typical: tuple[str, ...]
-    """Ids."""
+    """Ids of typical experiences of the domain."""
 
     suggested_by: str = ""
     """The language model that suggested the name, or empty for other names."""

@@ -98,7 +98,7 @@ def component_script() -> str:
 
 
 def frame_stylesheet() -> str:
-    """Return the CSS of the page around the map, which is sticky beside a long panel, and may be full screen."""
+    """Return the CSS of the page around the map. It keeps the map in view beside a long panel and in full screen."""
     return asset("map_frame.css")
 
 

@@ -37,7 +37,10 @@ QUERY_HITS = 8
 """Number of nearest hits that determine the query's position."""
 
 NEIGHBOURS = 8
+MAX_LABELS = 255
 NO_LABEL = 255
+"""Slot of points whose domain has no label. It is one more than the last slot."""
+
 WORST = 3
 """Number of worst domains, whose labels take precedence."""
 
@@ -64,7 +67,7 @@ class Hits:
     """The hits of a question, as places on the map."""
 
     ids: tuple[str, ...] = ()
-    """Best first."""
+    """Ids of the hits, best first."""
 
     weights: tuple[float, ...] = ()
     """Similarity of each, empty for a keyword search."""
@@ -117,33 +120,37 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
 
 
 def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, rows: Sequence[DomainRow]) -> bytes:
-    """Return colours, legend, and the domains' names."""
+    """Return the colours of the points, the legend, and the labels of the domains.
+
+    Args:
+        rows: The domains, worst first.
+    """
     is_by_domain = colouring.title == DOMAIN
-    worst_first = {row.number: place for place, row in enumerate(rows)} if is_by_domain else {}
+    rank_by_domain = {row.number: rank for rank, row in enumerate(rows)} if is_by_domain else {}
     rates = {row.number: rate_text(row.rate) for row in rows if is_by_domain and row.rate.n_known}
     numbers = [GREY if entry.colour is None else entry.colour for entry in colouring.entries]
     labelled = [*rows[:WORST], *sorted(rows[WORST:], key=lambda row: -row.n)]
-    places = {row.number: place for place, row in enumerate(labelled[:NO_LABEL])}
+    label_slot_by_domain = {row.number: slot for slot, row in enumerate(labelled[:MAX_LABELS])}
     entries = [
         {
             **entry.as_json(),
             "rate": rates.get(number, ""),
-            "label": places.get(number) if is_by_domain else None,
+            "label": label_slot_by_domain.get(number) if is_by_domain else None,
         }
         for entry, number in zip(colouring.entries, numbers, strict=True)
     ]
-    order = [worst_first.get(number, len(rows)) for number in numbers]
+    entry_ranks = [rank_by_domain.get(number, len(rows)) for number in numbers]
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": f"{counted(len(rows), 'domain')}, weakest first" if worst_first else colouring.title,
+        "heading": f"{counted(len(rows), 'domain')}, weakest first" if rank_by_domain else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
-        "legend": sorted(range(len(entries)), key=order.__getitem__),
+        "legend": sorted(range(len(entries)), key=entry_ranks.__getitem__),
         "labels": [{**row.as_label(), "colour": row.number if is_by_domain else None} for row in labelled],
     }
-    label_of = np.array([places.get(label, NO_LABEL) for label in memory_map.labels.tolist()], np.uint8)
-    return pack(layer, category=colouring.category, label_of=label_of)
+    label_slots = [label_slot_by_domain.get(domain, NO_LABEL) for domain in memory_map.labels.tolist()]
+    return pack(layer, category=colouring.category, label_of=np.array(label_slots, np.uint8))
 
 
 def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
@@ -199,8 +206,8 @@ def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -
     """Return the selection after points were lassoed.
 
     Args:
-        before: Ids that were selected.
-        drawn: Ids that were drawn around.
+        before: Ids selected before.
+        drawn_ids: Ids of the points inside the lasso.
         mode: `add` and `remove` change the present selection. Any other value replaces it.
     """
     if mode == "add":

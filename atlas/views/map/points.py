@@ -15,6 +15,9 @@ from atlas.views.map.colours import Categories
 from atlas.views.map.packets import Bits, fingerprint, mask_bits, pack
 from atlas.views.shared.wording import OUTCOMES, counted
 
+UNKNOWN_CODE = 2
+"""Index in `OUTCOMES` of the outcome that nobody knows."""
+
 LATEST_DAY = 65_534
 """Most days in the range, counted from the first: 179 years."""
 
@@ -34,7 +37,7 @@ class Points:
 
     ids: tuple[str, ...]
     outcomes: Categories
-    """Shape (n,): places in `OUTCOMES`."""
+    """Shape (n,): indices in `OUTCOMES`."""
 
     packet: bytes
     places: Mapping[str, int]
@@ -67,35 +70,36 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
         memory_map: The map of the experiences.
         columns: Values by id, for `outcome` and `created_at`.
     """
-    codes, n = {name: place for place, name in enumerate(OUTCOMES)}, len(memory_map.ids)
+    codes = {name: code for code, name in enumerate(OUTCOMES)}
+    n = len(memory_map.ids)
     outcome, created_at = columns["outcome"], columns["created_at"]
-    named = (codes.get(outcome.get(record_id, ""), 2) for record_id in memory_map.ids)
+    named = (codes.get(outcome.get(record_id, ""), UNKNOWN_CODE) for record_id in memory_map.ids)
     outcomes = np.fromiter(named, np.uint8, n)
     times = [str(created_at.get(record_id) or "") for record_id in memory_map.ids]
-    first, days = _days(times)
+    first, steps = _days(times)
     moments: list[str] = []
-    if n > 1 and all(times) and np.bincount(days).max() > BUSIEST * n:
-        days, moments = _ranks(times)
+    if n > 1 and all(times) and np.bincount(steps).max() > BUSIEST * n:
+        steps, moments = _ranks(times)  # days would hide the order within the busiest day
     xy = np.ascontiguousarray(memory_map.coordinates, np.float32)
     header = {
         "n": n,
         "first_day": first.isoformat(),
-        "n_days": int(days.max(initial=0)) + 1,
+        "n_days": int(steps.max(initial=0)) + 1,
         "moments": moments,
         "label": f"Map of {counted(n, 'experience')} in {counted(len(memory_map.domains), 'domain')}.",
     }
-    key = fingerprint(xy.tobytes(), outcomes.tobytes(), days.tobytes(), "\n".join(memory_map.ids).encode())
+    key = fingerprint(xy.tobytes(), outcomes.tobytes(), steps.tobytes(), "\n".join(memory_map.ids).encode())
     return Points(
         key=key,
         ids=memory_map.ids,
         outcomes=outcomes,
-        packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=days),
+        packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=steps),
         places={record_id: place for place, record_id in enumerate(memory_map.ids)},
     )
 
 
 def _ranks(times: Sequence[str]) -> tuple[npt.NDArray[np.uint16], list[str]]:
-    """Return each record's place in time in place of its day, and moments at even distances along the way."""
+    """Return each record's rank in time instead of its day, and moments at even distances along the way."""
     order = np.argsort(np.array(times), kind="stable")
     ranks = np.empty(len(times), np.int64)
     ranks[order] = np.arange(len(times))

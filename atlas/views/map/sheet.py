@@ -20,7 +20,7 @@ class Sheet:
     map: MemoryMap
     points: Points
     domains: tuple[DomainRow, ...]
-    """Worst first."""
+    """Domains of the map, worst first."""
 
     def domain(self, number: int | None) -> DomainRow | None:
         """Return the domain of this number, if there is one."""

@@ -29,7 +29,7 @@ class GroupRow:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None if there is no known outcome."""
+    """Percentage of successes among the known outcomes, in [0, 100], or None without any."""
 
     interval: str
 
@@ -55,7 +55,7 @@ class Overview:
 
     n_concepts: int
     n_entries: int
-    """Of the journal."""
+    """Number of entries of the journal."""
 
     strategies: str
     """The number of records, as trusted text, or empty if there are none."""

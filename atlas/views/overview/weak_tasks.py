@@ -31,7 +31,7 @@ class WeakTask:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float
-    """Of the known outcomes, in [0, 100]."""
+    """Percentage of successes among the known outcomes, in [0, 100]."""
 
     interval: str
 

@@ -184,7 +184,7 @@ def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePre
 
 
 def restore_from(memory: MemorySystem, source: Path, *, keep: Path) -> str:
-    """Write a backup of the store, restore another one, and return a sentence on that.
+    """Back up the store to `keep`, restore `source`, and return what was restored, as a sentence.
 
     Args:
         memory: The memory of the store.

@@ -19,7 +19,7 @@ WITHOUT = (
 _BY_ENVIRONMENT = f"Or set {KEY}, or ATLAS_LLM_BASE_URL to a server of your own, and start again."
 HOW = f"To use one, type a key under Settings → Models. {_BY_ENVIRONMENT}"
 HOW_HERE = f"To use one, type a key below. {_BY_ENVIRONMENT}"
-"""The same on the page that it names."""
+"""Wording of `HOW` for the page that has the field of the key."""
 
 WITH = (
     "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "

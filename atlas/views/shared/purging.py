@@ -27,7 +27,7 @@ COPIES_ELSEWHERE = (
 )
 
 NOUNS = {CONVERSATIONS: "conversation turn", REFUSED_COLLECTION: "refused entry"}
-"""Of collections that are not a kind with a page."""
+"""Nouns of the collections without a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.errors import PlanOutdated
 from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.memory.loss import CurationLoss, with_loss
+from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.plans import Figure, PlanView, hiding_view, merge_words
@@ -75,7 +75,7 @@ class DeleteProposal:
             many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
-        scoped = records.within("delete", with_loss("", self.view.loss))
+        scoped = records.within("delete", reason_with_loss("", self.view.loss))
         scoped.delete(list(self.removed_ids))
         return str(scoped.operation_id)
 
@@ -159,7 +159,7 @@ class BuryProposal:
     @property
     def done_sentence(self) -> str:
         """`Buried 2 entries; 1 of 2 tasks loses its best record`."""
-        return with_loss(f"Buried {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
+        return reason_with_loss(f"Buried {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply the burial as one operation, whose reason in the history is the loss, and return its id.
@@ -172,7 +172,7 @@ class BuryProposal:
             many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
-        scoped = records.within("mark", with_loss("", self.view.loss))
+        scoped = records.within("mark", reason_with_loss("", self.view.loss))
         scoped.change_marks(list(self.ids), buried=True)
         return str(scoped.operation_id)
 

@@ -59,7 +59,7 @@ def read_address(address: Address, options: Mapping[str, Options], memory_map: M
     """Read the scope from URL parameters, as far as their values exist in the store.
 
     Args:
-        asked: The parameters of the opened URL, which are untrusted.
+        address: The parameters of the opened URL, which are untrusted.
         options: The values that each filter can offer, by its name.
         memory_map: The map with the domains. Until there is one, every number may be a domain.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.types import Strategy
-from atlas.memory.loss import with_loss
+from atlas.memory.loss import reason_with_loss
 from atlas.memory.strategies.merging import StrategyMergeGroup, StrategyMergePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.strategy import STRATEGY
@@ -40,7 +40,7 @@ class RetirePlan:
     @property
     def done_sentence(self) -> str:
         """`Retired 2 strategies; 1 of 2 tasks loses its best record`."""
-        return with_loss(f"Retired {counted(len(self.ids), STRATEGY.noun)}", self.view.loss)
+        return reason_with_loss(f"Retired {counted(len(self.ids), STRATEGY.noun)}", self.view.loss)
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Retire them as one operation, whose reason in the history has the loss, and return its id.
@@ -50,7 +50,7 @@ class RetirePlan:
         """
         if _retiring_view(memory, self.ids) != replace(self.view, loss=None):
             raise PlanOutdated("the strategies have changed since this was planned; nothing was done. Plan again")
-        scoped = memory.strategies.within("mark", with_loss("retired", self.view.loss))
+        scoped = memory.strategies.within("mark", reason_with_loss("retired", self.view.loss))
         return scoped.operation_id if scoped.retire(self.ids) else None
 
 

@@ -22,7 +22,7 @@ MAX_ATTEMPTS = 1_000
 """Most attempts of one batch. The next batch takes up the rest."""
 
 MAX_ASKED = 20
-"""The same with a language model, which takes seconds and costs money for each."""
+"""Most attempts of one batch with a language model, which takes seconds and costs money for each."""
 
 BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the language model"
 
@@ -88,11 +88,12 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
         by_model: Whether to use the bank's own abstractor if it is a language model.
     """
     asks_model = by_model and has_model(memory)
-    most, bank = (MAX_ASKED if asks_model else MAX_ATTEMPTS), memory.strategies
+    max_attempts = MAX_ASKED if asks_model else MAX_ATTEMPTS
+    bank = memory.strategies
     if not asks_model:
         bank = bank.with_abstractor(TemplateStrategyAbstractor())
-    plan = bank.plan_write(unwritten_attempts(bank, memory.experience, most))
-    notes = tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most))
+    plan = bank.plan_write(unwritten_attempts(bank, memory.experience, max_attempts))
+    notes = tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, max_attempts))
     rows = (
         *(_row(strategy, "new warning" if is_warning(strategy) else "new") for strategy in plan.added),
         *(_row(strategy, "gets more sources") for strategy in plan.joined),

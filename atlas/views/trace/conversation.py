@@ -17,10 +17,10 @@ MAX_STEPS = 100
 """Steps on one page."""
 
 PAGE_CHARACTERS = 1_000_000
-"""Of all texts of a page together that are sent at first."""
+"""Maximum number of characters that are sent at first, for all texts of a page together."""
 
 LEAST_CHARACTERS = 1_000
-"""Of each text that are sent, however many there are."""
+"""Number of characters of each text that are sent, however many texts there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ def draw_weights(
     Args:
         page: Prefix of the keys.
         bind: Whether changed weights are in the URL, where they are valid for the same profile only.
-        given: Weights that have a widget elsewhere on the page, by name.
+        defaults: Weights that have a widget elsewhere on the page, by name.
     """
     values = {
         knob.name: draw_knob(page, side, profile, knob.name, bind) for knob in knobs() if knob.name not in defaults

@@ -71,7 +71,7 @@ def page_cases(
     """Return the undecided cases, cached by the state of the store, its decisions and the scope."""
     kept = kept_names(memory)
     key = hash(
-        (found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept, scanned.findings)
+        (found.never_used, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept, scanned.findings)
     )
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
                   _inside=ids_in_scope(memory, scope), _kept=kept, _scanned=scanned)  # fmt: skip

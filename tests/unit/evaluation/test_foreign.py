@@ -16,7 +16,7 @@ from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
 from tests.support.retrievers import ScriptedRetriever, query, task
 
-SHY = ScriptedRetriever("shy", {"oven": ["a"], "knife": ["b"], "qqq": ["a"]}, hides=True)
+SHY = ScriptedRetriever("shy", {"oven": ["a"], "knife": ["b"], "qqq": ["a"]}, has_threshold=True)
 
 
 def corpus(name, *texts, nonsense=()):

@@ -73,7 +73,7 @@ def test_another_packages_loader_comes_after_them(installed, faults):
         ("no_such_module:Loader", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("chess_primitives:Missing", "AttributeError: module 'chess_primitives' has no attribute 'Missing'"),
         ("chess_primitives:broken", "KeyError: 'pieces'"),
-        ("chess_primitives:nothing", "expected it to make a PrimitiveLoader, got object"),
+        ("chess_primitives:nothing", "expected the plug-in to make a PrimitiveLoader, got object"),
     ],
 )
 def test_one_that_cannot_be_made_is_reported_and_the_others_are_there(installed, faults, value, reason):

@@ -56,7 +56,7 @@ def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, mem
     saved = book.save("wordy", WORDY)
     with opened(memory.storage.path) as other:
         other.storage.profiles.save("wordy", RankingWeights())
-    with pytest.raises(PlanOutdated, match="changed again"):
+    with pytest.raises(PlanOutdated, match="the profile has changed since"):
         book.put_back(saved)
     assert book.named("wordy").weights == RankingWeights()
 
@@ -247,7 +247,7 @@ def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built
 def test_what_is_chosen_and_gone_gives_way_to_the_built_in_one(memory, book):
     write_row(memory, "profile_in_use", "gone")
     assert book.weights() == RankingWeights()
-    assert "it was deleted" in book.in_use().problem
+    assert "the profile was deleted" in book.in_use().problem
 
 
 def test_every_change_moves_the_revision_and_a_lookup_does_not(memory, book):
@@ -306,5 +306,5 @@ def test_a_profile_in_use_that_is_gone_is_said_wherever_it_ranks(memory, book):
     assert profile_problems(memory) == ()
     write_row(memory, "profile_in_use", "gone")
     (said,) = profile_problems(memory)
-    assert said.startswith("Searches should use the profile 'gone', which cannot be read (it was deleted)")
+    assert said.startswith("Searches should use the profile 'gone', which cannot be read (the profile was deleted)")
     assert "built-in weights" in said

@@ -132,8 +132,8 @@ def test_what_a_search_returned_is_not_listed_as_never_retrieved(memory):
     found_id, other = memory.experience.store_many([attempt("Boil an egg"), attempt("Mend a shoe")])
     memory.experience.search_hits("Boil an egg", 1)
     memory.close()
-    assert health(memory, None, LATER).never == (other,)
-    assert found_id not in health(memory, None, LATER).never
+    assert health(memory, None, LATER).never_used == (other,)
+    assert found_id not in health(memory, None, LATER).never_used
 
 
 def test_what_was_used_is_neither_never_retrieved_nor_stale(tmp_path):
@@ -143,9 +143,9 @@ def test_what_was_used_is_neither_never_retrieved_nor_stale(tmp_path):
         clock.advance(LATER - START)
         memory.experience.record_use(used, True)
         found = health(memory, None, LATER)
-        assert (found.never, found.stale) == ((idle,), (idle,))
+        assert (found.never_used, found.stale) == ((idle,), (idle,))
         long_after = health(memory, None, LATER + timedelta(days=200))
-        assert (long_after.never, set(long_after.stale)) == ((idle,), {used, idle})
+        assert (long_after.never_used, set(long_after.stale)) == ((idle,), {used, idle})
 
 
 def test_queues_are_narrowed_by_the_scope_and_those_that_hold_something_come_first(memory):

@@ -181,11 +181,15 @@ def _is_place(place: ast.expr, mapping: ast.expr, key: ast.expr) -> bool:
 
 
 def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Inline the value of a variable that is assigned once."""
+    """Inline the value that the first statement assigns to a variable.
+
+    Return None if the block begins with another statement, or if inlining could change what the code does.
+    """
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=value), *rest] if rest:
             n_read = sum(reads(statement, name) for statement in rest)
-            if counts[name] != n_read + 1 or not n_read or reads(value, name):
+            is_used_elsewhere = counts[name] != 1 + n_read
+            if is_used_elsewhere or not n_read or reads(value, name):
                 return None
             changed = changed_names(rest)
             if name in changed or changed & set(count_names([value])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -176,17 +177,12 @@ class LevelMeasurement:
         return own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
-        """Return the relevance of the best answer to each query."""
-        best = [
-            max(
-                (
-                    relevance(*weigh(self.scale.meaning(similarity), words, weights), weights)
-                    for similarity, words in query_answers
-                ),
-                default=0.0,
-            )
-            for query_answers in answers
-        ]
+        """Return the relevance of the best answer to each query, 0 for a query without answers."""
+
+        def relevance_of(similarity: float, words: float) -> float:
+            return relevance(*weigh(self.scale.meaning(similarity), words, weights), weights)
+
+        best = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
         return np.array(best, np.float64)
 
     @property

@@ -16,7 +16,7 @@ from atlas.core.types import Vectors
 from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
-from atlas.memory.loss import CurationLoss, with_loss
+from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"
@@ -180,7 +180,9 @@ class RefinePlan(Tabular):
         """The reason shown in the history."""
         author = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
         merged, dropped = len(self.merged), len(self.dropped)
-        return with_loss(f"merged {merged} and dropped {dropped} of {len(self.decisions)}, by {author}", self.loss)
+        return reason_with_loss(
+            f"merged {merged} and dropped {dropped} of {len(self.decisions)}, by {author}", self.loss
+        )
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:

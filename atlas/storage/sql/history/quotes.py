@@ -48,7 +48,7 @@ class QuotableTexts:
     """The longest words, which are also searched as substrings."""
 
     names: tuple[str, ...]
-    """Ids, quoted as in JSON, or as in `experience:ID`."""
+    """Names of records: ids as quoted in JSON, or as in `experience:ID`."""
 
     def find_in(self, texts: Iterable[str]) -> set[str]:
         """Return the passages and words that occur in some texts."""

@@ -168,7 +168,7 @@ class RemoteIndex:
         """
         with self._writing() as note:
             if self.written() != seal:
-                raise IndexUnusable("another process has written it since its seal was read")
+                raise IndexUnusable("another process has written the index since its seal was read")
             if seal.n_keys and note.is_finished and note.namespace not in self._counted:
                 self._check_count(note, seal.n_keys)
                 self._counted.add(note.namespace)
@@ -292,7 +292,9 @@ class RemoteIndex:
         """Lock the index, create its namespace if needed, and yield its note."""
         with self.locked() as is_locked:
             if not is_locked:
-                raise IndexUnreachable(self.fault or "another process is writing it, or the store is read-only")
+                raise IndexUnreachable(
+                    self.fault or "another process is writing the index, or the store is read-only; try again later"
+                )
             try:
                 self._book.renew_lease()
                 self._check_answers()

@@ -73,5 +73,5 @@ def _call_with_timeout(seconds: float, call: Callable[[], T]) -> T:
     try:
         threading.Thread(target=run, name="atlas-index", daemon=True).start()
     except RuntimeError as error:  # too many threads, or Python is about to end
-        raise IndexUnreachable(f"no thread could be started to call it ({error})") from error
+        raise IndexUnreachable(f"no thread could be started to call the index ({error})") from error
     return answer.result(timeout=seconds)
