@@ -24,7 +24,8 @@ def plain_name(name: str) -> str:
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a name, with a number if another one looks the same."""
-    plain, looks = plain_name(name), {_looks(candidate) for candidate in taken}
+    plain = plain_name(name)
+    looks = {_looks(candidate) for candidate in taken}
     if _looks(plain) not in looks:
         return plain
     numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))

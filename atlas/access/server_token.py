@@ -112,7 +112,8 @@ def endpoint(address: str, key: str = "") -> Endpoint:
         key: A key of the server, or an empty string.
     """
     try:
-        parts, port = urlsplit(address), urlsplit(address).port or 80
+        parts = urlsplit(address)
+        port = parts.port or 80
     except ValueError:
         return Endpoint(address, key, is_local=False)
     is_local = parts.scheme == "http" and parts.hostname in LOOPBACK

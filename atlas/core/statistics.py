@@ -186,10 +186,8 @@ def clustered_rate(
     Source:
         Korn & Graubard, Survey Methodology 1998: the exact interval of Clopper and Pearson for clustered samples.
     """
-    outcomes, weight_array = (
-        np.asarray(successes, dtype=float),
-        np.ones(len(successes)) if weights is None else np.asarray(weights),
-    )
+    outcomes = np.asarray(successes, dtype=float)
+    weight_array = np.ones(len(successes)) if weights is None else np.asarray(weights)
     mean = float((outcomes * weight_array).sum() / weight_array.sum())
     members = np.unique(np.asarray(groups), return_inverse=True)[1]
     n_groups = int(members.max()) + 1

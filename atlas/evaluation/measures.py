@@ -253,7 +253,8 @@ def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) 
 
 
 def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
-    values, rows = {run.name: run.values for run in runs}, list[RowResult]()
+    values = {run.name: run.values for run in runs}
+    rows = list[RowResult]()
     for run in runs:
         baselines = [name for name in run.against if name in values]
         differences = {name: _by_metric(run.values - values[name], groups, seed) for name in baselines}

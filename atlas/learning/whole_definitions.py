@@ -39,7 +39,8 @@ def verified_sharing(
     """Return the shared definitions that do not change any program, and the number of excluded definitions."""
     originals = {program.id: program for program in programs}
     excluded: set[str] = set()
-    sources, judged = read_sources(programs, tools), set[str]() if verify is None else set(originals)
+    sources = read_sources(programs, tools)
+    judged = set[str]() if verify is None else set(originals)
     while True:
         sharing = share(sources, limits, prefix, excluded, judged)
         verdicts = sharing_verdicts(sharing, originals, verify)

@@ -218,7 +218,8 @@ class _Service:
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
         attempt, until = 0, math.inf
         while True:
-            api, is_forced = self.api, self._can_force and exchange.schema is not None
+            api = self.api
+            is_forced = self._can_force and exchange.schema is not None
             try:
                 return await self._send(api, exchange, is_forced, timeout)
             except ApiError as error:

@@ -490,7 +490,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         trajectory = attribution.marked(attempt.trajectory)
         scrubs = not attempt.is_clean
         unsummed = dict[str, str]()
-        stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
+        stored: dict[str, Any] = {"experience": known_id} if known_id else {}
+        outcomes: dict[str, Any] = {}
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
             scoped = experience.within("store", operation_id=operation_id, scrubs=scrubs)

@@ -538,7 +538,8 @@ class LedgerCollection(Collection):
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         alone_in: str = "",
     ) -> list[str]:
-        operation, model = self._operation or self._draft("store"), self.parts.model
+        operation = self._operation or self._draft("store")
+        model = self.parts.model
         added = self._ledger.add(
             self._name, records, operation, model=model, skip_known=skip_known, restored=restored, alone_in=alone_in
         )

@@ -217,7 +217,8 @@ class Store:
         bound = self.model
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
-        prompts, stored = prompts_of(embedder), self.prompts or NO_PROMPTS
+        prompts = prompts_of(embedder)
+        stored = self.prompts or NO_PROMPTS
         if bound is not None and prompts is not None and prompts.document != stored.document:
             raise EmbeddingModelMismatch(
                 f"this store's documents were embedded with the prompt {stored.document!r}, but {model.name!r} puts "

@@ -139,7 +139,8 @@ def share(
         for name, form in source.forms.items():
             if name not in source.solutions:
                 groups[form].append((source, name))
-    free, refused = {name for source in sources for name in source.free}, frozenset(excluded)
+    free = {name for source in sources for name in source.free}
+    refused = frozenset(excluded)
     while True:
         chosen = _choose(groups, free, limits, refused)
         names = _names(chosen, prefix)

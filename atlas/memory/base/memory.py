@@ -199,7 +199,8 @@ class Memory(Records, ABC, Generic[T]):
             NotFound: One of the ids does not exist; nothing was deleted.
             NotAllowed: Another actor stored one of the records; nothing was deleted.
         """
-        scoped, own_ids = self if self.operation_id else self.within("forget"), check_ids(ids)
+        scoped = self if self.operation_id else self.within("forget")
+        own_ids = check_ids(ids)
         scoped.collection.check_own(own_ids)
         return scoped.delete(own_ids)
 

@@ -138,7 +138,8 @@ def _group(
     survivors: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
-    survivor, duplicate_concepts = best.concept, [duplicate.concept for duplicate in duplicates]
+    survivor = best.concept
+    duplicate_concepts = [duplicate.concept for duplicate in duplicates]
     names = defined_names(survivor)
     fitting = [c for c in duplicate_concepts if c.language == survivor.language and defined_names(c) & names]
     examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))

@@ -94,7 +94,8 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
     wanted = None if ids is None else check_ids(ids)
-    known, hidden = set[str](), {record.id for record in quarantined(system)}
+    known = set[str]()
+    hidden = {record.id for record in quarantined(system)}
     signs = signs_of_store(system) if wanted is None else {}
     findings: list[Finding] = []
     for memory, record in _records(system, wanted):

@@ -24,7 +24,8 @@ def record_text(n_succeeded: int, n: int) -> str:
     """
     if not n:
         return "not tried yet"
-    interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
+    interval = credible_interval(n_succeeded, n)
+    tries = "1 try" if n == 1 else f"{n:,} tries"
     return f"succeeded in {n_succeeded:,} of {tries} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
 
 

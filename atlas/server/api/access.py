@@ -199,7 +199,8 @@ def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonRespons
 @router.post("/people/{person_id}/remove")
 def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> RemovalResponse:
     """End a person's access, from their next request on."""
-    doors, and_doors = doors_of(memory, person_id), removal is not None and removal.and_doors
+    doors = doors_of(memory, person_id)
+    and_doors = removal is not None and removal.and_doors
     person = _person(remove_person(memory, person_id, and_doors=and_doors))
     return RemovalResponse(person=person, keys=doors.keys, links=doors.links, are_doors_closed=and_doors)
 

@@ -40,7 +40,8 @@ def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -
     if verb.is_of_store:
         refuse_in_scope(f"call `{verb.name}`")
     arguments = verb.arguments(owner, encoded)
-    target, name = served if owner == SYSTEM else getattr(served, owner), verb.name
+    target = served if owner == SYSTEM else getattr(served, owner)
+    name = verb.name
     if not is_warm:
         name, arguments = _by_words(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)

@@ -56,7 +56,8 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
         if problem and fix and check.mend and not store.read_only:
             check.mend()
             remaining_problem = check.look()
-            is_fixed, problem = not remaining_problem, remaining_problem or problem
+            is_fixed = not remaining_problem
+            problem = remaining_problem or problem
         yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
         if problem and check.is_last:
             return
@@ -161,7 +162,8 @@ def _fix_word_pieces(store: Store) -> None:
 
 def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
-    strays, lost_ids = [record_id for _, record_id in marks.strays()], marks.lost()
+    strays = [record_id for _, record_id in marks.strays()]
+    lost_ids = marks.lost()
     problems = [f"{name} differs from the ledger" for name in store.marks_files.behind()]
     problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
     if strays:

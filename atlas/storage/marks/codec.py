@@ -48,7 +48,8 @@ def is_marks(value: Any) -> bool:
     """Return whether `decode_marks` can read a JSON value."""
     if not isinstance(value, dict):
         return False
-    tags, texts = value.get("tags", []), [value.get(name, "") for name in ("note", "held_for", "quarantine")]
+    tags = value.get("tags", [])
+    texts = [value.get(name, "") for name in ("note", "held_for", "quarantine")]
     return isinstance(tags, list) and all(isinstance(text, str) for text in [*tags, *texts])
 
 

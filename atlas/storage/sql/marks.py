@@ -257,11 +257,12 @@ def _with_current_review(connection: Connection, collection: str, marks_after: M
 
 def check_table(connection: Connection) -> None:
     """Raise `InvalidInput` unless the table of marks contains only marks."""
-    for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
+    rows = connection.execute(f"SELECT record_id, name, value, {_IS_MARK} FROM marks")
+    for record_id, name, value, is_mark in rows:
         if not is_mark:
             raise InvalidInput(
-                f"expected the marks of {record_id!r} to be among {', '.join(MARK_NAMES)}, got another one; restore "
-                "another backup"
+                f"expected one of {', '.join(MARK_NAMES)} as a mark of {record_id!r}, got {name!r} with the value "
+                f"{value!r:.100}; correct the file"
             )
         check_json({record_id: value}, "marks")
 

@@ -240,7 +240,8 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 def made_caption(found: CompressionResult) -> str:
     """Return the engine, the time and the state of the store of a search, or an empty string if they cannot be read."""
-    at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
+    at = moment_of(found.made_at)
+    by = f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at}." if at else ""
 
 

@@ -79,10 +79,8 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
     """
     loader = _loader(name)
     brought = {concept.id: concept for concept in loader.load().values()}
-    stored, newer = (
-        memory.concepts.titles(list(brought)),
-        {update.id for update in memory.concepts.primitive_updates(loader)},
-    )
+    stored = memory.concepts.titles(list(brought))
+    newer = {update.id for update in memory.concepts.primitive_updates(loader)}
     rows = [
         PrimitiveRow(
             state=NEW if record_id not in stored else NEWER if record_id in newer else LOADED,

@@ -40,7 +40,8 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     Args:
         cases: The case that is shown first, and those like it that are decided with it.
     """
-    first, many = cases[0], f" {len(cases):,}" if len(cases) > 1 else ""
+    first = cases[0]
+    many = f" {len(cases):,}" if len(cases) > 1 else ""
     found = []
     if first.queue == UNKNOWN:
         found += [
@@ -122,7 +123,8 @@ def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, st
 
 def change_quarantine(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
     """Put suspicious records into quarantine, or release those in it. Return the operation's id and a sentence."""
-    ids, noun = [record_id for case in cases for record_id in case.ids], cases[0].noun
+    ids = [record_id for case in cases for record_id in case.ids]
+    noun = cases[0].noun
     if cases[0].quarantine is not None:
         return memory.unquarantine(ids), f"Released {counted(len(ids), noun)} from quarantine"
     reasons = {case.ids[0]: reason_of(case.finding) for case in cases if case.finding is not None}

@@ -22,7 +22,8 @@ def time_left(status: JobStatus, now: float) -> str:
     """
     if not status.started:
         return ""
-    seconds, share = now - status.started, status.done / status.total if status.total else 0.0
+    seconds = now - status.started
+    share = status.done / status.total if status.total else 0.0
     if share < ENOUGH_SHARE or seconds < ENOUGH_SECONDS:
         return f"Begun {seconds:.0f} s ago."
     left = seconds * (1 - share) / share

@@ -114,7 +114,8 @@ def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, 
     """Return the name of the domain of each of these experiences. Outliers are left out."""
     if memory_map is None:
         return {}
-    wanted, names = set(ids), {domain.number: domain.name for domain in memory_map.domains}
+    wanted = set(ids)
+    names = {domain.number: domain.name for domain in memory_map.domains}
     labelled = zip(memory_map.ids, memory_map.labels.tolist(), strict=True)
     return {record_id: names[label] for record_id, label in labelled if record_id in wanted and label in names}
 

@@ -18,5 +18,6 @@ def strategy_counts(memory: MemorySystem) -> str:
         return ""
     if not tries:
         return f"{counted(n, 'strategy')}, none tried yet"
-    n_enough, retired = sum(n_uses >= ENOUGH for n_uses in tries), f", {n_retired:,} retired" if n_retired else ""
+    n_enough = sum(n_uses >= ENOUGH for n_uses in tries)
+    retired = f", {n_retired:,} retired" if n_retired else ""
     return f"{counted(n, 'strategy')}: {len(tries):,} tried, {n_enough:,} of them {ENOUGH} times or more{retired}"

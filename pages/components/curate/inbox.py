@@ -163,7 +163,8 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
 def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], others: tuple[Case, ...]) -> None:
     is_forbidden = memory.storage.read_only or not is_allowed(case)
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
-    is_off, key = is_forbidden or is_planning(), _key(case)
+    is_off = is_forbidden or is_planning()
+    key = _key(case)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for decision in decisions_on(cases):
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],

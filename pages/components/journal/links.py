@@ -136,7 +136,8 @@ def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: Entry
 
 
 def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: int) -> None:
-    disabled, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else "It can be undone."
+    disabled = memory.storage.read_only
+    help_text = READ_ONLY if memory.storage.read_only else "It can be undone."
     with st.container(border=True):
         crash, fix = st.columns(2)
         _draw_end(crash, suggestion.source, suggestion.source_text, f"journal_crash_{number}")

@@ -17,7 +17,8 @@ NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
 
 def draw_write(memory: MemorySystem) -> None:
     """Draw boxes for a new entry, which passes the same gates as those of agents."""
-    disabled, types = memory.storage.read_only, [kind.name for kind in memory.journal.types]
+    disabled = memory.storage.read_only
+    types = [kind.name for kind in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):
             st.selectbox("Type", types, format_func=type_word, key="journal_new_type", disabled=disabled, width=190)

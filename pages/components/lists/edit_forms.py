@@ -82,7 +82,8 @@ def _name(views: KindViews[Any]) -> str:
 
 def _typed(name: str, begun: Begun) -> Any:
     """Return the contents of a form's boxes."""
-    key, names = form_key(name, begun), [field.name for field in fields(begun.stored)]
+    key = form_key(name, begun)
+    names = [field.name for field in fields(begun.stored)]
     typed = {name: st.session_state.get(f"{key}_{name}", getattr(begun.stored, name)) for name in names}
     return replace(begun.stored, **typed)
 

@@ -83,7 +83,8 @@ def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options], *, i
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
     """Return the hits of the query, cached for all pages."""
     kind = views.kind
-    store, state = store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
+    store = store_state(memory)
+    state = uses_seen(memory, kind) if kind.shows_uses else 0
     result: SearchResult | None = None
     if query.is_search:
         with st.spinner("Searching …" if query.is_by_words else SEARCHING):

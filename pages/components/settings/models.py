@@ -49,7 +49,8 @@ def _draw_language_model(memory: MemorySystem) -> None:
     if (checked := st.session_state.pop(_CHECKED, None)) is not None:
         draw_facts(checked)
     reason = why_fixed(settings)
-    disabled, help_text = bool(reason), reason or None
+    disabled = bool(reason)
+    help_text = reason or None
     st.text_input("Model", settings.llm_model, key=_NAME, disabled=disabled, help=help_text)
     st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=disabled, help=help_text)
     st.caption(PROMISE)

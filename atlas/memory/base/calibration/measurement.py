@@ -155,7 +155,8 @@ class LevelMeasurement:
         if not self.answers or not self.own_answers:
             return None
         levels = {name: weights.strictness * level for name, level in self._levels(weights).items()}
-        languages, own_languages = self._foreign_languages, self.own_languages or [""] * len(self.own_answers)
+        languages = self._foreign_languages
+        own_languages = self.own_languages or [""] * len(self.own_answers)
         return costs_of(
             self._in_languages(languages, weights, lambda weights: self._best_relevances(self.answers, weights)),
             self._in_languages(own_languages, weights, self._own_relevances),
