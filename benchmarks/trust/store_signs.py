@@ -17,12 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import atlas
-from atlas.core.types import JournalEntry
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.memory.effects.store_signs import BURST_MINUTES, CONTRADICTION, HUB, Writing, bursts, signs_of_store
 from atlas.storage.damage import instant
-from benchmarks.measuring import Figure
+from benchmarks.measuring import Figure, solved
 from benchmarks.memories import open_made, remembered
 from benchmarks.trust.poisoning import REPOSITORY
 
@@ -123,19 +122,12 @@ def _hub_figures(half: str, memory: atlas.MemorySystem) -> Iterator[Figure]:
     descriptions = list(dict.fromkeys(texts))
     chance = random.Random(44)
     for n in STUFFED:
-        entries = [
-            JournalEntry(
-                entry_type="reflection",
-                content="\n".join(chance.sample(descriptions, min(n, len(descriptions))))[:50_000],
-                generation=0,
-            )
-            for _ in range(COPIES)
-        ]
-        ids = memory.journal.within("import").add_entries(entries)
+        stuffed = ["\n".join(chance.sample(descriptions, min(n, len(descriptions))))[:50_000] for _ in range(COPIES)]
+        ids = memory.experience.within("import").store_many([solved(text) for text in stuffed])
         signs = signs_of_store(memory)
         hubs = {key[1] for key, reasons in signs.items() if any(reason.attack == HUB for reason in reasons)}
         yield _figure(f"{half}: texts of {n} tasks in one record found", len(hubs & set(ids)), len(ids))
-        memory.journal.delete(ids)
+        memory.experience.delete(ids)
 
 
 def _figure(what: str, n: int, of: int) -> Figure:

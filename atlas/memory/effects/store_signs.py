@@ -37,7 +37,7 @@ BURST_SPANS = 20
 HUB_TASKS = 100
 """Largest number of tasks that are searched for."""
 
-HUB_RECENT = 400
+HUB_RECENT = 1_000
 """Number of the newest attempts from which unrelated tasks are chosen."""
 
 HUB_LEAST_TASKS = 30
