@@ -50,6 +50,9 @@ HUB_HITS = 5
 HUB_SHARE = 0.15
 """Least share of the tasks that have a hub among their first hits."""
 
+HUB_RATIO = 3
+"""How many times as often as 99 % of the records of its memory a hub is found. Weak models make many mild hubs."""
+
 UNRELATED = 0.5
 """Cosine below which two tasks are unrelated."""
 
@@ -151,14 +154,15 @@ def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason
     if len(tasks) < HUB_LEAST_TASKS:
         return
     for name, records in memories.items():
-        if records.count() < HUB_RECORDS:
+        if (n_records := records.count()) < HUB_RECORDS:
             continue
         n_tasks_by_id = Counter[str]()
         for task_id in tasks:
             hits = records.collection.query(vectors[task_id], HUB_HITS + 1, with_buried=False).ids
             n_tasks_by_id.update([hit for hit in hits if hit != task_id][:HUB_HITS])
+        usual = sorted(n_tasks_by_id.values(), reverse=True)[n_records // 100 :][:1] or [0]
         for record_id, n_tasks in n_tasks_by_id.items():
-            if n_tasks >= HUB_SHARE * len(tasks):
+            if n_tasks >= max(HUB_SHARE * len(tasks), HUB_RATIO * usual[0]):
                 why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(tasks)} unrelated tasks."
                 yield (name, record_id), _reason(HUB, why)
 

@@ -127,6 +127,13 @@ def test_a_record_among_the_first_hits_of_many_unrelated_tasks_is_a_hub(tmp_path
         assert memory.scan().findings == ()
 
 
+def test_many_records_that_are_found_often_are_a_property_of_the_model_and_no_hubs(tmp_path):
+    with atlas.open_memory(tmp_path / "hubs", embedder=Planes(48)) as memory:
+        memory.experience.store_many([attempt(f"task {n}") for n in range(140)])
+        memory.experience.store_many([attempt(f"hub of kind {'abc'[n]}") for n in range(3)])
+        assert memory.scan().findings == ()
+
+
 @pytest.mark.parametrize(
     ("text", "acts"),
     [
