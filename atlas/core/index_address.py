@@ -49,12 +49,12 @@ class IndexAddress:
         if self.service is Service.CHROMA_CLOUD:
             return f"chroma+cloud://{self.tenant}/{self.database}"
         host = f"[{self.host}]" if ":" in self.host else self.host
-        place = f"{host}:{self.port}" if self.port else host
+        host_and_port = f"{host}:{self.port}" if self.port else host
         if self.service is Service.PINECONE:
-            return f"pinecone://{place}"
+            return f"pinecone://{host_and_port}"
         defaults_by_name = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
         query = urlencode({name: value for name, (value, default) in defaults_by_name.items() if value != default})
-        return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
+        return f"chroma+http{'s' if self.is_secure else ''}://{host_and_port}{f'?{query}' if query else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

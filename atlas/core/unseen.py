@@ -57,8 +57,8 @@ def _may_be_in_id(character: str) -> bool:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    unseen, text, place = match[0], match.string, match.start()
-    before, after = text[max(0, place - 2) : place], text[place + 1 : place + 2]
+    unseen, text, start = match[0], match.string, match.start()
+    before, after = text[max(0, start - 2) : start], text[start + 1 : start + 2]
     needed = _chooses_emoji(before, after) if unseen == AS_EMOJI else _joins(unseen, before, after)
     return unseen if needed else unseen.encode("unicode_escape").decode()
 

@@ -265,7 +265,7 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
 
 def _word_end(words: Sequence[int | None], position: int, reach: int) -> int:
     """Return the nearest word boundary within `reach` of a position, searching backwards if `reach` is negative."""
-    for place in range(position, position + reach, 1 if reach > 0 else -1):
-        if not 0 < place < len(words) or words[place] != words[place - 1]:
-            return place
+    for index in range(position, position + reach, 1 if reach > 0 else -1):
+        if not 0 < index < len(words) or words[index] != words[index - 1]:
+            return index
     return position

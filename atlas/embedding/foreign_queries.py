@@ -19,7 +19,7 @@ def calibration_queries() -> tuple[str, ...]:
 
 def evaluation_queries() -> tuple[str, ...]:
     """Return the English queries that are not used for calibration, for evaluating the level."""
-    return tuple(text for place, text in enumerate(foreign_queries()) if place % 3)
+    return tuple(text for index, text in enumerate(foreign_queries()) if index % 3)
 
 
 def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -137,7 +137,7 @@ class Projection:
         longer = np.flatnonzero(share)
         similarities = np.asarray(cosines, np.float32)
         if len(longer):
-            late = self.on_scale(match_scores(query, [texts[int(place)] for place in longer]), lengths[longer])
+            late = self.on_scale(match_scores(query, [texts[int(index)] for index in longer]), lengths[longer])
             similarities[longer] += share[longer] * (late - similarities[longer])
         return similarities
 
@@ -227,8 +227,8 @@ def _chance_matches(
     """Return the lengths of joined texts, and the matches of unrelated queries with each. Shape (n,) each."""
     lengths, values = [], []
     for n_together in _TOGETHER:
-        for place, query in enumerate(queries):
-            unrelated = [texts[(place + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
+        for number, query in enumerate(queries):
+            unrelated = [texts[(number + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
             packed = projection.packed(join(unrelated))
             lengths.append(len(packed) // _BYTES)
             values.append(float(match_scores(query, [packed])[0]))

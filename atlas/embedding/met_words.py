@@ -84,7 +84,7 @@ def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) 
 def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
     """Return the indices of content words that are missing in the other text."""
     ignored = shared | FUNCTION_WORDS
-    return [place for place, word in enumerate(words.words) if _has_letters(word) and word.casefold() not in ignored]
+    return [index for index, word in enumerate(words.words) if _has_letters(word) and word.casefold() not in ignored]
 
 
 def _has_letters(word: str) -> bool:

@@ -78,7 +78,7 @@ class OnnxEncoder:
         vectors = np.zeros((len(pieces), self.dimension), np.float32)
 
         def fill(batch: list[int]) -> None:
-            [vectors[batch]] = self._run([VECTORS], [pieces[place] for place in batch])
+            [vectors[batch]] = self._run([VECTORS], [pieces[index] for index in batch])
 
         self._in_batches(pieces, fill)
         return vectors
@@ -90,13 +90,13 @@ class OnnxEncoder:
         tokens: dict[int, TokenVectors] = {}
 
         def fill(batch: list[int]) -> None:
-            vectors[batch], token_vectors = self._run([VECTORS, TOKEN_VECTORS], [pieces[place] for place in batch])
+            vectors[batch], token_vectors = self._run([VECTORS, TOKEN_VECTORS], [pieces[index] for index in batch])
             tokens.update(
-                {place: _tokens(pieces[place], rows) for place, rows in zip(batch, token_vectors, strict=True)}
+                {index: _tokens(pieces[index], rows) for index, rows in zip(batch, token_vectors, strict=True)}
             )
 
         self._in_batches(pieces, fill)
-        return vectors, [tokens[place] for place in range(len(pieces))]
+        return vectors, [tokens[index] for index in range(len(pieces))]
 
     def token_vectors(self, text: str) -> Vectors:
         """Return one vector per word piece of a text that fits the window, shape (n, dim)."""
@@ -107,16 +107,17 @@ class OnnxEncoder:
     def word_vectors(self, text: str) -> WordVectors:
         """Return the words of a text that fits the window, each with the mean of its pieces' vectors."""
         pieces, rows = self.tokenizer.encode(text), self.token_vectors(text)
-        places: dict[int, list[int]] = {}
-        for place, word in enumerate(pieces.word_ids):
+        rows_by_word: dict[int, list[int]] = {}
+        for row, word in enumerate(pieces.word_ids):
             if word is not None:
-                places.setdefault(word, []).append(place)
+                rows_by_word.setdefault(word, []).append(row)
         spans = [
-            (pieces.offsets[piece_rows[0]][0], pieces.offsets[piece_rows[-1]][1]) for piece_rows in places.values()
+            (pieces.offsets[piece_rows[0]][0], pieces.offsets[piece_rows[-1]][1])
+            for piece_rows in rows_by_word.values()
         ]
         if not spans:
             return NO_WORDS
-        vectors = np.stack([rows[piece_rows].mean(axis=0) for piece_rows in places.values()])
+        vectors = np.stack([rows[piece_rows].mean(axis=0) for piece_rows in rows_by_word.values()])
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
@@ -134,12 +135,12 @@ class OnnxEncoder:
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield batches of indices of texts of similar length, longest first."""
         batch: list[int] = []
-        for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
             max_texts = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
             if len(batch) >= max(1, max_texts):
                 yield batch
                 batch = []
-            batch.append(place)
+            batch.append(index)
         if batch:
             yield batch
 

@@ -149,9 +149,9 @@ def _fill(
     embedder.encode("a text that loads the model before timing")
     ids = memory.experience.ids({"marks.buried": False})
     start = time.perf_counter()
-    for place in range(0, len(ids), BATCH):
-        memory_copy.experience.restore_many(memory.experience.export(ids[place : place + BATCH]))
-        on_progress(min(place + BATCH, len(ids)), len(ids))
+    for first in range(0, len(ids), BATCH):
+        memory_copy.experience.restore_many(memory.experience.export(ids[first : first + BATCH]))
+        on_progress(min(first + BATCH, len(ids)), len(ids))
     seconds = time.perf_counter() - start
     memory_copy.experience.calibrate()
     return memory_copy, seconds

@@ -132,11 +132,11 @@ def _replay_attempt(
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
     sources = _sources(result)
     same_task = {earlier.id for earlier in stored if task_of(earlier) == task_of(trajectory)}
-    places = [place for hits in sources for place, ids in enumerate(hits, start=1) if same_task.intersection(ids)]
+    ranks = [rank for hits in sources for rank, ids in enumerate(hits, start=1) if same_task.intersection(ids)]
     outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
     return ReplayedAttempt(
         trajectory=trajectory,
-        rank=min(places, default=None),
+        rank=min(ranks, default=None),
         seen=frozenset(i for hits in sources for ids in hits for i in ids),
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),

@@ -62,8 +62,8 @@ class Rejection:
     reason: str
 
     def __str__(self) -> str:
-        place = f", row {self.row}" if self.row else ""
-        return f"{one_line(str(self.path))}{place}: {self.reason}"
+        row = f", row {self.row}" if self.row else ""
+        return f"{one_line(str(self.path))}{row}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ def last_task(messages: Sequence[Any]) -> str:
 
 def steps_of(messages: Sequence[Any]) -> list[Step]:
     """Return the steps since the user's last message: thoughts, calls of tools and their results."""
-    start = max((place for place, message in enumerate(messages) if _user_text(message)), default=-1)
+    start = max((index for index, message in enumerate(messages) if _user_text(message)), default=-1)
     steps: list[Step] = []
     for message in messages[start + 1 :]:
         if result := _result(message):

@@ -249,8 +249,8 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
         if position is None:
             return None
         parameters = []
-        for place, parameter in enumerate(after.parameters):
-            parameters.append("" if place == position else unused_name(parameter.name, reserved))
+        for index, parameter in enumerate(after.parameters):
+            parameters.append("" if index == position else unused_name(parameter.name, reserved))
             reserved.add(parameters[-1])
         links.append(_Link(typed_concept=after, position=position, names=tuple(parameters)))
     return _build_chain(tuple(links), reserved)
@@ -263,8 +263,8 @@ def _first_position(concept: TypedConcept) -> int | None:
 
 
 def _position(before: TypedConcept, after: TypedConcept) -> int | None:
-    places = (place for place, parameter in enumerate(after.parameters) if fits(before.returns, parameter.type))
-    return next(places, None)
+    positions = (index for index, parameter in enumerate(after.parameters) if fits(before.returns, parameter.type))
+    return next(positions, None)
 
 
 def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
@@ -318,7 +318,7 @@ def _example_calls(chain: _Chain) -> list[str]:
         arguments = [*first]
         for link, examples in zip(chain.links[1:], later_arguments, strict=True):
             passed = examples[0] if examples else []
-            arguments += [text for place, text in enumerate(passed) if place != link.position]
+            arguments += [text for index, text in enumerate(passed) if index != link.position]
         if len(arguments) == len(chain.parameters):
             calls.append(f"{chain.name}({', '.join(arguments)})")
     return calls

@@ -31,14 +31,17 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
     with store.reading():
         task_ids = store.ledger.columns.column(collection, "task_id")
         requests = _requests(store, collection)
-        texts = _places(requests.get(record_id) for record_id in ids)
+        texts = _repeated_positions(requests.get(record_id) for record_id in ids)
         unsure = list[int]()
-        for places in texts:
-            if len({task_ids.get(ids[place]) for place in places}) > 1:
-                unsure += places
-        contexts = _contexts(store, collection, [ids[place] for place in unsure])
+        for positions in texts:
+            if len({task_ids.get(ids[position]) for position in positions}) > 1:
+                unsure += positions
+        contexts = _contexts(store, collection, [ids[position] for position in unsure])
     full_requests = [(requests[i], contexts.get(i, "")) if i in requests else None for i in ids]
-    return _join(len(ids), [*_places(task_ids.get(record_id) for record_id in ids), *_places(full_requests)])
+    return _join(
+        len(ids),
+        [*_repeated_positions(task_ids.get(record_id) for record_id in ids), *_repeated_positions(full_requests)],
+    )
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -86,26 +89,26 @@ def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experi
         return record_id
 
 
-def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
+def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
     """Return the positions of each key that occurs several times. None is not a key."""
-    places: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for place, key in enumerate(keys):
+    positions: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for position, key in enumerate(keys):
         if key is not None:
-            places[key].append(place)
-    return [group for group in places.values() if len(group) > 1]
+            positions[key].append(position)
+    return [group for group in positions.values() if len(group) > 1]
 
 
 def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Merge overlapping groups, and return the positions of each merged group."""
     parents = list(range(n))
 
-    def first(place: int) -> int:
-        while parents[place] != place:
-            parents[place] = place = parents[parents[place]]
-        return place
+    def first(position: int) -> int:
+        while parents[position] != position:
+            parents[position] = position = parents[parents[position]]
+        return position
 
     for group in groups:
-        for place in group[1:]:
-            low, high = sorted((first(group[0]), first(place)))
+        for position in group[1:]:
+            low, high = sorted((first(group[0]), first(position)))
             parents[high] = low
-    return _places([first(place) for place in range(n)])
+    return _repeated_positions([first(position) for position in range(n)])

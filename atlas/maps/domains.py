@@ -136,7 +136,7 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     matches = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
     free = max(olds, default=-1) + 1
     unmatched = [number for number in news if number not in matches]
-    return matches | {number: free + place for place, number in enumerate(unmatched)}
+    return matches | {number: free + offset for offset, number in enumerate(unmatched)}
 
 
 def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:

@@ -110,8 +110,8 @@ def near_duplicates(
     gathered_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
     groups = []
     for rows, lowest in gathered_groups:
-        places = chain.from_iterable(equal[row] for row in rows)
-        groups.append(DuplicateGroup(ids=tuple(embedded.ids[i] for i in places), similarity_min=lowest))
+        member_rows = chain.from_iterable(equal[row] for row in rows)
+        groups.append(DuplicateGroup(ids=tuple(embedded.ids[i] for i in member_rows), similarity_min=lowest))
     return _largest_first(groups)
 
 
@@ -198,19 +198,19 @@ def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[
     similarities = vectors @ vectors.T
     members = [0]
     allowed = similarities[0] >= threshold
-    for place in 1 + np.argsort(-similarities[0, 1:], kind="stable"):
-        if allowed[place]:
-            members.append(int(place))
-            allowed &= similarities[place] >= threshold
+    for index in 1 + np.argsort(-similarities[0, 1:], kind="stable"):
+        if allowed[index]:
+            members.append(int(index))
+            allowed &= similarities[index] >= threshold
     lowest = float(similarities[np.ix_(members, members)].min())
-    return tuple(rows[place] for place in members), min(1.0, lowest)
+    return tuple(rows[index] for index in members), min(1.0, lowest)
 
 
 def _distinct(vectors: Vectors) -> tuple[Vectors, Rows]:
     """Return the distinct vectors in order, and the index of each vector among them."""
-    places: dict[bytes, int] = {}
-    inverse = np.array([places.setdefault(row.tobytes(), len(places)) for row in vectors], np.int64)
-    first = np.zeros(len(places), np.int64)
+    index_by_vector: dict[bytes, int] = {}
+    inverse = np.array([index_by_vector.setdefault(row.tobytes(), len(index_by_vector)) for row in vectors], np.int64)
+    first = np.zeros(len(index_by_vector), np.int64)
     first[inverse[::-1]] = np.arange(len(vectors))[::-1]
     return vectors[first], inverse
 

@@ -90,9 +90,9 @@ def _pack(block: Similarities, selected: npt.NDArray[np.bool_]) -> tuple[Similar
     """Return the selected values of each row, moved to the start of the row and padded with −2, and their columns."""
     rows, columns = np.divmod(np.flatnonzero(selected), block.shape[1])
     counts = selected.sum(axis=1)
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     values = np.full((len(block), int(counts.max(initial=0))), -2.0, np.float32)
     packed = np.zeros(values.shape, np.int32)
-    values[rows, place] = block[rows, columns]
-    packed[rows, place] = columns
+    values[rows, rank] = block[rows, columns]
+    packed[rows, rank] = columns
     return values, packed

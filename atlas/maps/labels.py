@@ -78,7 +78,7 @@ class DomainNames:
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with these names."""
         named_domains = self.load()
-        named = {number: named_domains[place] for number, place in _matches(memory_map, named_domains).items()}
+        named = {number: named_domains[index] for number, index in _matches(memory_map, named_domains).items()}
         domains = (
             _with_name(domain, named[domain.number]) if domain.number in named else domain
             for domain in memory_map.domains
@@ -101,7 +101,7 @@ class DomainNames:
 
         def with_name(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
             current = _matches(memory_map, named_domains).get(number)
-            return [existing for place, existing in enumerate(named_domains) if place != current] + (
+            return [existing for index, existing in enumerate(named_domains) if index != current] + (
                 [entry] if name else []
             )
 
@@ -123,7 +123,7 @@ class DomainNames:
             current = _matches(memory_map, named_domains)
             numbers = [number for number in names if number not in current or named_domains[current[number]].by]
             replaced = {current[number] for number in numbers if number in current}
-            remaining = [existing for place, existing in enumerate(named_domains) if place not in replaced]
+            remaining = [existing for index, existing in enumerate(named_domains) if index not in replaced]
             return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 
         self._change(with_suggestions)

@@ -185,12 +185,12 @@ def trustworthiness(
 
 def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
     """Return the summed rank error of neighbours on the map that are not neighbours in the vectors."""
-    places = np.arange(len(rows))
+    numbers = np.arange(len(rows))
     distances = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
-    distances[places, rows] = np.inf
+    distances[numbers, rows] = np.inf
     on_map = np.argpartition(distances, k - 1, axis=1)[:, :k]
     similarities = vectors[rows] @ vectors.T
-    similarities[places, rows] = np.inf
+    similarities[numbers, rows] = np.inf
     ordered = np.sort(-similarities, axis=1)
     map_similarities = -np.take_along_axis(similarities, on_map, 1)
     # Equally near ones share the best of their ranks, so that identical vectors are not intruders to each other.

@@ -111,8 +111,8 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
 def _read(texts: Sequence[str], excluded: Container[str]) -> Group:
     group = Group()
     for text in {re.sub(r"[\W\d_]+", "", text)[:SAME_BEGINNING].lower(): text for text in texts}.values():
-        for place, clause in enumerate(clauses(text, excluded)):
-            weight = 1.0 if place < FIRST_CLAUSES else LATER
+        for rank, clause in enumerate(clauses(text, excluded)):
+            weight = 1.0 if rank < FIRST_CLAUSES else LATER
             for subject in _subjects(clause):
                 if group.n not in group.tasks[subject]:
                     group.tasks[subject].add(group.n)

@@ -42,24 +42,24 @@ def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[st
         projection: The store's projection, or None for no token vectors. With the projection of another model, the
             result is empty.
     """
-    places = {text: place for text in texts if (place := _places().get(_digest(text))) is not None}
+    row_by_text = {text: row for text in texts if (row := _row_by_digest().get(_digest(text))) is not None}
     is_of_other_model = projection is not None and not _is_bundled(projection)
-    if is_of_other_model or not places:
+    if is_of_other_model or not row_by_text:
         return {}
     with np.load(DIRECTORY / SAMPLE) as columns:
         vectors = np.split(columns["vectors"].astype(np.float32), columns["vector_ends"][:-1])
         tokens = np.split(columns["tokens"], columns["token_ends"][:-1])
     return {
-        text: EncodedText(vectors[place], tokens[place].tobytes() if projection is not None else None)
-        for text, place in places.items()
+        text: EncodedText(vectors[row], tokens[row].tobytes() if projection is not None else None)
+        for text, row in row_by_text.items()
     }
 
 
 @cache
-def _places() -> Mapping[bytes, int]:
+def _row_by_digest() -> Mapping[bytes, int]:
     """Return the indices of the texts in the file by digest."""
     with np.load(DIRECTORY / SAMPLE) as columns:
-        return {digest.tobytes(): place for place, digest in enumerate(columns["digests"])}
+        return {digest.tobytes(): row for row, digest in enumerate(columns["digests"])}
 
 
 def _is_bundled(projection: Projection) -> bool:

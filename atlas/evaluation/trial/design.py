@@ -121,14 +121,14 @@ def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
     return _distinct(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
 
 
-def _read_task(line: str, place: str) -> Task:
+def _read_task(line: str, location: str) -> Task:
     try:
         encoded = json.loads(line)
     except ValueError as error:
-        raise InvalidInput(f"{place}: expected a task as JSON, got {line!r:.80} ({error})") from error
+        raise InvalidInput(f"{location}: expected a task as JSON, got {line!r:.80} ({error})") from error
     if not isinstance(encoded, dict) or not isinstance(encoded.get("description"), str) or not encoded["description"]:
-        raise InvalidInput(f'{place}: expected a task such as {{"id": "1", "description": "…"}}, got {line!r:.80}')
-    return decode(Task, {"id": "", "domain": ""} | encoded, place)
+        raise InvalidInput(f'{location}: expected a task such as {{"id": "1", "description": "…"}}, got {line!r:.80}')
+    return decode(Task, {"id": "", "domain": ""} | encoded, location)
 
 
 def _distinct(tasks: list[Task]) -> list[Task]:

@@ -146,10 +146,10 @@ def _as_hits(records: Sequence[Experience]) -> MemoryQueryResult:
             similarity=0.0,
             meaning=0.0,
             words=0.0,
-            relevance=1 - place / (len(records) + 1),
+            relevance=1 - index / (len(records) + 1),
             signals={},
             outcomes={record.outcome.label: 1},
         )
-        for place, record in enumerate(records)
+        for index, record in enumerate(records)
     )
     return MemoryQueryResult(experience_hits=tuple(hits))

@@ -401,13 +401,13 @@ def _is_value(hole: int, use: _Use) -> bool:
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_movable(argument):
         return False
-    places, purity = use.positions[hole], use.program.purity
+    positions, purity = use.positions[hole], use.program.purity
     if purity.is_atomic(argument):
         reads = Flows(use.program.symbols).of_node(argument).reads
-        return not places[0].is_lazy or reads <= use.assigned
-    if places[0].is_lazy or places[-1].effects or not may_be_evaluated_early(argument, places[-1], purity):
+        return not positions[0].is_lazy or reads <= use.assigned
+    if positions[0].is_lazy or positions[-1].effects or not may_be_evaluated_early(argument, positions[-1], purity):
         return False
-    return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
+    return len(positions) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
 
 
 def _is_steady(hole: int, use: _Use) -> bool:

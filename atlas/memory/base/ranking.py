@@ -104,10 +104,10 @@ def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
-        places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        similar = next((place for place in places if _are_similarly_relevant(best[place], hit)), None)
+        indices = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
+        similar = next((index for index in indices if _are_similarly_relevant(best[index], hit)), None)
         if similar is None:
-            places.append(len(best))
+            indices.append(len(best))
             best.append(hit)
         else:
             outcomes = dict(Counter(best[similar].outcomes) + Counter(hit.outcomes))
@@ -210,10 +210,12 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
     is_left = np.ones(len(hits), bool)
     order = []
     for _ in hits:
-        place = int(np.argmax(np.where(is_left, values - loss, -np.inf)))
-        order.append(replace(hits[place], signals={**hits[place].signals, "diversity": -float(loss[place])}))
-        is_left[place] = False
-        is_copy = is_left & (vectors @ vectors[place] >= NEAR_COPY)
+        best_index = int(np.argmax(np.where(is_left, values - loss, -np.inf)))
+        order.append(
+            replace(hits[best_index], signals={**hits[best_index].signals, "diversity": -float(loss[best_index])})
+        )
+        is_left[best_index] = False
+        is_copy = is_left & (vectors @ vectors[best_index] >= NEAR_COPY)
         loss[is_copy] = diversity * np.maximum(0.0, values[is_copy])
     return order
 

@@ -252,9 +252,11 @@ class Retriever:
             reranked = rerank(hits, search.query, documents, self.reranker)
         best = reranked.hits
         if search.diversity:
-            place = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
-            comparable_hits = [hit for hit in best if hit.item in place]
-            best = diversify(comparable_hits, vectors[[place[hit.item] for hit in comparable_hits]], search.diversity)
+            row_by_id = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
+            comparable_hits = [hit for hit in best if hit.item in row_by_id]
+            best = diversify(
+                comparable_hits, vectors[[row_by_id[hit.item] for hit in comparable_hits]], search.diversity
+            )
         return RerankedHits(best[: search.k], reranked.problems)
 
     def find_neighbours(

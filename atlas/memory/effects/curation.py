@@ -171,7 +171,7 @@ def _with_cache(section: Section) -> Section:
 def spread(values: Sequence[Any], limit: int) -> list[Any]:
     """Return a limited number of values, evenly spaced."""
     n = min(limit, len(values))
-    return [values[place * len(values) // n] for place in range(n)]
+    return [values[index * len(values) // n] for index in range(n)]
 
 
 def _loss(

@@ -209,9 +209,9 @@ def _followers(log: Groups, changed_ids: Set[str]) -> set[str]:
     """Return the successors of changed records."""
     followers = set[str]()
     for ids in log.values():
-        for place, entry_id in enumerate(ids):
+        for index, entry_id in enumerate(ids):
             if entry_id in changed_ids:
-                followers.update(ids[place + 1 : place + 1 + N_NEIGHBOURS])
+                followers.update(ids[index + 1 : index + 1 + N_NEIGHBOURS])
     return followers
 
 
@@ -220,7 +220,7 @@ def _predecessors(log: Groups, entry_ids: Sequence[str]) -> dict[str, Sequence[s
     id_set = set(entry_ids)
     predecessors = dict[str, Sequence[str]]()
     for ids in log.values():
-        for place, entry_id in enumerate(ids):
+        for index, entry_id in enumerate(ids):
             if entry_id in id_set:
-                predecessors[entry_id] = ids[max(0, place - N_NEIGHBOURS) : place]
+                predecessors[entry_id] = ids[max(0, index - N_NEIGHBOURS) : index]
     return predecessors

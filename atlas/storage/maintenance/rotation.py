@@ -125,5 +125,5 @@ def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def _mark(store: Store) -> str:
     """Return a part of names that no other store on this machine has: stores in two directories may have one name."""
-    place = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
-    return f"{ROTATED}-{place[:8]}"
+    digest = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
+    return f"{ROTATED}-{digest[:8]}"

@@ -119,9 +119,9 @@ class ScopedStore:
         n_requested = k
         while k > 0:  # chromadb refuses a search for none
             result = await search(n_requested)
-            places = [place for place, metadata in enumerate(result.metadatas) if self._owns(metadata)][:k]
-            if len(places) == k or len(result.ids) < n_requested:
-                return _select(result, places)
+            indices = [index for index, metadata in enumerate(result.metadatas) if self._owns(metadata)][:k]
+            if len(indices) == k or len(result.ids) < n_requested:
+                return _select(result, indices)
             n_requested *= GROWTH
         return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -159,7 +159,7 @@ class ScopedStore:
             return False
 
 
-def _select(result: QueryResult, places: Sequence[int]) -> QueryResult:
-    """Return the records at these places of a result."""
+def _select(result: QueryResult, indices: Sequence[int]) -> QueryResult:
+    """Return the records at these indices of a result."""
     fields = {name: getattr(result, name) for name in ("ids", "distances", "metadatas", "documents")}
-    return QueryResult(**{name: [values[place] for place in places] for name, values in fields.items()})
+    return QueryResult(**{name: [values[index] for index in indices] for name, values in fields.items()})

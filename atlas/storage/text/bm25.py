@@ -57,8 +57,8 @@ class Postings:
     def followed_by(self, word: Postings) -> Postings:
         """Return the postings of the phrase of this word and the next one, with the places of the latter."""
         wanted = word.occurrences - 1
-        places = np.minimum(np.searchsorted(self.occurrences, wanted), max(0, len(self.occurrences) - 1))
-        is_next = self.occurrences[places] == wanted if len(self.occurrences) else np.zeros(len(wanted), bool)
+        indices = np.minimum(np.searchsorted(self.occurrences, wanted), max(0, len(self.occurrences) - 1))
+        is_next = self.occurrences[indices] == wanted if len(self.occurrences) else np.zeros(len(wanted), bool)
         return Postings.of_occurrences(word.occurrences[is_next])
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
@@ -115,9 +115,9 @@ class Scores:
 
     def _values(self, seqs: Seqs) -> Numbers:
         """Return the scores of records that contain any of the words. Ids must be distinct."""
-        places = np.full(self._size, -1)
-        places[seqs] = np.arange(len(seqs))
-        positions = places[self._seqs]
+        index_by_seq = np.full(self._size, -1)
+        index_by_seq[seqs] = np.arange(len(seqs))
+        positions = index_by_seq[self._seqs]
         selected = np.flatnonzero(positions >= 0)
         terms = self._terms(selected, self._lengths_of(seqs)[positions[selected]])
         return np.asarray(self._other_scores[seqs] + np.bincount(positions[selected], terms, len(seqs)), np.float64)

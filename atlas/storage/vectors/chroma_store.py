@@ -218,8 +218,8 @@ def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> 
     names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
     for offset in count(0, BATCH):
         result = collection.get(where=where, limit=BATCH, offset=offset, include=include)
-        for place, record_id in enumerate(result["ids"]):
-            yield {"id": record_id, **{names[name]: result[name][place] for name in include}}
+        for index, record_id in enumerate(result["ids"]):
+            yield {"id": record_id, **{names[name]: result[name][index] for name in include}}
         if len(result["ids"]) < BATCH:
             return
 
@@ -232,10 +232,10 @@ def _nearest(collection: Any, vector: Vector, k: int, where: dict[str, Any] | No
     distances = 1.0 - vectors @ vector / lengths
     order = np.argsort(distances, kind="stable")[:k]
     return QueryResult(
-        ids=[rows[place]["id"] for place in order],
-        distances=[float(distances[place]) for place in order],
-        metadatas=[rows[place]["metadata"] for place in order],
-        documents=[rows[place]["document"] for place in order],
+        ids=[rows[index]["id"] for index in order],
+        distances=[float(distances[index]) for index in order],
+        metadatas=[rows[index]["metadata"] for index in order],
+        documents=[rows[index]["document"] for index in order],
     )
 
 

@@ -37,7 +37,7 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
         np.stack([*vectors_by_question.values()]), [0.0] * len(vectors_by_question), diversity=1.0
     )
     questions = [*vectors_by_question]
-    return tuple(questions[place] for place in order[:n])
+    return tuple(questions[index] for index in order[:n])
 
 
 def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def neighbour(questions: Sequence[str], text: str, *, is_next: bool) -> str:
 
 
 def _spread(ids: Sequence[str], n: int) -> list[str]:
-    return [ids[place * len(ids) // n] for place in range(n)] if len(ids) > n else [*ids]
+    return [ids[index * len(ids) // n] for index in range(n)] if len(ids) > n else [*ids]
 
 
 def _question(document: str) -> str:

@@ -103,7 +103,7 @@ def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Itera
         yield f"n{number} [label={quoted(named[other_id])}{colour}]"
     for how, related in found.items():
         for other in related:
-            place = numbers[other.id]
-            ends = f"n{place} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{place}"
+            number = numbers[other.id]
+            ends = f"n{number} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{number}"
             yield ends + (" [style=dashed]" if how in (COMPOSED_OF, PART_OF) else "")
     yield "}"

@@ -18,16 +18,16 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     """Return `Found in 12 programs of 5 tasks, 25 % shorter with it. Used for 3 tasks, of which 2 succeeded.`."""
     n_tasks = concept.metadata.get("n_tasks")
     tasks = [counted(n_tasks, "task")] if isinstance(n_tasks, int) else []
-    places = " of ".join([*_sources(concept), *tasks])
-    saved = f", {_share(memory, concept)} shorter with it" if places and _saving(concept) else ""
-    found = f"Found in {places}{saved}" if places else ""
+    sources = " of ".join([*_sources(concept), *tasks])
+    saved = f", {_share(memory, concept)} shorter with it" if sources and _saving(concept) else ""
+    found = f"Found in {sources}{saved}" if sources else ""
     return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
     """Return `found in 12 programs, 25 % shorter`, or an empty string for one that was not found in programs."""
     saved = [f"{_share(memory, concept, MAX_LISTED)} shorter"] if _saving(concept) else []
-    return ", ".join([f"found in {places}" for places in _sources(concept)] + saved)
+    return ", ".join([f"found in {source}" for source in _sources(concept)] + saved)
 
 
 def _sources(concept: CodeConcept) -> list[str]:

@@ -176,9 +176,9 @@ def queue_ids(
 def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
     """Return one page of a queue, counted from 1, in its order, without deleted records."""
     page_ids = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    places = {record_id: place for place, record_id in enumerate(page_ids)}
+    rank_by_id = {record_id: rank for rank, record_id in enumerate(page_ids)}
     rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(page_ids)}})).rows
-    return tuple(sorted(rows, key=lambda row: places[row.id]))
+    return tuple(sorted(rows, key=lambda row: rank_by_id[row.id]))
 
 
 def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None) -> tuple[tuple[str, ...], ...]:

@@ -51,7 +51,7 @@ class ChangeRow:
 
 def curves(memory: MemorySystem) -> dict[float, LevelCosts]:
     """Return the costs of the level of experiences by strictness, empty before it was measured."""
-    steps = [round(place * STEP, 2) for place in range(round(MOST / STEP) + 1)]
+    steps = [round(step * STEP, 2) for step in range(round(MOST / STEP) + 1)]
     costs = {strictness: memory.experience.level_costs(strictness) for strictness in steps}
     return {strictness: known for strictness, known in costs.items() if known is not None}
 

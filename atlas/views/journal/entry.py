@@ -188,5 +188,5 @@ def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tu
     between = {"created_at": {"$gte": min([at, *farther]), "$lte": max([at, *farther])}}
     rows = memory.journal.browse(between, descending=False)
     ids = [row["id"] for row in rows]
-    place = ids.index(entry.id) if entry.id in ids else 0
-    return light_rows(memory, rows[max(0, place - AROUND) : place] if is_before else rows[place + 1 :][:AROUND])
+    index = ids.index(entry.id) if entry.id in ids else 0
+    return light_rows(memory, rows[max(0, index - AROUND) : index] if is_before else rows[index + 1 :][:AROUND])

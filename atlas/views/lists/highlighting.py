@@ -76,7 +76,7 @@ class Passage:
     @property
     def pieces(self) -> tuple[tuple[str, bool], ...]:
         """The text in pieces, each with whether it is a match."""
-        bounds = [0, *(place for span in self.spans for place in span), len(self.text)]
+        bounds = [0, *(position for span in self.spans for position in span), len(self.text)]
         pieces = [(self.text[start:end], number % 2 == 1) for number, (start, end) in enumerate(pairwise(bounds))]
         return tuple(piece for piece in pieces if piece[0])
 
@@ -149,29 +149,29 @@ def _densest(text: str, spans: Sequence[Span]) -> int:
     return best
 
 
-def _cut(text: str, place: int) -> Span:
-    """Return the passage around a place, cut at sentences or at words."""
+def _cut(text: str, position: int) -> Span:
+    """Return the passage around a position, cut at sentences or at words."""
     if len(text) <= PASSAGE_CHARACTERS:
         return 0, len(text)
-    start = 0 if place <= LEAD_CHARACTERS else _begin(text, place - LEAD_CHARACTERS, place)
+    start = 0 if position <= LEAD_CHARACTERS else _begin(text, position - LEAD_CHARACTERS, position)
     end = min(len(text), start + PASSAGE_CHARACTERS)
-    return start, end if end == len(text) else _end(text, max(place, end - LEAD_CHARACTERS), end)
+    return start, end if end == len(text) else _end(text, max(position, end - LEAD_CHARACTERS), end)
 
 
 def _begin(text: str, earliest: int, latest: int) -> int:
     """Return the first start of a sentence, else of a word, else the earliest position."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
-    place = ends[0] if ends else text.find(" ", earliest, latest)
-    while 0 <= place < latest and text[place].isspace():
-        place += 1
-    return earliest if place < 0 else place
+    position = ends[0] if ends else text.find(" ", earliest, latest)
+    while 0 <= position < latest and text[position].isspace():
+        position += 1
+    return earliest if position < 0 else position
 
 
 def _end(text: str, earliest: int, latest: int) -> int:
     """Return the last end of a sentence, else of a word, else the latest position."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
-    place = ends[-1] if ends else text.rfind(" ", earliest, latest)
-    return latest if place <= earliest else place
+    position = ends[-1] if ends else text.rfind(" ", earliest, latest)
+    return latest if position <= earliest else position
 
 
 def _query_words(query: str) -> frozenset[str]:
@@ -215,7 +215,7 @@ def _in_letters(text: str, query_words: frozenset[str]) -> Iterator[Span]:
     yield from (match.span(1) for match in _in_cjk(query_words).finditer(text))
     if CJK_RUN.fullmatch(text):
         return
-    ends = [place for run in CJK_RUN.finditer(text) for place in run.span()]
+    ends = [position for run in CJK_RUN.finditer(text) for position in run.span()]
     for a, b in zip([0, *ends[1::2]], [*ends[::2], len(text)], strict=True):
         if a < b and _terms(text[a:b]) & query_words:
             yield a, b

@@ -49,7 +49,7 @@ class Entry:
 
     n: int
     colour: int | None = None
-    """The place in the theme's categorical colours, or `GREY` for a value without a category."""
+    """The index in the theme's categorical colours, or `GREY` for a value without a category."""
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""
@@ -76,9 +76,9 @@ class Colouring:
 def by_domain(memory_map: MemoryMap) -> Colouring:
     """Return a colour for each domain, which it keeps from map to map. Grey for outliers."""
     named = memory_map.domains[: ENTRIES - 1]
-    places = {domain.number: place for place, domain in enumerate(named)}
+    index_by_domain = {domain.number: index for index, domain in enumerate(named)}
     rest = len(named)
-    category = np.array([places.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
+    category = np.array([index_by_domain.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
     entries = [Entry(name=domain.name, n=domain.n, colour=max(domain.number, 0)) for domain in named]
     n_rest = int((category == rest).sum())
     unclustered = int((memory_map.labels == UNCLUSTERED).sum())
@@ -100,15 +100,15 @@ def by_value(title: str, values: Sequence[Any]) -> Colouring:
     """Return a colour for each of the most frequent values. None and rare values are grey."""
     counts = Counter(str(value) for value in values if value not in (None, ""))
     most = [name for name, _ in counts.most_common(ENTRIES - 2)]
-    places = {name: place for place, name in enumerate(most)}
+    index_by_value = {name: index for index, name in enumerate(most)}
     rest, nothing = len(most), len(most) + 1
-    named = (nothing if value in (None, "") else places.get(str(value), rest) for value in values)
+    named = (nothing if value in (None, "") else index_by_value.get(str(value), rest) for value in values)
     category = np.fromiter(named, np.uint8, len(values))
     per_value = np.bincount(category, minlength=nothing + 1)
-    entries = [Entry(name=name, n=counts[name], colour=place) for place, name in enumerate(most)]
+    entries = [Entry(name=name, n=counts[name], colour=index) for index, name in enumerate(most)]
     entries += [
-        Entry(name=name, n=int(per_value[place]), colour=GREY)
-        for name, place in ((OTHERS, rest), (UNKNOWN_VALUE, nothing))
+        Entry(name=name, n=int(per_value[index]), colour=GREY)
+        for name, index in ((OTHERS, rest), (UNKNOWN_VALUE, nothing))
     ]
     return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
 
@@ -132,19 +132,19 @@ def by_use(n_retrieved: Sequence[int | None]) -> Colouring:
 
 def _ramp(title: str, names: Sequence[str], steps: npt.NDArray[Any], *, is_rising: bool) -> Colouring:
     counts, last = np.bincount(steps, minlength=len(names)), len(names) - 1
-    shades = [place / last if is_rising else 1 - place / last for place in range(len(names))]
+    shades = [step / last if is_rising else 1 - step / last for step in range(len(names))]
     entries = tuple(Entry(name=name, n=int(counts[i]), shade=shades[i]) for i, name in enumerate(names))
     return _without_empty(Colouring(title=title, entries=entries, category=steps.astype(np.uint8)))
 
 
 def _without_empty(colouring: Colouring) -> Colouring:
-    filled = [place for place, entry in enumerate(colouring.entries) if entry.n]
-    places = np.zeros(len(colouring.entries) + 1, np.uint8)
-    places[filled] = np.arange(len(filled))
+    filled = [index for index, entry in enumerate(colouring.entries) if entry.n]
+    new_indices = np.zeros(len(colouring.entries) + 1, np.uint8)
+    new_indices[filled] = np.arange(len(filled))
     return Colouring(
         title=colouring.title,
-        entries=tuple(colouring.entries[place] for place in filled),
-        category=places[colouring.category],
+        entries=tuple(colouring.entries[index] for index in filled),
+        category=new_indices[colouring.category],
     )
 
 

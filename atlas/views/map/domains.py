@@ -109,7 +109,7 @@ def domain_sentence(row: DomainRow) -> str:
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return the typical experiences of a domain that are still there."""
-    ids = [record_id for record_id in row.typical if record_id in titles and record_id in points.places]
+    ids = [record_id for record_id in row.typical if record_id in titles and record_id in points.number_by_id]
     return tuple(
         TypicalLine(id=record_id, outcome=_sign(record_id, points), task=shortened(titles[record_id], TASK_CHARACTERS))
         for record_id in ids
@@ -141,7 +141,7 @@ def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) ->
             task=shortened(titles[record_id], TASK_CHARACTERS),
         )
         for rank, record_id in enumerate(ids, 1)
-        if record_id in titles and record_id in points.places
+        if record_id in titles and record_id in points.number_by_id
     )
 
 
@@ -170,7 +170,7 @@ def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainR
 
 
 def _sign(record_id: str, points: Points) -> str:
-    return SIGNS[OUTCOMES[points.outcomes[points.places[record_id]]]]
+    return SIGNS[OUTCOMES[points.outcomes[points.number_by_id[record_id]]]]
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

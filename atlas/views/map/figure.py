@@ -26,22 +26,22 @@ def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> 
 
     points, xy = sheet.points, sheet.map.coordinates
     inside = np.ones(len(points.ids), np.bool_) if marks.inside is None else points.bits_of(marks.inside)
-    places = np.flatnonzero(inside)
+    numbers = np.flatnonzero(inside)
     palette = np.array([_colour(entry.colour, entry.shade) for entry in colours.colouring.entries])
-    selected = np.flatnonzero(points.bits_of(marks.chosen)[places]) if marks.chosen else None
+    selected = np.flatnonzero(points.bits_of(marks.chosen)[numbers]) if marks.chosen else None
     trace = go.Scattergl(
-        x=xy[places, 0],
-        y=xy[places, 1],
-        customdata=places.astype(np.int32),
+        x=xy[numbers, 0],
+        y=xy[numbers, 1],
+        customdata=numbers.astype(np.int32),
         mode="markers",
         hoverinfo="none",
         selectedpoints=selected,
         selected={"marker": CHOSEN},
         unselected={"marker": LEFT_OUT},
         marker={
-            "size": 7 if len(places) < 3_000 else 4,
-            "color": palette[colours.colouring.category[places]],
-            "symbol": SYMBOLS[points.outcomes[places]] if len(places) < 3_000 else "circle",
+            "size": 7 if len(numbers) < 3_000 else 4,
+            "color": palette[colours.colouring.category[numbers]],
+            "symbol": SYMBOLS[points.outcomes[numbers]] if len(numbers) < 3_000 else "circle",
         },
     )
     figure = go.Figure([trace, _hits(sheet, marks)])
@@ -62,10 +62,10 @@ def _hits(sheet: Sheet, marks: Marks) -> Any:
     with extra("dashboard", "the map as a Plotly figure"):
         import plotly.graph_objects as go
 
-    places = sheet.points.places_of(marks.hits.ids)
-    xy = sheet.map.coordinates[places]
+    numbers = sheet.points.numbers_of(marks.hits.ids)
+    xy = sheet.map.coordinates[numbers]
     ring = {"symbol": "circle-open", "size": 14, "color": "#d33f49", "line": {"width": 2}}
-    return go.Scattergl(x=xy[:, 0], y=xy[:, 1], customdata=places, mode="markers", marker=ring, hoverinfo="none")
+    return go.Scattergl(x=xy[:, 0], y=xy[:, 1], customdata=numbers, mode="markers", marker=ring, hoverinfo="none")
 
 
 def _labels(sheet: Sheet) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ def _labels(sheet: Sheet) -> list[dict[str, Any]]:
     ]
 
 
-def _colour(place: int | None, shade: float | None) -> str:
+def _colour(index: int | None, shade: float | None) -> str:
     if shade is not None:
         return f"hsl(210, 60%, {80 - 50 * shade:.0f}%)"
-    return GREY if place is None or place < 0 else PALETTE[place % len(PALETTE)]
+    return GREY if index is None or index < 0 else PALETTE[index % len(PALETTE)]

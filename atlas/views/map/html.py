@@ -49,8 +49,8 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
         "%CONTENT%": _pack(json.dumps(content).encode()),  # in base64, so that no text of it can end the script
     }
     page = asset("map_page.html")
-    for place, part in parts.items():
-        page = page.replace(place, part)
+    for placeholder, part in parts.items():
+        page = page.replace(placeholder, part)
     return page
 
 

@@ -64,7 +64,7 @@ ENGINE_HELP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """The hits of a question, as places on the map."""
+    """The hits of a question, as points on the map."""
 
     ids: tuple[str, ...] = ()
     """Ids of the hits, best first."""
@@ -161,10 +161,10 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
         "asked": marks.asked,
         "shown": None if marks.inside is None else mask_text(points.bits_of(marks.inside)),
         "chosen": mask_text(points.bits_of(marks.chosen)) if marks.chosen else None,
-        "hits": points.places_of(marks.hits.ids),
+        "hits": points.numbers_of(marks.hits.ids),
         "query": query_place(memory_map, points, marks.hits),
-        "opened": points.places.get(marks.opened or ""),
-        "neighbours": points.places_of(marks.neighbours),
+        "opened": points.number_by_id.get(marks.opened or ""),
+        "neighbours": points.numbers_of(marks.neighbours),
         "focus": None if domain is None else {**domain.as_label(), "turn": turn},
         "start": marks.start,
     }
@@ -174,16 +174,16 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
     """Return the position of a question: the mean of its nearest hits, weighted by nearness, or None if it has none."""
     near = [
-        (points.places[record_id], weight)
+        (points.number_by_id[record_id], weight)
         for record_id, weight in zip(hits.ids, hits.weights, strict=False)
-        if record_id in points.places
+        if record_id in points.number_by_id
     ]
     near = near[:QUERY_HITS]
     if not near:
         return None
     weights = np.exp((np.array([weight for _, weight in near]) - near[0][1]) / 0.05)
-    places = memory_map.coordinates[[place for place, _ in near]]
-    return [float(part) for part in (weights[:, None] * places).sum(axis=0) / weights.sum()]
+    coordinates = memory_map.coordinates[[number for number, _ in near]]
+    return [float(part) for part in (weights[:, None] * coordinates).sum(axis=0) / weights.sum()]
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:

@@ -40,7 +40,7 @@ class Points:
     """Shape (n,): indices in `OUTCOMES`."""
 
     packet: bytes
-    places: Mapping[str, int]
+    number_by_id: Mapping[str, int]
     """The number of each id's point."""
 
     def ids_of(self, mask: str) -> list[str]:
@@ -49,17 +49,16 @@ class Points:
 
     def id_of(self, point: object) -> str | None:
         """Return the id of a point. None unless it is the number of a point."""
-        is_place = isinstance(point, int) and 0 <= point < len(self.ids)
-        return self.ids[point] if is_place and isinstance(point, int) else None
+        return self.ids[point] if isinstance(point, int) and 0 <= point < len(self.ids) else None
 
-    def places_of(self, ids: Iterable[str]) -> list[int]:
+    def numbers_of(self, ids: Iterable[str]) -> list[int]:
         """Return the numbers of the points of these ids. Ids that are not on the map are left out."""
-        return [self.places[record_id] for record_id in ids if record_id in self.places]
+        return [self.number_by_id[record_id] for record_id in ids if record_id in self.number_by_id]
 
     def bits_of(self, ids: Sequence[str]) -> Bits:
         """Return which points these ids are."""
         bits = np.zeros(len(self.ids), np.bool_)
-        bits[self.places_of(ids)] = True
+        bits[self.numbers_of(ids)] = True
         return bits
 
 
@@ -94,7 +93,7 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
         ids=memory_map.ids,
         outcomes=outcomes,
         packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=steps),
-        places={record_id: place for place, record_id in enumerate(memory_map.ids)},
+        number_by_id={record_id: number for number, record_id in enumerate(memory_map.ids)},
     )
 
 

@@ -82,8 +82,8 @@ def pulse_packet(points: Points, pulse: Pulse) -> bytes:
         {
             "points": points.key,
             "turn": pulse.turn,
-            "retrieved": points.places_of(pulse.retrieved),
-            "stored": points.places_of(pulse.stored),
+            "retrieved": points.numbers_of(pulse.retrieved),
+            "stored": points.numbers_of(pulse.stored),
             "lines": list(pulse.lines),
         }
     )

@@ -33,11 +33,13 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
     titles = memory.experience.titles([*ids, *filter(None, [hovered_id])])
     hover: dict[str, Any] = {"point": None, "lines": []}
     if hovered_id is not None and hovered_id in titles:
-        place = points.places[hovered_id]
-        domain = sheet.map.domain(int(sheet.map.labels[place]))
-        lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[place]])]
-        hover = {"point": place, "lines": [*lines, domain.name if domain else "in no domain"]}
+        number = points.number_by_id[hovered_id]
+        domain = sheet.map.domain(int(sheet.map.labels[number]))
+        lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[number]])]
+        hover = {"point": number, "lines": [*lines, domain.name if domain else "in no domain"]}
     named = [
-        [points.places[record_id], titles[record_id][:TITLE_CHARACTERS]] for record_id in ids if record_id in titles
+        [points.number_by_id[record_id], titles[record_id][:TITLE_CHARACTERS]]
+        for record_id in ids
+        if record_id in titles
     ]
     return pack({"points": points.key, **hover, "titles": named})

@@ -32,7 +32,7 @@ def steps_of(suggestion: str) -> Steps:
     Indented lines belong to the step above them.
     """
     lines = [line.rstrip() for line in suggestion.splitlines() if line.strip()]
-    first = next((place for place, line in enumerate(lines) if _NUMBERED.match(line)), None)
+    first = next((number for number, line in enumerate(lines) if _NUMBERED.match(line)), None)
     if first is None:
         steps = _sentences(lines[0]) if len(lines) == 1 else _joined(lines, is_numbered=False)
         return Steps(introduction="", steps=tuple(steps))

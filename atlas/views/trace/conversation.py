@@ -104,7 +104,7 @@ def _step(number: int, step: Step, turns: Sequence[Turn], reading: Reading, limi
         "number": number,
         "is_error": has_error(step),
         "note": " · ".join(part for part in (note_of(step.metadata), *Cost.of(step.metadata).parts) if part),
-        "turns": [_turn(turn, f"{number}.{place}", reading, limit) for place, turn in enumerate(turns)],
+        "turns": [_turn(turn, f"{number}.{index}", reading, limit) for index, turn in enumerate(turns)],
     }
 
 

@@ -118,7 +118,7 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
         chosen=current_selection().ids,
         hits=hits,
         opened=opened,
-        neighbours=neighbours_of(memory, opened) if opened and opened in sheet.points.places else (),
+        neighbours=neighbours_of(memory, opened) if opened and opened in sheet.points.number_by_id else (),
         focus=(sheet.domain(number), turn),
         start=st.session_state.get(_VIEW),
     )

@@ -79,10 +79,10 @@ class _Session:
 
     def _begin(self, data: Json) -> None:
         self._session = as_text(data.get("sessionId"), "data.sessionId") or self._session
-        place = as_object(data.get("context") or {}, "data.context")
+        context = as_object(data.get("context") or {}, "data.context")
         self._context = present(
-            directory=as_text(place.get("cwd"), "data.context.cwd"),
-            branch=as_text(place.get("branch"), "data.context.branch"),
+            directory=as_text(context.get("cwd"), "data.context.cwd"),
+            branch=as_text(context.get("branch"), "data.context.branch"),
         )
         self._metadata = present(version=as_text(data.get("copilotVersion"), "data.copilotVersion"))
 
