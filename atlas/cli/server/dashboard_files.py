@@ -21,12 +21,12 @@ def dashboard_directory() -> Path:
     Raises:
         StoreUnavailable: Neither has them.
     """
-    places = (_PACKAGE / "dashboard", _PACKAGE.parent)
-    for directory in places:
+    directories = (_PACKAGE / "dashboard", _PACKAGE.parent)
+    for directory in directories:
         if (directory / "app.py").is_file() and (directory / "pages").is_dir():
             return directory
     raise StoreUnavailable(
-        f"expected the dashboard in {' or '.join(map(str, places))}, but app.py and pages are in neither; "
+        f"expected the dashboard in {' or '.join(map(str, directories))}, but app.py and pages are in neither; "
         f"install it again: pip install --force-reinstall '{NAME}[dashboard]'"
     )
 

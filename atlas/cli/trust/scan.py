@@ -44,6 +44,6 @@ def _print(finding: Finding) -> None:
     state = "  (in quarantine)" if finding.is_quarantined else ""
     print(f"{finding.score:.2f}  {finding.memory:10}  {safe(finding.id)}  {safe(finding.title)[:80]}{state}")
     for reason in finding.reasons:
-        place = f", {safe(reason.part)}" if reason.part else ""
+        part = f", {safe(reason.part)}" if reason.part else ""
         excerpt = f" “{safe(reason.excerpt)}”" if reason.excerpt else ""
-        print(f"      {reason.attack}{place}: {reason.why}{excerpt}")
+        print(f"      {reason.attack}{part}: {reason.why}{excerpt}")

@@ -15,22 +15,22 @@ def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
     A constant is bound once, by an unconditional statement of the module that precedes the read. If the read is in a
     function, the statement also precedes the first statement that may call a function.
     """
-    places = _places(module, symbols)
+    binding_indices = _binding_indices(module, symbols)
     first_call = _first_call(module)
     constant_ids = set()
     for number, statement in enumerate(module.body):
         for name, is_later in _reads(statement):
-            place = places.get(name.id)
+            binding_index = binding_indices.get(name.id)
             if (
-                place is not None
+                binding_index is not None
                 and id(name) not in symbols
-                and place < (max(number, first_call) if is_later else number)
+                and binding_index < (max(number, first_call) if is_later else number)
             ):
                 constant_ids.add(id(name))
     return frozenset(constant_ids)
 
 
-def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
+def _binding_indices(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
     """Return the index of the statement that binds each name, for names that are bound once."""
     bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bindings(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}

@@ -68,10 +68,10 @@ class _Expansion:
             filled = self.expand(*frame.arguments[index])
             frame.occurrence.holes[index].append(filled)
             return filled
-        places = [(child, frame, (site[0], (*site[1], way))) for way, child in enumerate(term.children)]
+        arguments = [(child, frame, (site[0], (*site[1], way))) for way, child in enumerate(term.children)]
         if is_call(term):
-            return self._call(self._patterns[term.head], places, site)
-        return Term(term.head, [self.expand(*place) for place in places])
+            return self._call(self._patterns[term.head], arguments, site)
+        return Term(term.head, [self.expand(*argument) for argument in arguments])
 
     def _call(self, pattern: Pattern, arguments: list[tuple[Term, _Frame | None, Site]], site: Site) -> Term:
         occurrence = Occurrence(pattern=pattern, site=site, program=self._program, root=pattern.body)

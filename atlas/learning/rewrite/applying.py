@@ -45,8 +45,8 @@ def _insert_calls(name: str, original: Term, patterns: list[Pattern], functions:
         occurrences, programs = locate_occurrences(shelf)
         wrong = [
             occurrence.site
-            for head, places in occurrences.items()
-            for occurrence in places
+            for head, occurrences_of_head in occurrences.items()
+            for occurrence in occurrences_of_head
             if not fits(functions[head].interface, occurrence, programs[name])
         ]
         if not wrong:

@@ -51,13 +51,13 @@ def wrong_arguments(tool: str, schema: Mapping[str, Any], arguments: Mapping[str
     Args:
         schema: JSON schema of the arguments, as `slim` returns it.
     """
-    places = dict.fromkeys(tuple(problem["loc"][:2]) for problem in error.errors())
-    problems = dict.fromkeys(_problem(schema["properties"], arguments, place) for place in places)
+    paths = dict.fromkeys(tuple(problem["loc"][:2]) for problem in error.errors())
+    problems = dict.fromkeys(_problem(schema["properties"], arguments, path) for path in paths)
     return f"{'; '.join([*problems][:MAX_PROBLEMS])}. Correct the arguments and call `{tool}` again"
 
 
-def _problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], place: tuple[int | str, ...]) -> str:
-    name, *rest = place
+def _problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
+    name, *rest = path
     schema = properties[str(name)]
     if name not in arguments:
         return f"`{name}` is missing; it should be {_describe_schema(schema)} ({schema['description']})"

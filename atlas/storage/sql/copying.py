@@ -145,8 +145,8 @@ def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:
-    places = ", ".join("?" for _ in columns.split(","))
-    target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({places})", rows)
+    placeholders = ", ".join("?" for _ in columns.split(","))
+    target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({placeholders})", rows)
 
 
 def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_copied: Callable[[int], None]) -> int:

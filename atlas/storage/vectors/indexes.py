@@ -71,10 +71,12 @@ class StoreIndexes:
             NotFound: The service never had an index of this store.
         """
         check_role(Role.CURATOR, "leave an index in its service")
-        place = str(read_index_address(address))
-        if place == self.place:
-            raise InvalidInput(f"{place} has the index now; set another ATLAS_INDEX, or an empty one, and try again")
-        return opening.abandon(self._ledger, place)
+        known_address = str(read_index_address(address))
+        if known_address == self.place:
+            raise InvalidInput(
+                f"{known_address} has the index now; set another ATLAS_INDEX, or an empty one, and try again"
+            )
+        return opening.abandon(self._ledger, known_address)
 
     def drop(self, collection: str, dimension: int, index: FollowingIndex | None) -> None:
         """Delete all indexes of a collection, current and former.

@@ -32,13 +32,13 @@ class Cost:
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Cost:
         """Return the costs in the metadata of a step, under any of the usual names."""
-        places = [metadata, *(place for name in _WITHIN if isinstance(place := metadata.get(name), Mapping))]
+        sources = [metadata, *(source for name in _WITHIN if isinstance(source := metadata.get(name), Mapping))]
         return cls(
-            input_tokens=_count(places, _INPUT),
-            output_tokens=_count(places, _OUTPUT),
-            seconds=next((found * _SECONDS[name] for name in _SECONDS if (found := _number(places, name)) is not None),
+            input_tokens=_count(sources, _INPUT),
+            output_tokens=_count(sources, _OUTPUT),
+            seconds=next((found * _SECONDS[name] for name in _SECONDS if (found := _number(sources, name)) is not None),
                          None),
-            dollars=next((found for name in _COST if (found := _number(places, name)) is not None), None),
+            dollars=next((found for name in _COST if (found := _number(sources, name)) is not None), None),
         )  # fmt: skip
 
     @classmethod
@@ -67,10 +67,10 @@ class Cost:
         )
 
 
-def _number(places: Iterable[Mapping[str, Any]], name: str) -> float | None:
+def _number(sources: Iterable[Mapping[str, Any]], name: str) -> float | None:
     """Return the first number of a name that is not negative."""
-    for place in places:
-        value = place.get(name)
+    for source in sources:
+        value = source.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         if math.isfinite(value) and 0 <= value < 1e12:
@@ -78,8 +78,8 @@ def _number(places: Iterable[Mapping[str, Any]], name: str) -> float | None:
     return None
 
 
-def _count(places: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
-    return next((int(found) for name in names if (found := _number(places, name)) is not None), None)
+def _count(sources: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
+    return next((int(found) for name in names if (found := _number(sources, name)) is not None), None)
 
 
 def _time(seconds: float) -> str:

@@ -166,10 +166,10 @@ def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part
     )
 
 
-def draw_open(place: DeltaGenerator, name: str, record_id: str) -> None:
+def draw_open(container: DeltaGenerator, name: str, record_id: str) -> None:
     """Draw a link to a record's page."""
     page = f"pages/{VIEWS[name].kind.page}.py"
-    place.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": record_id})
+    container.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": record_id})
 
 
 def _draw_hit(

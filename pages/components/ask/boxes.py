@@ -100,12 +100,12 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
     draw_summary(answer, side.name)
-    place = st.container()
+    block_column = st.container()
     if answer.n_hits:
-        hits, place = st.columns(2, gap="medium")
+        hits, block_column = st.columns(2, gap="medium")
         with hits:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice())
-    with place, st.container(key="ask_block_place"):
+    with block_column, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer)
     draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
@@ -175,12 +175,12 @@ def _draw_configuration(
         help="Leave a memory out to see what it contributes.",
     )  # fmt: skip
     strictness = draw_knob("ask", side, profile, STRICTNESS, bind=URL)
-    place = st.container()
+    container = st.container()
     with st.expander("Weights", key=f"ask_weights_{side}"):
         weights = draw_weights("ask", side, profile, bind=URL, defaults={STRICTNESS: strictness})
     off_names = tuple(_NAMES[title] for title in off)
     configuration = Configuration(weights=weights, k=k, off=off_names, is_diverse=is_diverse)
-    with place:
+    with container:
         _draw_strictness(memory, text, side, configuration)
     return configuration
 

@@ -78,9 +78,9 @@ def draw_side(name: Name, side: Side) -> None:
     if not side.hits:
         st.info("Nothing relevant.", icon=":material/search_off:")
     for hit in side.hits:
-        place = hit_card(hit.card, key=f"evaluation_{name}_{hit.id}")
-        place.badge(f"{hit.rank}", color="gray")
-        place.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
+        container = hit_card(hit.card, key=f"evaluation_{name}_{hit.id}")
+        container.badge(f"{hit.rank}", color="gray")
+        container.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     if side.hidden:
         st.caption(side.hidden)
 

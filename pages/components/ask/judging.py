@@ -17,12 +17,19 @@ def draw_about(memory: MemorySystem) -> None:
 
 
 def draw_judging(
-    place: DeltaGenerator, memory: MemorySystem, text: str, name: str, record_id: str, *, judged: str | None, key: str
+    container: DeltaGenerator,
+    memory: MemorySystem,
+    text: str,
+    name: str,
+    record_id: str,
+    *,
+    judged: str | None,
+    key: str,
 ) -> None:
     """Draw the choice between right and wrong.
 
     Args:
-        place: The container to draw in.
+        container: The container to draw in.
         text: The question.
         name: The memory of the hit.
         record_id: The hit.
@@ -30,7 +37,7 @@ def draw_judging(
         key: No other hit on the page has it.
     """
     st.session_state[key] = judged  # it may have been judged on the other side or by another user
-    place.segmented_control(
+    container.segmented_control(
         "Right or wrong", list(LABELS), format_func=LABELS.__getitem__, key=key, label_visibility="collapsed",
         disabled=memory.storage.read_only, on_change=_judge, args=(memory, text, name, record_id, key),
     )  # fmt: skip

@@ -65,8 +65,8 @@ def _draw_table(sheet: Sheet) -> None:
     key = f"map_domains_{sheet.points.key}_{hash(tuple((row.number, row.name) for row in sheet.domains))}"
 
     def look() -> None:
-        place = clicked_row(key, len(sheet.domains))
-        number = None if place is None else sheet.domains[place].number
+        clicked = clicked_row(key, len(sheet.domains))
+        number = None if clicked is None else sheet.domains[clicked].number
         open_domain(sheet, number)
         if number is not None:
             focus_on(number)

@@ -26,8 +26,8 @@ def draw_plotly(
 
     def handle() -> None:
         chosen = st.session_state[key]["selection"]
-        places = [place for point in chosen["points"] if (place := _place(point)) is not None]
-        ids = [sheet.points.ids[place] for place in places if 0 <= place < len(sheet.points.ids)]
+        numbers = [number for point in chosen["points"] if (number := _number(point)) is not None]
+        ids = [sheet.points.ids[number] for number in numbers if 0 <= number < len(sheet.points.ids)]
         if chosen.get("lasso") or chosen.get("box") or not ids:
             on_select(ids, "lasso" if chosen.get("lasso") else "box")
         else:
@@ -38,8 +38,8 @@ def draw_plotly(
     st.caption("This browser offers no WebGL2, so a simpler map is drawn.")
 
 
-def _place(point: dict[str, object]) -> int | None:
+def _number(point: dict[str, object]) -> int | None:
     """Return the number of a point. Streamlit returns its custom data as a list or a single value."""
-    place = point.get("customdata")
-    first = place[0] if isinstance(place, list) and place else place
+    custom_data = point.get("customdata")
+    first = custom_data[0] if isinstance(custom_data, list) and custom_data else custom_data
     return first if isinstance(first, int) else None

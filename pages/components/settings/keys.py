@@ -52,10 +52,10 @@ def draw_keys(memory: MemorySystem) -> None:
 
 def _draw_new(memory: MemorySystem) -> None:
     with st.form("settings_key_new", clear_on_submit=True):
-        place, role_place, end_place = st.columns([2, 2, 1], vertical_alignment="bottom")
-        name = place.text_input("Name", max_chars=64, placeholder="nightly-crawler")
-        role = role_place.selectbox("Role", list(ABOUT_ROLES), index=1, format_func=_described)
-        end = end_place.selectbox("Valid for", list(ENDS), index=1)
+        name_column, role_column, end_column = st.columns([2, 2, 1], vertical_alignment="bottom")
+        name = name_column.text_input("Name", max_chars=64, placeholder="nightly-crawler")
+        role = role_column.selectbox("Role", list(ABOUT_ROLES), index=1, format_func=_described)
+        end = end_column.selectbox("Valid for", list(ENDS), index=1)
         is_reviewed = st.checkbox("Hold what it writes for review", help=ABOUT_REVIEW)
         if st.form_submit_button("Make a key", icon=":material/key:"):
             with announcing_problems():

@@ -46,9 +46,9 @@ def draw_links(memory: MemorySystem) -> None:
 
 def _draw_new(memory: MemorySystem) -> None:
     with st.form("settings_link_new", clear_on_submit=True):
-        place, end_place = st.columns([3, 1], vertical_alignment="bottom")
-        name = place.text_input("For whom or what", max_chars=64, placeholder="Board meeting in December")
-        end = end_place.selectbox("Ends after", list(ENDS), index=1)
+        name_column, end_column = st.columns([3, 1], vertical_alignment="bottom")
+        name = name_column.text_input("For whom or what", max_chars=64, placeholder="Board meeting in December")
+        end = end_column.selectbox("Ends after", list(ENDS), index=1)
         st.caption(
             "Guests see the records and their history, with earlier versions and the names of those who made the "
             "changes. What was deleted and what waits for review is left out."

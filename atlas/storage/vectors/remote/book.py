@@ -103,15 +103,15 @@ class IndexNote:
 class IndexBook:
     """The notes of one collection's index in one service."""
 
-    def __init__(self, ledger: LedgerEngine, collection: str, place: str) -> None:
+    def __init__(self, ledger: LedgerEngine, collection: str, address: str) -> None:
         """Read and write the notes of an index.
 
         Args:
-            place: The service's address.
+            address: The service's address.
         """
         self._ledger = ledger
-        self._name = f"{INDEX}{collection}:{place}"
-        self._lease_name = f"{LEASE}{collection}:{place}"
+        self._name = f"{INDEX}{collection}:{address}"
+        self._lease_name = f"{LEASE}{collection}:{address}"
         self._lease = ""
         self._written = ""
         """The text of the notes as this writer stored it last."""
@@ -269,7 +269,7 @@ class IndexBook:
             return IndexNote()
 
 
-def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
+def addresses_of(ledger: LedgerEngine, collection: str) -> list[str]:
     """Return the addresses of the services in which a collection has, or had, an index."""
     return list(ledger.notes.read(f"{INDEX}{collection}:"))
 

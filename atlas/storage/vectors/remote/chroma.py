@@ -194,8 +194,8 @@ class ChromaService:
         address = self._address
         scheme = "https" if address.is_secure else "http"
         host = f"[{address.host}]" if ":" in address.host else address.host or CLOUD_HOST
-        place = f"{host}:{address.port}" if address.port else host
-        httpx.get(f"{scheme}://{place}/api/v2/heartbeat", timeout=AWAKE_SECONDS)
+        host_and_port = f"{host}:{address.port}" if address.port else host
+        httpx.get(f"{scheme}://{host_and_port}/api/v2/heartbeat", timeout=AWAKE_SECONDS)
 
     def _server(self, settings: Settings) -> ClientAPI:
         import chromadb  # slow to import: about a second

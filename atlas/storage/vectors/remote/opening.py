@@ -8,7 +8,7 @@ from atlas.core.errors import NotFound
 from atlas.core.imports.plugins import INDEXES, plugin_named
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.vectors.remote.book import IndexBook, places_of
+from atlas.storage.vectors.remote.book import IndexBook, addresses_of
 from atlas.storage.vectors.remote.index import RemoteIndex
 from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import VectorService
@@ -68,32 +68,34 @@ def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float)
 
 def list_kept_namespaces(ledger: LedgerEngine, collections: Iterable[str]) -> list[str]:
     """Return the namespaces of collections that are kept in services, each as `NAMESPACE at ADDRESS`."""
-    places = [(place, collection) for collection in collections for place in places_of(ledger, collection)]
+    addresses = [(address, collection) for collection in collections for address in addresses_of(ledger, collection)]
     return [
-        f"{namespace} at {place}"
-        for place, collection in places
-        for namespace in IndexBook(ledger, collection, place).read().stay
+        f"{namespace} at {address}"
+        for address, collection in addresses
+        for namespace in IndexBook(ledger, collection, address).read().stay
     ]
 
 
-def abandon(ledger: LedgerEngine, place: str) -> list[str]:
+def abandon(ledger: LedgerEngine, address: str) -> list[str]:
     """Abandon a ledger's vectors in a service, and return the names of their namespaces.
 
     Raises:
         NotFound: The service never had an index of the ledger.
     """
-    books = [IndexBook(ledger, name, place) for name in ledger.collections() if place in places_of(ledger, name)]
+    books = [IndexBook(ledger, name, address) for name in ledger.collections() if address in addresses_of(ledger, name)]
     if not books:
-        raise NotFound(f"this store never had an index at {place}; atlas doctor lists the addresses that it waits for")
+        raise NotFound(
+            f"this store never had an index at {address}; atlas doctor lists the addresses that it waits for"
+        )
     return [namespace for book in books for namespace in book.leave().stay]
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
     """Remove the indexes of a collection from every service. Return the services that still have an index."""
     remaining = []
-    for place in places_of(ledger, collection):
-        indexes = RemoteIndexes(place, seconds=seconds)
+    for address in addresses_of(ledger, collection):
+        indexes = RemoteIndexes(address, seconds=seconds)
         if not indexes.index(ledger, collection, 0).clear():
-            remaining.append(f"{place} ({indexes.fault or 'somebody is writing it'})")
+            remaining.append(f"{address} ({indexes.fault or 'somebody is writing it'})")
         indexes.close()
     return remaining

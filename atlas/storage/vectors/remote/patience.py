@@ -21,11 +21,11 @@ MIN_REST_SECONDS, MAX_REST_SECONDS = 1.0, 60.0
 class Patience:
     """Timeouts and pauses for one service. Thread-safe."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, address: str) -> None:
         self.fault = ""
         """The reason why the last request failed, empty if it succeeded, or there was none."""
 
-        self._place = place
+        self._address = address
         self._rest_seconds = 0.0
         self._rests_until = 0.0
 
@@ -47,9 +47,9 @@ class Patience:
         try:
             answer = _call_with_timeout(seconds, call)
         except Late:
-            raise NoAnswer(self._record_failure(f"{self._place} did not answer within {seconds:g} s")) from None
+            raise NoAnswer(self._record_failure(f"{self._address} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
-            raise type(error)(self._record_failure(f"{self._place} cannot be used: {error}")) from error
+            raise type(error)(self._record_failure(f"{self._address} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
         return answer
 
