@@ -97,7 +97,7 @@ def test_what_is_no_projection_is_refused(text):
 
 
 def test_a_text_that_was_packed_otherwise_is_refused():
-    with pytest.raises(ValueError, match="whole number of tokens"):
+    with pytest.raises(ValueError, match="whole number of packed token vectors"):
         PLAIN.similarities(some(2), [b"123"], [0.5])
 
 
