@@ -318,7 +318,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
             "expected a task that was tried more than once, a known outcome, or a hit that was judged right, got none "
-            f"in {len(attempts)} experiences; judge hits on the page Ask, or evaluate files: atlas evaluate PATH"
+            f"in {len(attempts):,} stored; judge hits on the page Ask, or evaluate files: atlas evaluate PATH"
         )
     return Report(
         model=memory.experience.embedder.model_name,

@@ -70,7 +70,7 @@ def test_importing_a_log_dry_counts_it_and_touches_nothing(tmp_path, monkeypatch
     assert not (tmp_path / "store").exists()
     with pytest.raises(SystemExit):
         main(["import", str(log), "--success", "good"])
-    assert "should read like correctness>=0.5" in capsys.readouterr().err
+    assert "expected a success rule such as correctness>=0.5, got 'good'" in capsys.readouterr().err
 
 
 def test_the_status_says_what_the_search_for_concepts_did(store, capsys, monkeypatch):

@@ -83,7 +83,7 @@ def test_a_store_without_a_task_tried_twice_and_without_outcomes_says_so(store, 
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         memory.experience.store(atlas.Trajectory(task=atlas.Task("a", "", "a"), steps=(), outcome=atlas.Outcome(None)))
     assert main(["evaluate"]) == 1
-    assert "give files to evaluate on instead: atlas evaluate PATH" in capsys.readouterr().err
+    assert "or evaluate files: atlas evaluate PATH" in capsys.readouterr().err
 
 
 def test_another_model_for_the_store_itself_is_refused_with_the_way_to_change_it(store, capsys):

@@ -214,7 +214,7 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "map")
     app.session_state["map_domain"] = worst = domain_numbers(app)[0]
     app.run()
-    assert any("0 % succeeded" in element.value for element in app.caption)
+    assert any("0 % of 20 with a known outcome succeeded" in element.value for element in app.caption)
     app.button(key="map_domain_select").click().run()
     n = int(domains(app)["n"].iloc[0])
     assert len(app.session_state["selection"].ids) == n

@@ -49,9 +49,9 @@ def test_members_are_named_and_one_of_them_is_given_element_by_element(document,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "contains neither"),
-        ("12", "contains neither"),
-        ("hello [1]", "other text comes first"),
+        ("", "got neither"),
+        ("12", "got neither"),
+        ("hello [1]", "got other text"),
         ("[1] [2]", "other text follows"),
         ("[1}", r"opens with \[ and ends with }"),
         ('[{"a": 1}, {"b"', "ends in the middle"),
