@@ -46,7 +46,7 @@ def store(tmp_path) -> Path:
 def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page, serve: Serve, store: Path):
     address = serve(store)
     page.goto(address)
-    page.get_by_role("link", name="Ask").click()
+    page.get_by_role("link", name="Ask", exact=True).click()
     box = page.get_by_role("searchbox", name="Task").or_(page.get_by_label("Task", exact=True))
     box.first.fill(TASK)
     box.first.press("Enter")

@@ -190,8 +190,11 @@ def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path):
     page.on("request", lambda request: asked.append(request.url))
     address = serve(tmp_path)
     page.goto(address)
-    expect_row(page, MARKER)
+    expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
+    settle(page)
     shoot(page, "overview-hostile", themes=True)
+    page.goto(f"{address}/experiences")
+    expect_row(page, MARKER)
     page.goto(f"{address}/experiences?id={opened}")
     for tab in ("Result", "Similar", "Background", "Steps"):
         page.get_by_role("tab", name=tab).click()

@@ -16,7 +16,7 @@ import atlas
 from tests.support.browser.latency import Connection, late
 from tests.support.browser.page import settle
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import click_row
+from tests.support.browser.tables import click_row, rows
 from tests.support.records import attempt
 from tests.support.sample import make_sample
 
@@ -157,10 +157,10 @@ def test_a_choice_that_is_taken_back_at_once_is_not_in_the_address(page: Page, c
 )
 def test_no_box_is_drawn_again_when_a_record_opens_beside_it(page: Page, serve: Serve, sample: Path, name: str):
     page.goto(f"{serve(sample)}/{name}")
-    page.get_by_test_id("stDataFrame").first.wait_for()
+    expect(rows(page).first).to_be_attached()
     settle(page)
     before = {key for key, _ in boxes(page)}
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 200, "y": 60})
+    click_row(page, "")
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
     settle(page)
     opened = {key: is_same for key, is_same in boxes(page) if key in before}
@@ -241,7 +241,7 @@ def choose_and_take_back(page: Page, address: str, connection: Connection, gaps:
         connection.delay_seconds = 0
         page.goto("about:blank")
         page.goto(f"{address}/experiences")
-        page.get_by_test_id("stDataFrame").first.wait_for()
+        expect(rows(page).first).to_be_attached()
         settle(page)
         connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
         choose(page, FAILED)

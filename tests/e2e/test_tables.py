@@ -72,7 +72,7 @@ def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp
     run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
     page.goto(serve(store))
     page.get_by_text("The 18 tasks, with and without memory").click()
-    table = page.get_by_test_id("stExpander").get_by_test_id("stDataFrame")
+    table = page.get_by_test_id("stExpander").filter(has_text="The 18 tasks").get_by_test_id("stDataFrame")
     expect(table.locator("th").filter(has_text="Without")).to_be_attached()
     settle(page)
     shoot(page, "effect", themes=True)

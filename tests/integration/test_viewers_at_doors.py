@@ -91,6 +91,7 @@ def bodies(memory: atlas.MemorySystem, ids: Ids) -> list[tuple[str, str, dict[st
         ("post", "/access/people/{person_id}/readmit", {"person_id": ids["person"]}, {}),
         ("post", "/access/links", {}, {"name": "mine"}),
         ("post", "/access/links/{link_id}/end", {"link_id": ids["link"]}, {}),
+        ("post", "/access/backups", {}, {}),
     ]
 
 

@@ -14,7 +14,6 @@ from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.settings import as_variables
 from atlas.core.types import Experience, Trajectory
 from atlas.infra.actor import Role, actor_scope, is_under_review, may
-from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.memory.base.memory import Memory
 from atlas.storage.erasing import CACHE
@@ -66,6 +65,8 @@ def search_environment(storage: Store) -> dict[str, str]:
 
     The environment contains the options of the opened store, and the address with its password.
     """
+    from atlas.infra.child_process import import_environment  # late: opening starts no search
+
     inherited = {
         name: text
         for name, text in import_environment().items()
@@ -78,6 +79,8 @@ def search_environment(storage: Store) -> dict[str, str]:
 def begin_search(storage: Store) -> bool:
     """Start the search process of a store, and return whether it could be started."""
     import subprocess  # imported late, because few processes start a search
+
+    from atlas.infra.child_process import module_command
 
     try:
         process = subprocess.Popen(

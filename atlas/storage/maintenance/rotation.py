@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import at
-from atlas.infra.actor import acting, present_actor
+from atlas.infra.actor import Role, acting, check_role, present_actor
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
@@ -40,6 +40,24 @@ def backup_name(store: Store, why: str = "backup") -> str:
     """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
     name = store.path.resolve().name.lstrip(".")
     return f"{name}-{why}-{store.ledger.clock.now():%Y%m%d-%H%M%S}.zip"
+
+
+def back_up_into(store: Store, directory: Path, n_kept: int | None = None) -> RotationReport:
+    """Write a backup into a directory, which is made if it does not exist.
+
+    Args:
+        n_kept: As in `rotate_backups`, or None to test nothing and to keep all.
+
+    Raises:
+        NotAllowed: The actor is not an admin.
+        StoreError: As in `backup` and `rotate_backups`.
+    """
+    check_role(Role.ADMIN, "write a backup")
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if n_kept is not None:
+        return rotate_backups(store, directory, n_kept)
+    path = directory / backup_name(store)
+    return RotationReport(backup=backup(store, path), path=path, removed=())
 
 
 def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport:

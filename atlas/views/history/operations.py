@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.errors import NotFound
-from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange
+from atlas.core.operations import ANY_OPERATION, UNDO, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of
 from atlas.views.kinds.experience import EXPERIENCE
@@ -108,6 +108,11 @@ class OperationRow:
 
     is_final: bool
     """True if it cannot be undone: it was a purge."""
+
+    @property
+    def is_undo(self) -> bool:
+        """True if it took another operation back."""
+        return self.kind == UNDO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

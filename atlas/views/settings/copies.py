@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import Exported, encode_line
-from atlas.infra.actor import Role, check_role, refuse_in_scope
+from atlas.infra.actor import refuse_in_scope
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
@@ -119,14 +119,8 @@ def make_own_backup(memory: MemorySystem, n_kept: int | None = None) -> Rotation
         NotAllowed: The actor is not an admin, or has a scope.
         StoreError: It cannot be written or restored; no partial file is left.
     """
-    check_role(Role.ADMIN, "write a backup")
     refuse_in_scope("write a backup")
-    directory = backup_directory(memory)
-    directory.mkdir(mode=0o700, exist_ok=True)
-    if n_kept is not None:
-        return rotation.rotate_backups(memory.storage, directory, n_kept)
-    target = directory / backup_name(memory)
-    return RotationReport(backup=backup(memory.storage, target), path=target, removed=())
+    return rotation.back_up_into(memory.storage, backup_directory(memory), n_kept)
 
 
 def recorded_backups(memory: MemorySystem) -> dict[str, str]:

@@ -8,7 +8,6 @@ from itertools import groupby
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.core.operations import UNDO
 from atlas.views.history.operations import OperationRow
 from pages.components.history.operation import draw_undo
 from pages.frame.address import OPERATION, set_parameter
@@ -58,5 +57,5 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
             st.badge("undone", color="gray")
         st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
                   args=(OPERATION, row.id))  # fmt: skip
-        if row.kind != UNDO or row.state:  # what it undid has a button that does it again
+        if not row.is_undo:  # the line of what it undid has the button that does it again
             draw_undo(memory, row, key="history_list", is_main=False)

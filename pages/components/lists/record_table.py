@@ -30,7 +30,7 @@ def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: K
     Args:
         key: No other table of the page has it.
     """
-    _table(key=key, data={**table_as_json(kind, columns, rows), "opened": opened_id(), "selected": None},
+    _table(key=key, data={**table_as_json(kind, columns, rows), "opened": _opened_of(rows), "selected": None},
            on_opened_change=partial(_open, key))  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def selectable_table(
     chosen = {*current_selection(kind).ids}
     data = {
         **table_as_json(kind, columns, rows, order),
-        "opened": opened_id(),
+        "opened": _opened_of(rows),
         "selected": [row.id for row in rows if chosen.issuperset(row.ids)],
     }
     _table(
@@ -97,6 +97,11 @@ def open_clicked(ids: tuple[str, ...], key: str) -> None:
 def opened_id() -> str | None:
     """Return the id of the open record, or None."""
     return parameter(OPENED)
+
+
+def _opened_of(rows: Sequence[Row]) -> str | None:
+    """Return the id of the open record if it is in a table, or None. The address may contain any text."""
+    return next((row.id for row in rows if row.id == opened_id()), None)
 
 
 def open_experience(record_id: str) -> None:

@@ -137,5 +137,5 @@ def test_buried_marks_go_through_export_and_import(stored):
     written_before = json.loads(line)
     del written_before["marks"]["buried"]
     assert decode_line(written_before).marks == NO_MARKS
-    with pytest.raises(InvalidInput, match=r"expected true or false for marks\.buried, got 'x'"):
+    with pytest.raises(InvalidInput, match=r"expected true or false for line\.marks\.buried, got 'x'"):
         decode_line(written_before | {"marks": {"buried": "x"}})

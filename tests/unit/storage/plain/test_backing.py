@@ -80,5 +80,5 @@ class SyncStore:
 
 @pytest.mark.parametrize("given", [SyncStore(), object(), None])
 def test_what_is_no_vector_store_is_refused_when_a_memory_is_made(given):
-    with pytest.raises(InvalidInput, match=f"the coroutines add, .*, but got '{type(given).__name__}'; wrap it"):
+    with pytest.raises(InvalidInput, match=f"the coroutines add, .*, got '{type(given).__name__}'; wrap it"):
         backing(given, 4, Scope(collection="things", content_field="thing"))
