@@ -83,6 +83,8 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
     if arm.block == "recency":
         newest_experiences = memory.experience.get_many([row["id"] for row in memory.experience.browse(limit=N_RECENT)])
         return build_context(_as_hits(newest_experiences), memory.token_counter, arm.budget)
+    for kind in searchable_kinds().values():
+        kind.records(memory).calibrate()  # at each size, as a level that is measured in the background depends on time
     block = memory.build_context(task, arm.budget)
     if arm.block == "memory" or not block.text:
         return block
