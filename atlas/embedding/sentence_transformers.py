@@ -39,7 +39,7 @@ from atlas.embedding.late_interaction import (
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
 from atlas.embedding.scale import Scale, scale_of
-from atlas.infra.background import Gathered, n_processors
+from atlas.infra.background import Batcher, n_processors
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
 
@@ -72,7 +72,7 @@ _SURELY_FITS = 100
 piece."""
 
 
-_MAX_GATHERED = 16
+_MAX_BATCHED = 16
 """Maximum number of short queries of several threads in a run, which takes two thirds of the time of separate runs."""
 
 
@@ -114,7 +114,7 @@ class SentenceTransformerEmbedder:
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # free in a child that is forked during an export
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
-        self._gathered = Gathered(self._pairs, n_runs=max(1, n_processors() // 2), n_texts=_MAX_GATHERED)
+        self._batcher = Batcher(self._pairs, n_runs=max(1, n_processors() // 2), n_texts=_MAX_BATCHED)
         self._ahead: dict[str, tuple[Vector, TokenVectors]] = {}
         self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
         self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
@@ -341,7 +341,7 @@ class SentenceTransformerEmbedder:
         if self.prompts.query:
             vectors, tokens = self.encode_queries(passages), [NO_TOKENS]
         elif _is_short(text):  # longer ones would be padding for the others
-            row, own_tokens = self._gathered(text)
+            row, own_tokens = self._batcher(text)
             vectors, tokens = row[None], [own_tokens]
         else:
             vectors, tokens = self._with_tokens(passages)

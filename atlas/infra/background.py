@@ -75,7 +75,7 @@ class _Waiting(Generic[T]):
     is_next: threading.Event = field(default_factory=threading.Event)
 
 
-class Gathered(Generic[T]):
+class Batcher(Generic[T]):
     """A function of several texts, called for the texts of all threads that wait for it. Thread-safe.
 
     A thread that is alone does not wait. Texts that arrive during the runs are the next run's, which the first of their

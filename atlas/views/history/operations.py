@@ -207,11 +207,6 @@ class TrashPage:
     caption: str
 
 
-def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
-    """Return operations, newest first."""
-    return tuple(operation_row(memory, operation) for operation in memory.history(limit, offset))
-
-
 def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
     """Return an operation as one line."""
     return _row(memory, operation, _first(memory, operation))

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from atlas.infra.background import Background, Gathered
+from atlas.infra.background import Background, Batcher
 from tests.support.storage.forks import fork, went_through
 
 
@@ -69,12 +69,12 @@ class Lengths:
         return [*map(len, texts)]
 
 
-def asked_in_turn(gathered: Gathered[int], pool: ThreadPoolExecutor, texts: list[str]) -> list[Future[int]]:
+def asked_in_turn(batcher: Batcher[int], pool: ThreadPoolExecutor, texts: list[str]) -> list[Future[int]]:
     """Ask for each text in a thread of its own, once the threads before it wait."""
     futures = []
     for text in texts:
-        futures.append(pool.submit(gathered, text))
-        while len(gathered._waiting) < len(futures):
+        futures.append(pool.submit(batcher, text))
+        while len(batcher._waiting) < len(futures):
             threading.Event().wait(0.001)
     return futures
 
@@ -87,32 +87,32 @@ def pool():
 
 def test_texts_that_wait_during_a_run_are_the_next_run(pool):
     lengths = Lengths()
-    gathered = Gathered(lengths, n_runs=1, n_texts=3)
-    first = pool.submit(gathered, "a")
+    batcher = Batcher(lengths, n_runs=1, n_texts=3)
+    first = pool.submit(batcher, "a")
     lengths.begun.wait()
-    others = asked_in_turn(gathered, pool, ["bb", "ccc", "dddd", "eeeee"])
+    others = asked_in_turn(batcher, pool, ["bb", "ccc", "dddd", "eeeee"])
     lengths.may_end.set()
     assert [each.result() for each in (first, *others)] == [1, 2, 3, 4, 5]
     assert lengths.batches == [["a"], ["bb", "ccc", "dddd"], ["eeeee"]]
-    assert gathered("ffffff") == 6  # nothing is left of the runs before
+    assert batcher("ffffff") == 6  # nothing is left of the runs before
 
 
 def test_a_second_run_begins_beside_the_first_if_it_may(pool):
     lengths = Lengths()
-    gathered = Gathered(lengths, n_runs=2, n_texts=3)
-    first = pool.submit(gathered, "a")
+    batcher = Batcher(lengths, n_runs=2, n_texts=3)
+    first = pool.submit(batcher, "a")
     lengths.begun.wait()
-    assert gathered("bb") == 2
+    assert batcher("bb") == 2
     lengths.may_end.set()
     assert first.result() == 1
 
 
 def test_an_error_is_raised_for_the_texts_of_its_run_alone(pool):
     lengths = Lengths()
-    gathered = Gathered(lengths, n_runs=1, n_texts=2)
-    first = pool.submit(gathered, "a")
+    batcher = Batcher(lengths, n_runs=1, n_texts=2)
+    first = pool.submit(batcher, "a")
     lengths.begun.wait()
-    others = asked_in_turn(gathered, pool, ["bb", "", "dddd"])
+    others = asked_in_turn(batcher, pool, ["bb", "", "dddd"])
     lengths.may_end.set()
     assert first.result() == 1
     for each in others[:2]:
@@ -123,10 +123,10 @@ def test_an_error_is_raised_for_the_texts_of_its_run_alone(pool):
 
 def test_a_child_forked_during_a_run_does_not_wait_for_it(pool):
     lengths = Lengths()
-    gathered = Gathered(lengths, n_runs=1, n_texts=2)
-    first = pool.submit(gathered, "a")
+    batcher = Batcher(lengths, n_runs=1, n_texts=2)
+    first = pool.submit(batcher, "a")
     lengths.begun.wait()
-    child = fork(lambda: gathered("bb"))
+    child = fork(lambda: batcher("bb"))
     assert went_through(child)
     lengths.may_end.set()
     assert first.result() == 1
