@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 
 from atlas.learning.search.anti_unification import Holes
 from atlas.learning.terms.heads import CALL_COST, DO, EXPRESSION, STATEMENT, THEN, cost_of
@@ -18,6 +18,9 @@ MAX_STATEMENTS = 6
 
 MAX_ALIKE = 40
 """Largest number of pieces of code with the same statements that are compared with one another."""
+
+MAX_CACHED = 2**16
+"""Largest number of terms in a cache, as the process that searches goes on to the next store."""
 
 MAX_ARITY = 3
 MIN_SIZE = 8
@@ -88,7 +91,7 @@ def _kind(piece: _Piece) -> str:
     return f"{' '.join(kinds)} …"
 
 
-@cache
+@lru_cache(MAX_CACHED)
 def _outline(term: Term) -> str:
     if term.head.startswith((THEN, DO)):
         return f"({' '.join(map(_outline, term.children))})"
@@ -117,7 +120,7 @@ def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candida
     return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _cost(pattern.body))
 
 
-@cache
+@lru_cache(MAX_CACHED)
 def _cost(term: Term) -> int:
     if index_of(term.head) is not None:
         return 0
