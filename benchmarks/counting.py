@@ -1,7 +1,7 @@
-"""How many files, transactions and threads a call goes through, and which memories it makes objects of.
+"""How many files, functions, transactions and threads a call goes through, and which memories it makes objects of.
 
 Counted on the second call in a process of its own, with a profile function in every thread. `python -m
-benchmarks.counting` prints the table alone, with `--files` the files of each call too.
+benchmarks.counting` prints the table alone, with `--files` the functions of each call too.
 """
 
 from __future__ import annotations
@@ -33,9 +33,13 @@ N_ATTEMPTS = 40
 MEMORIES = ("experience", "concepts", "strategies", "journal", "conversations")
 PRUNING = "atlas prune --dry-run"
 AIMS = {
-    ("memory.experience.retrieve", "files"): "at most 15",
+    ("memory.experience.retrieve", "files"): "at most 30",
+    ("memory.experience.retrieve", "functions"): "at most 210",
+    ("memory.experience.retrieve", "changes of file"): "at most 286",
     ("memory.experience.retrieve", "read transactions"): "1",
-    ("memory.store", "files"): "at most 16",
+    ("memory.experience.change_marks", "files"): "at most 16",
+    ("memory.experience.change_marks", "functions"): "at most 94",
+    ("memory.experience.change_marks", "changes of file"): "at most 199",
     (PRUNING, "memories made"): "1",
 }
 
@@ -47,6 +51,9 @@ class Count:
     what: str
     files: set[str] = field(default_factory=set)
     """Of the package, with a call in any thread, relative to it."""
+
+    functions: set[str] = field(default_factory=set)
+    """Of the package, with a call in any thread, after their file. Comprehensions and lambdas count too."""
 
     made: set[str] = field(default_factory=set)
     """Memories of which an object was made during the call, by their names."""
@@ -60,6 +67,9 @@ class Count:
     n_switches: int = 0
     """Calls into the package from another thread than the call before."""
 
+    n_jumps: int = 0
+    """Calls into another file of the package than the call before."""
+
 
 class Counter:
     """A counter of what calls go through. Make it before any thread that is to be counted."""
@@ -70,6 +80,7 @@ class Counter:
 
         self._count: Count | None = None
         self._thread = 0
+        self._file = ""
         self._connecting: dict[int, sqlite3.Connection] = {}
         """By their threads, connections that are being made."""
 
@@ -80,7 +91,7 @@ class Counter:
     @contextlib.contextmanager
     def counting(self, what: str) -> Iterator[Count]:
         """Count what the block goes through."""
-        self._count, self._thread = Count(what=what), threading.get_ident()
+        self._count, self._thread, self._file = Count(what=what), threading.get_ident(), ""
         try:
             yield self._count
         finally:
@@ -97,7 +108,11 @@ class Counter:
         path = Path(frame.f_code.co_filename)
         if not path.is_relative_to(PACKAGE):
             return
-        count.files.add(path.relative_to(PACKAGE).as_posix())
+        file = path.relative_to(PACKAGE).as_posix()
+        count.files.add(file)
+        count.functions.add(f"{file} {frame.f_code.co_qualname}")
+        count.n_jumps += self._file not in ("", file)
+        self._file = file
         if (thread := threading.get_ident()) != self._thread:
             count.n_switches += 1
             self._thread = thread
@@ -127,6 +142,8 @@ def figures() -> Iterator[Figure]:
     for count in json.loads(run.stdout):
         what, made = count["what"], count["made"]
         yield _figure(what, "files", len(count["files"]))
+        yield _figure(what, "functions", len(count["functions"]))
+        yield _figure(what, "changes of file", count["n_jumps"])
         yield _figure(what, "read transactions", count["n_reads"])
         yield _figure(what, "changes of thread", count["n_switches"])
         if what == PRUNING:
@@ -156,6 +173,12 @@ def _of_library(counter: Counter, path: Path) -> Iterator[Count]:
         _fill(memory, texts[:N_ATTEMPTS])
         successes, failures = ([_attempt(text, success) for text in texts[-2:]] for success in (True, False))
         yield _second(counter, "memory.experience.retrieve", lambda _: memory.experience.retrieve(texts[0]))
+        ids = memory.experience.ids()
+        yield _second(
+            counter,
+            "memory.experience.change_marks",
+            lambda i: memory.experience.change_marks(ids[2 * i : 2 * i + 2], add_tags=["seen"]),
+        )
         yield _second(counter, "memory.store", lambda i: memory.store(successes[i]))
         yield _second(counter, "memory.store of a failure", lambda i: memory.store(failures[i]))
         yield _second(counter, "memory.query_sync", lambda _: memory.query_sync(question))
@@ -202,17 +225,28 @@ def _attempt(text: str, success: bool) -> atlas.Trajectory:
 
 
 def _table(counts: Sequence[Count], with_files: bool) -> Iterator[str]:
-    yield f"{'second call':28} {'files':>5} {'reads':>5} {'writes':>6} {'switches':>8}  memories made"
-    for one in counts:
-        made = ", ".join(sorted(one.made))
-        yield f"{one.what:28} {len(one.files):5} {one.n_reads:5} {one.n_writes:6} {one.n_switches:8}  {made}".rstrip()
+    headings = ("files", "functions", "jumps", "reads", "writes", "switches")
+    yield f"{'second call':30} {' '.join(headings)}  memories made"
+    for count in counts:
+        numbers = (
+            len(count.files),
+            len(count.functions),
+            count.n_jumps,
+            count.n_reads,
+            count.n_writes,
+            count.n_switches,
+        )
+        columns = (f"{number:{len(heading)}}" for heading, number in zip(headings, numbers, strict=True))
+        yield f"{count.what:30} {' '.join(columns)}  {', '.join(sorted(count.made))}".rstrip()
     if with_files:
-        yield from (line for one in counts for line in ("", one.what, *(f"    {name}" for name in sorted(one.files))))
+        yield from (
+            name for count in counts for name in ("", count.what, *map("    {}".format, sorted(count.functions)))
+        )
 
 
 def _print_counts() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", action="store_true", help="list the files of each call")
+    parser.add_argument("--files", action="store_true", help="list the functions of each call, by file")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     options = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
