@@ -8,9 +8,8 @@ Each search reads one snapshot of the store.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -21,7 +20,7 @@ from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
-from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -30,8 +29,6 @@ SPARE = 256
 
 MAX_BEFORE = 64
 """Number of predecessors of a record that are checked for the scope of the current actor."""
-
-BURIED: Where = {"marks.buried": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,25 +174,18 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
 
 
 def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
-    matching = partial(collection.ledger.matching, collection.name)
-    hidden = matching(QUARANTINED)
-    if not with_buried:
-        hidden = union(hidden, union(matching(BURIED), _pending_of_others(matching)))
+    ledger, passing = collection.ledger, None
+    hidden = ledger.marks.hidden(collection.name, actor_name(""), with_buried=with_buried)
     if collection.masked is not None:
         hidden = union(hidden, collection.masked)
-    passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
+    if where:
+        passing = np.setdiff1d(ledger.matching(collection.name, where), hidden, assume_unique=True)
     return Scope(passing=passing, hidden=hidden)
 
 
 def union(first: Seqs, second: Seqs) -> Seqs:
     """Return the union of two sorted sets. `np.union1d` would import numpy's masked arrays, which takes 50 ms."""
     return np.sort(np.concatenate((first, np.setdiff1d(second, first, assume_unique=True))))
-
-
-def _pending_of_others(matching: Callable[[Where], Seqs]) -> Seqs:
-    """Return the records that wait for review, except the current actor's own."""
-    waiting, reader = matching(WAITING), actor_name("")
-    return np.setdiff1d(waiting, matching({REVIEW_KEY: reader})) if len(waiting) and reader else waiting
 
 
 def _make_result(collection: SearchableCollection, neighbours: Neighbours) -> QueryResult:

@@ -282,7 +282,7 @@ class Memory(Records, ABC, Generic[T]):
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
     ) -> Search:
         """Check the parameters, and embed the query. See `Retriever.prepare`."""
-        notes = self.filter_notes(where)
+        notes = self.filter_notes(where) if where else ()
         effective_filter = self._effective_filter(where, with_buried)
         return self._retriever.prepare(
             query, k, where=effective_filter, with_buried=with_buried, notes=notes, **options

@@ -8,12 +8,14 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.json_values import check_json, to_text
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
-from atlas.storage.records import OperationDraft
+from atlas.storage.records import OperationDraft, Seqs
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, open_writer, read_authors
 
@@ -39,6 +41,12 @@ CREATE TABLE lost_marks (
 
 TEXTS = ("tags", "note", "held_for", "quarantine")
 _IS_MARK = f"(name IN {TEXTS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
+_HIDDEN = (
+    "SELECT group_concat(seq) FROM (SELECT DISTINCT r.seq FROM marks m "
+    "CROSS JOIN records r ON r.collection = m.collection AND r.id = m.record_id WHERE m.collection = ? "
+    "AND m.name IN (SELECT value FROM json_each(?)) AND NOT (m.name = 'held_for' AND m.value = ?) "
+    "AND r.deleted = 0) hidden"
+)
 _STRAYS = (
     "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
     "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
@@ -79,6 +87,18 @@ class SqlMarks:
         if name == "tags":
             return {record_id: tuple(tag for *_, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
         return {record_id: value if name in TEXTS else bool(value) for record_id, _, value in rows}
+
+    def hidden(self, collection: str, reader: str, *, with_buried: bool) -> Seqs:
+        """Return the live records that a search leaves out, by number: those in quarantine, buried or pending.
+
+        Args:
+            reader: Name of the actor who finds its own pending records, or empty.
+            with_buried: Whether buried and pending records are searched.
+        """
+        names = Texts(["quarantine"] if with_buried else ["quarantine", "buried", "held_for"])
+        with self._database.read() as connection:
+            row = connection.execute(_HIDDEN, (collection, names, reader)).fetchone()
+        return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
