@@ -9,7 +9,6 @@ from typing import Self
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, is_under_review, may
-from atlas.memory.base.merging import join_distinct
 from atlas.storage.collection import Collection
 
 
@@ -50,7 +49,7 @@ class MarksChange:
         """Return the marks after the change."""
         return replace(
             marks,
-            tags=tuple(tag for tag in join_distinct(marks.tags, self.add_tags) if tag not in self.remove_tags),
+            tags=tuple(tag for tag in dict.fromkeys(marks.tags + self.add_tags) if tag not in self.remove_tags),
             pinned=marks.pinned if self.pinned is None else self.pinned,
             buried=marks.buried if self.buried is None else self.buried,
             note=marks.note if self.note is None else self.note,

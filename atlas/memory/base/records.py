@@ -256,7 +256,7 @@ class Records:
             remove_tags=remove_tags,
             pinned=pinned,
             buried=buried,
-            note=self._without_secrets(note),
+            note=self._without_secrets(note) if note else note,
         )
         return self._store.change_marks(list(dict.fromkeys(check_ids(ids))), change)
 

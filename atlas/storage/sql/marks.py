@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput, NotAllowed
-from atlas.core.json_values import check_json, to_text
+from atlas.core.json_values import check_json, dump
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
@@ -102,46 +102,37 @@ class SqlMarks:
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
-        check_marks(marks)
-        with open_writer(self._database, self._clock, operation) as writer:
-            writer.check_exists(collection, marks)
-            check_own(writer.connection, operation, collection, marks)
-            writer.check_not_changed(collection, marks)
-            put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
+        self._apply(collection, marks, lambda record_id, current: _with_review(marks[record_id], current), operation)
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
-        with open_writer(self._database, self._clock, operation) as writer:
-            marks_before = read_marks(writer.connection, collection, ids)
-            before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
-            marks_after = _with_current_review(
-                writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
-            )
-            check_marks(marks_after)
-            writer.check_exists(collection, marks_after)
-            check_own(writer.connection, operation, collection, marks_after)
-            writer.check_not_changed(collection, marks_after)
-            changed = {record_id: marks for record_id, marks in marks_after.items() if marks != before[record_id]}
-            put_marks(writer, collection, changed)
-            forget_lost(writer.connection, collection, marks_after)
-        return len(changed)
+        return self._apply(collection, ids, lambda _, current: _with_review(change(current), current), operation)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
         """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        return self._apply(
+            collection, reasons, lambda record_id, current: replace(current, quarantine=reasons[record_id]), operation
+        )
+
+    def _apply(
+        self, collection: str, ids: Iterable[str], change: Callable[[str, Marks], Marks], operation: OperationDraft
+    ) -> int:
+        """Apply a function to each id and its marks, and return the number of changed records."""
         with open_writer(self._database, self._clock, operation) as writer:
-            before = read_marks(writer.connection, collection, list(reasons))
-            current = {record_id: before.get(record_id, NO_MARKS) for record_id in reasons}
-            marks_after = {
-                record_id: replace(current[record_id], quarantine=reasons[record_id]) for record_id in reasons
-            }
-            check_marks(marks_after)
-            writer.check_exists(collection, marks_after)
-            check_own(writer.connection, operation, collection, marks_after)
-            changed = {record_id: marks for record_id, marks in marks_after.items() if marks != current[record_id]}
-            put_marks(writer, collection, changed)
-        return len(changed)
+            marks = read_marks(writer.connection, collection, list(ids))
+            before = {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
+            after = {record_id: change(record_id, current) for record_id, current in before.items()}
+            check_marks(after)
+            writer.check_exists(collection, after)
+            check_own(writer.connection, operation, collection, after)
+            writer.check_not_changed(collection, after)
+            changed_ids = [record_id for record_id in after if after[record_id] != before[record_id]]
+            for record_id in changed_ids:
+                mark(writer, collection, record_id, before[record_id], after[record_id])
+            forget_lost(writer.connection, collection, after)
+        return len(changed_ids)
 
     def strays(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
@@ -211,7 +202,7 @@ def mark(
     Args:
         state: The earlier state that an undo brings back.
     """
-    image = BeforeImage(to_text(encode_marks(before)))
+    image = BeforeImage(dump(encode_marks(before)))
     writer.add_change("marked", MARKS, collection, record_id, image, state_after=state)
     write_marks(writer.connection, collection, {record_id: after})
     revision = writer.next_revision()
@@ -265,14 +256,9 @@ def _check_waiting(
             )
 
 
-def _with_current_review(connection: Connection, collection: str, marks_after: Mapping[str, Marks]) -> dict[str, Marks]:
-    """Return marks with the present `held_for` and `quarantine` of each record, which only curators change."""
-    before = read_marks(connection, collection, list(marks_after))
-    return {
-        record_id: replace(marks, held_for=current.held_for, quarantine=current.quarantine)
-        for record_id, marks in marks_after.items()
-        for current in (before.get(record_id, NO_MARKS),)
-    }
+def _with_review(marks: Marks, current: Marks) -> Marks:
+    """Return marks with the current `held_for` and `quarantine`, which only curators change."""
+    return replace(marks, held_for=current.held_for, quarantine=current.quarantine)
 
 
 def check_table(connection: Connection) -> None:

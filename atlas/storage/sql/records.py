@@ -7,7 +7,7 @@ it, so that an import of many batches is one operation, and batches committed be
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,8 +81,9 @@ class LedgerWriter:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
                 raise mismatch(bound, (model, record.vectors.shape[1]))
 
-    def check_exists(self, collection: str, ids: Iterable[str]) -> None:
+    def check_exists(self, collection: str, ids: Collection[str]) -> None:
         """Raise `NotFound` unless all records exist."""
+        self.load_rows(collection, list(ids))
         for record_id in ids:
             if not self.exists(collection, record_id):
                 raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
