@@ -255,9 +255,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     def _own_memory(self, name: str, noun: str) -> Any:
         """Return one of ATLAS's own memories, or raise `NotFound`."""
-        memory = own_memory(self._memory(name))
-        if memory is None:
-            raise lacking(self._memory(name), noun)
+        memory = self._memory(name)
+        if memory is None or isinstance(memory, PluggedMemory):
+            raise lacking(memory, noun)
         return memory
 
     @property
