@@ -142,10 +142,10 @@ class Retriever:
         if threshold is not None:
             check_threshold(threshold)
         is_idle = not query.strip() or not self._is_filled()
-        if not is_idle:
-            self._calibration.learn_scale()
         if not is_idle and threshold is None:
             self._calibration.prepare()
+        elif not is_idle:
+            self._calibration.learn_scale()
         return Search(
             query=query,
             k=k,
@@ -221,10 +221,11 @@ class Retriever:
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
         """Return the hits of a search without a threshold that are shown at this strictness."""
-        measured = self._calibration.now()
-        cut = self._calibration.cut(measured, self.weights(), query, strictness)
-        weights = self._calibration.weights_in(measured, self.weights(), query)
-        return list(filter(cut.shown_predicate(_best(hits, weights)), hits))
+        measured, weights = self._calibration.now(), self.weights()
+        language = measured.language(query)
+        cut = self._calibration.cut(measured, weights, language, strictness)
+        best = _best(hits, measured.weights_in(weights, language))
+        return list(filter(cut.shown_predicate(best), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `ordered` needs."""
@@ -234,7 +235,7 @@ class Retriever:
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
         """Return the vectors of hits, in their order, for `ordered`. Empty if no diversity is requested."""
         if not search.diversity:
-            return np.zeros((0, self.embedder.dimension), np.float32)
+            return np.zeros((0, 0), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
 
     def order_hits(
@@ -300,11 +301,11 @@ class Retriever:
             query: Text whose language selects the level.
         """
         weights, measured = self.weights(), self._calibration.now()
+        language = measured.language(query)
         cut = Cut(best=0.0, each=threshold or 0.0)
         if threshold is None:
-            cut = self._calibration.cut(measured, weights, query)
-        weights = self._calibration.weights_in(measured, weights, query)
-        return Standards(weights=weights, scale=measured.scale, cut=cut)
+            cut = self._calibration.cut(measured, weights, language)
+        return Standards(weights=measured.weights_in(weights, language), scale=measured.scale, cut=cut)
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, predicate = overfetch(k), None
@@ -340,8 +341,7 @@ class Retriever:
 
     def _with_usage(self, result: Candidates) -> list[Candidate[str]]:
         """Return candidates with the usage and marks that the ranking needs."""
-        usage, marks = self.store.usage(result.ids), self.store.marks(result.ids)
-        return candidates_of(result, usage, {record_id: mark.pinned for record_id, mark in marks.items()}, self.prior)
+        return candidates_of(result, self.store.usage(result.ids), self.store.marks(result.ids), self.prior)
 
     def _rank(
         self,

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, Hit
-from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.ranking.tuned import SAME_DOMAIN, WORDS_POWER, WORKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome
@@ -87,7 +87,7 @@ class Candidate(Generic[T]):
 def candidates_of(
     result: Candidates,
     usage: Mapping[str, Usage],
-    pinned: Mapping[str, bool],
+    marks: Mapping[str, Marks],
     prior: Callable[[Usage], float] | None = None,
 ) -> list[Candidate[str]]:
     """Return the records found by a search as unranked candidates, by id.
@@ -111,7 +111,7 @@ def candidates_of(
             prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
             created_at=stored_instant(metadata),
             usage=usage.get(record_id, NO_USAGE),
-            is_pinned=pinned.get(record_id, False),
+            is_pinned=marks.get(record_id, NO_MARKS).pinned,
             importance=metadata.get("importance"),
         )
         for record_id, similarity, words, around, metadata in rows

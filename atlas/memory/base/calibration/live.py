@@ -128,27 +128,19 @@ class LiveCalibration:
         return measured.costs(self._apply_strictness(weights, strictness)) if measured else None
 
     def cut(
-        self, measured: LevelMeasurement, weights: RankingWeights, query: str = "", strictness: float | None = None
+        self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
     ) -> Cut:
         """Return the predicate for shown hits of a search without a threshold. The latest results are cached.
 
         Args:
+            language: Language of the query, from `LevelMeasurement.language`.
             strictness: Strictness of the search, or None for the store's.
         """
         weights = self._apply_strictness(weights, strictness)
-        language = self.language(measured, query)
         last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
             last = self._cuts[language] = measured, weights, measured.cut(weights, language)
         return last[2]
-
-    def language(self, measured: LevelMeasurement, query: str) -> str:
-        """Return the language of a query, or an empty string for a store with a single language."""
-        return language_of(query) if len(set(measured.languages)) > 1 else ""
-
-    def weights_in(self, measured: LevelMeasurement, weights: RankingWeights, query: str) -> RankingWeights:
-        """Return the weights for a query. Meaning has no weight in languages that the model does not distinguish."""
-        return measured.weights_in(weights, self.language(measured, query))
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
         """Return the predicate for shown hits of a keyword search. No model is run.
@@ -180,7 +172,6 @@ class LiveCalibration:
     def _is_measuring(self) -> bool:
         return self._measuring is not None and self._measuring.is_alive()
 
-    @acting_on_all_records()
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
         """Return whether the number of records differs much from the number at the measurement.
 
@@ -192,7 +183,8 @@ class LiveCalibration:
         if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
             return False
         self._looked_at = now
-        return not _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
+        with acting_on_all_records():
+            return not _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:

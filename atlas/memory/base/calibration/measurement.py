@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.hits import Hit
-from atlas.core.ranking.languages import ENGLISH
+from atlas.core.ranking.languages import ENGLISH, language_of
 from atlas.core.ranking.level import LevelCosts, costs_of, level_between, own_relevance
 from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
@@ -110,6 +110,10 @@ class LevelMeasurement:
         own_weights = self.weights_in(weights, language)
         comparable = [level for name, level in levels.items() if self.weights_in(weights, name) == own_weights]
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+
+    def language(self, query: str) -> str:
+        """Return the language of a query, or an empty string for a store with a single language."""
+        return language_of(query) if len(set(self.languages)) > 1 else ""
 
     def is_by_words(self, language: str) -> bool:
         """Return whether queries in a language use keywords only.
