@@ -8,6 +8,7 @@ from pathlib import Path
 from atlas.core.settings import Settings
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
+from atlas.storage.records import Seqs
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -26,3 +27,6 @@ class CollectionParts:
     directory: Path
     late: LateInteraction | None = None
     """Comparison of token vectors, or None if only pooled vectors are compared."""
+
+    masked: Seqs | None = None
+    """Records that no search finds, sorted, or None for none."""

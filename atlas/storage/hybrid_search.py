@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -18,11 +18,9 @@ from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.types import Vector
 from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
-from atlas.storage.engine import LedgerEngine
-from atlas.storage.late_interaction import LateInteraction
+from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
-from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
 """Overfetch for buried records. If too few remain, all others are searched."""
@@ -31,20 +29,8 @@ MAX_BEFORE = 64
 """Number of predecessors of a record that are checked for the scope of the current actor."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchableCollection:
-    """A collection with its search indexes."""
-
-    name: str
-    ledger: LedgerEngine
-    nearest: Nearest
-    late: LateInteraction | None = None
-    masked: Seqs | None = None
-    """Records that no search finds, sorted, or None for none."""
-
-
 def by_vector(
-    collection: SearchableCollection, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
+    collection: CollectionParts, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """Return the k nearest records that pass a filter."""
     if k <= 0:
@@ -54,7 +40,7 @@ def by_vector(
 
 
 def by_words(
-    collection: SearchableCollection,
+    collection: CollectionParts,
     text: str,
     k: int,
     where: Where | None = None,
@@ -69,7 +55,7 @@ def by_words(
 
 
 def candidates(
-    collection: SearchableCollection,
+    collection: CollectionParts,
     vector: Vector | None,
     text: str | None,
     n: int,
@@ -95,7 +81,8 @@ def candidates(
         similarities = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
         matches = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(similarities))
         around = _add_context(collection, text, n, scope, matches, context) if context and text else {}
-        matches = _add_words(collection, text or "", matches, [seq for seq in around if seq not in similarities])
+        if text and around:
+            matches = _add_words(collection, text, matches, [seq for seq in around if seq not in similarities])
         unmeasured = np.array([seq for seq in {**matches.values, **around} if seq not in similarities], np.int64)
         if vector is None:
             similarities = dict.fromkeys(unmeasured.tolist(), 0.0)
@@ -109,7 +96,7 @@ def candidates(
 
 
 def _add_context(
-    collection: SearchableCollection, text: str, n: int, scope: Scope, matches: Matches, context: Context
+    collection: CollectionParts, text: str, n: int, scope: Scope, matches: Matches, context: Context
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
     values, inside = matches.values, _visible_seqs(collection)
@@ -134,13 +121,13 @@ def _add_context(
     return {seq: added[seq] for seq in visible_seqs.tolist()}
 
 
-def _visible_seqs(collection: SearchableCollection) -> Seqs | None:
+def _visible_seqs(collection: CollectionParts) -> Seqs | None:
     """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
     scope_filter = within_actor_scope(None)
     return _scope(collection, scope_filter, True).passing if scope_filter else None
 
 
-def _add_words(collection: SearchableCollection, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
+def _add_words(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
     """Return keyword matches, extended by the scores of further records."""
     missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
@@ -158,7 +145,7 @@ def _select_worthy(near: Mapping[int, float], matches: Matches, worth: Worth) ->
     return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 
 
-def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Scope) -> Neighbours:
+def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_among(vector, k, scope.passing)
@@ -173,7 +160,7 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
     return visible_hits[:k]
 
 
-def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
+def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
     ledger, passing = collection.ledger, None
     hidden = ledger.marks.hidden(collection.name, actor_name(""), with_buried=with_buried)
     if collection.masked is not None:
@@ -188,7 +175,7 @@ def union(first: Seqs, second: Seqs) -> Seqs:
     return np.sort(np.concatenate((first, np.setdiff1d(second, first, assume_unique=True))))
 
 
-def _make_result(collection: SearchableCollection, neighbours: Neighbours) -> QueryResult:
+def _make_result(collection: CollectionParts, neighbours: Neighbours) -> QueryResult:
     records = collection.ledger.at([seq for seq, _ in neighbours])
     live = [(records[seq], similarity) for seq, similarity in neighbours if seq in records]
     return QueryResult(
@@ -200,7 +187,7 @@ def _make_result(collection: SearchableCollection, neighbours: Neighbours) -> Qu
 
 
 def _make_candidates(
-    collection: SearchableCollection,
+    collection: CollectionParts,
     similarities: Mapping[int, float],
     matches: Matches,
     context_scores: Mapping[int, float],

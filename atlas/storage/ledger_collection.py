@@ -38,7 +38,6 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search
 from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
-from atlas.storage.hybrid_search import SearchableCollection
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
@@ -69,7 +68,6 @@ class LedgerCollection(Collection):
         self._ledger = parts.ledger
         self._name = parts.name
         self._operation = operation
-        self._searched = SearchableCollection(parts.name, parts.ledger, parts.nearest, parts.late)
         self.keeps_tokens = parts.late is not None
         self.scrubs_secrets = parts.settings.scrub_secrets
 
@@ -103,11 +101,9 @@ class LedgerCollection(Collection):
 
     def without(self, ids: Sequence[str]) -> LedgerCollection:
         """Return a view of this collection whose searches skip these records. Word weights stay the same."""
-        masked = LedgerCollection(self.parts, self._operation)
-        seqs = self._ledger.matching(self._name, {"id": {"$in": list(ids)}})
-        before = self._searched.masked
-        masked._searched = replace(self._searched, masked=seqs if before is None else hybrid_search.union(before, seqs))
-        return masked
+        seqs, before = self._ledger.matching(self._name, {"id": {"$in": list(ids)}}), self.parts.masked
+        masked = seqs if before is None else hybrid_search.union(before, seqs)
+        return LedgerCollection(replace(self.parts, masked=masked), self._operation)
 
     @property
     def operation_id(self) -> str | None:
@@ -208,7 +204,7 @@ class LedgerCollection(Collection):
     ) -> QueryResult:
         """Return the exact k nearest records that pass a filter, without content."""
         vector = as_vector(embedding, self.parts.dimension)
-        return hybrid_search.by_vector(self._searched, vector, k, within_actor_scope(where), with_buried)
+        return hybrid_search.by_vector(self.parts, vector, k, within_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
         """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
@@ -240,7 +236,7 @@ class LedgerCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the k best records by BM25, best first."""
-        return hybrid_search.by_words(self._searched, text, k, within_actor_scope(where), with_buried, as_typed)
+        return hybrid_search.by_words(self.parts, text, k, within_actor_scope(where), with_buried, as_typed)
 
     def candidates(
         self,
@@ -258,7 +254,7 @@ class LedgerCollection(Collection):
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
         scoped_filter = within_actor_scope(where)
         return hybrid_search.candidates(
-            self._searched, vector, text, n, scoped_filter, with_buried, context, worth, compared
+            self.parts, vector, text, n, scoped_filter, with_buried, context, worth, compared
         )
 
     def scan(

@@ -57,7 +57,7 @@ def test_what_a_filter_let_pass_is_shown_as_it_was_then(open_store, search):
     opened = open_store()
     opened.add("a", "b", **RED)
     opened.add("c", colour="blue")
-    collection = opened.store.collection(THINGS)._searched
+    collection = opened.store.collection(THINGS).parts
     meddling = Meddling(collection.nearest, lambda: elsewhere(lambda: opened.edit("a", "text of a", colour="blue")))
     found = search(replace(collection, nearest=meddling))
     assert {held_id: metadata["colour"] for held_id, metadata in zip(found.ids, found.metadatas, strict=True)} == {
