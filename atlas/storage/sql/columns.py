@@ -15,15 +15,8 @@ from atlas.protocols.infra import Where
 from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
-from atlas.storage.sql.filters import (
-    KEY,
-    USAGE_COLUMNS,
-    counted_usage_sql,
-    matching_sql,
-    read_matching,
-    total_sql,
-    where_sql,
-)
+from atlas.storage.sql.filters import KEY, matching_sql, read_matching, where_sql
+from atlas.storage.sql.usage import USAGE_COLUMNS, counted_usage_sql, total_sql
 
 MAX_LOOKUPS = 5_000
 """Maximum number of single lookups. For more records, an index scan is faster."""

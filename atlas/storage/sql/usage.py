@@ -13,8 +13,7 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import instant
-from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.filters import USAGE_COLUMNS, absorbed_sql, counted_usage_sql
+from atlas.storage.sql.connection import Connection, Database, Sql, Texts
 
 USE = "use"
 SEPARATOR = ":"
@@ -22,6 +21,29 @@ SEPARATOR = ":"
 
 UNDONE, WAITING = 1, 2
 """Reasons why a use is not counted, as bits of its column `undone`: undone, or waiting for review."""
+
+USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
+
+IS_FIRST_LISTED = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
+"""SQL condition: the usage of the merged id `m` counts for this record, the first live one that lists it.
+
+Two live records may list it after a merged one has been restored.
+"""
+
+_ABSORBED = (
+    "JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
+    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {IS_FIRST_LISTED}"
+)
+
+_REPEATED = (
+    "SELECT collection, kept, seq, success FROM (SELECT m.collection, m.kept, e.seq, e.success, "
+    "row_number() OVER (PARTITION BY m.kept, e.kind ORDER BY e.seq) AS nth FROM "
+    "(SELECT collection, kept, gone AS member FROM absorbed UNION SELECT collection, kept, kept FROM absorbed) m "
+    "CROSS JOIN events e ON e.collection = m.collection AND e.record_id = m.member "
+    "WHERE e.undone = 0 AND e.kind <> 'use') "
+    "WHERE nth > 1"
+)
+"""Duplicate uses: one attempt used several records that were merged later."""
 
 
 class SqlUsage:
@@ -148,6 +170,48 @@ class SqlUsage:
                     for record_id, count in counts.items()
                 ],
             )
+
+
+def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """Return the `WITH` clause of the tables `absorbed` and `repeated`, for all records of a collection or for some.
+
+    `absorbed` maps each merged record, `gone`, to the remaining record, `kept`, which inherits its uses. `repeated`
+    lists the uses that would then count twice. A merge does not move uses, so undoing it, or restoring a record,
+    restores every count.
+    """
+    columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
+    if ids is None:
+        absorbed = f"{columns} JOIN attributes m ON m.key = n.key JOIN records k ON k.seq = m.seq {_ABSORBED}"
+    else:
+        absorbed = (
+            f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
+            f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
+        )
+    parameters = (collection,) if ids is None else (Texts(ids), collection)
+    return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
+
+
+def counted_usage_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """Return the query for rows of usage to sum, each with `counts_for`, the record that it counts for.
+
+    Negative rows cancel uses that are counted twice.
+    """
+    absorbed = absorbed_sql(collection, ids)
+    condition = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
+    parameters = (collection,) if ids is None else (collection, Texts(ids))
+    return Sql(
+        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {condition}"
+        "UNION ALL SELECT u.*, a.kept FROM absorbed a "
+        "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
+        "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated "
+        "GROUP BY collection, kept",
+        (*absorbed.parameters, *parameters),
+    )
+
+
+def total_sql(column: str) -> str:
+    """Return the aggregate of a column of `usage AS u` over several records: a sum, or the last time."""
+    return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
 def change_uses(connection: Connection, operation_id: str, reason: int, *, is_set: bool) -> None:
