@@ -338,8 +338,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 def as_metadata(record: Record) -> dict[str, Any]:
     """Return a record's metadata with the values of separate columns, if they were read."""
-    columns = {name: getattr(record, name) for name in SEPARATE_COLUMNS}
-    return {**record.metadata, **{name: value for name, value in columns.items() if value}}
+    return {**record.metadata, **{name: value for name in SEPARATE_COLUMNS if (value := getattr(record, name))}}
 
 
 def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:

@@ -84,7 +84,7 @@ class SqlWords:
             table = WordTable(connection, name, collection, read_position(connection, collection))
             is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
             counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
-            postings = {} if is_narrow else self._read_postings(table, _select_likely(counts, totals.n_records))
+            postings = {} if is_narrow else self._read_postings(table, [*_select_rarest(counts, totals.n_records)])
             counts = self._with_pairs(table, terms, counts, postings)
             search_terms = _select_terms(connection, name, counts, totals.n_records)
             if not is_narrow:
@@ -192,11 +192,6 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
     return counted_at.ledger_id == now.ledger_id and abs(now.revision - counted_at.revision) <= tolerance
 
 
-def _select_likely(counts: Mapping[Term, int], n_records: int) -> list[Term]:
-    """Return the words that will probably be searched for."""
-    return [*_select_rarest({term: n for term, n in counts.items() if 0 < n <= _max_count(n_records)})]
-
-
 def _max_count(n_records: int) -> int:
     """Return the document frequency above which a term is only searched for if there are few others."""
     return min(COMMON, n_records // 2)
@@ -204,17 +199,19 @@ def _max_count(n_records: int) -> int:
 
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
     """Return the terms to search for, with their document frequencies."""
-    max_count = _max_count(n_records)
-    selected = _select_rarest({term: n for term, n in counts.items() if 0 < n <= max_count})
+    selected = _select_rarest(counts, n_records)
     if len(selected) < MIN_TERMS:
+        max_count = _max_count(n_records)
         common = _count(connection, table, [term for term, n in counts.items() if n > max_count], n_records)
         selected |= dict(sorted(common.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
     return selected
 
 
-def _select_rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
-    """Return the rarest terms, up to the maximum of a search."""
-    ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
+def _select_rarest(counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
+    """Return the rarest terms that occur, up to the maximum of a search."""
+    max_count = _max_count(n_records)
+    rare = [(term, n) for term, n in counts.items() if 0 < n <= max_count]
+    ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
     return dict(ordered[: max(MIN_TERMS, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
 
