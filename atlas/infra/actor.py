@@ -141,12 +141,12 @@ def look_up_actors(finder: Finder) -> None:
 
 def store_choices() -> Mapping[str, Actor]:
     """Return the user's actor in each store that they may see, by store name, or nothing if there is no choice."""
-    return next((finder.choices() for finder in _finders), {})
+    return _finders[0].choices() if _finders else {}
 
 
 def administers_all() -> bool:
     """Return whether the current actor is an admin of every store of the server, or the operator."""
-    finder = next(iter(_finders), None)
+    finder = _finders[0] if _finders else None
     if finder is None or finder.n_stores == 1 or present_actor() is None:
         return may(Role.ADMIN)
     roles = [choice.role for choice in finder.choices().values()]
@@ -156,7 +156,7 @@ def administers_all() -> bool:
 def present_actor() -> Actor | None:
     """Return the current actor, or None for the operator of the process."""
     actor = _present.get()
-    return next((finder.present() for finder in _finders), None) if actor is None else actor
+    return _finders[0].present() if actor is None and _finders else actor
 
 
 def actor_name(otherwise: str) -> str:
