@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import atlas
+from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Outcome, Task, Trajectory
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.infra.child_process import module_command
 from atlas.jobs.compression.automatic import compress_store
 from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_environment, search_lock
@@ -116,12 +118,16 @@ def test_the_status_says_why_a_search_could_not_open_the_store(tmp_path):
         assert "failed" not in memory.compression_status()
 
 
-def test_the_status_says_why_a_search_failed(tmp_path):
+def test_the_status_says_why_a_search_failed(tmp_path, monkeypatch):
+    def fail(*given, **options):
+        raise EmbeddingUnavailable("the model's files are gone")
+
     with opened(tmp_path / "store", every=0) as memory:
         for n in range(6):
             memory.store(attempt(n))
-        assert search_with(memory, ATLAS_DEVICE="nonsense") == 0
-        assert "failed (" in memory.storage.ledger.notes.read(RESULT)[""]
+        monkeypatch.setattr(SentenceTransformerEmbedder, "encode_batch", fail)
+        compress_store(memory.storage.path)
+        assert "failed (the model's files are gone)" in memory.storage.ledger.notes.read(RESULT)[""]
         assert len(memory.concepts) == 0
 
 
