@@ -77,6 +77,13 @@ def {recorder}():
 {recorder} = {recorder}()
 """
 
+_RERUN = """
+import io as {recorder}_io, sys as {recorder}_sys
+{recorder}_output, {recorder}_sys.stdout = {recorder}_sys.stdout, {recorder}_io.StringIO()
+print(repr({call}), file={recorder}_output, flush=True)
+"""
+"""Prints the result of a call alone. The function's own output would displace it, as only so much is captured."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedProgram:
@@ -134,7 +141,7 @@ def examples_of(
         ]
         pairs += [(concept, call, result) for call, result in _choose_calls(calls)]
     reruns = sandbox.run_all(
-        [(sources([concept], find), f"print(repr({call}))") for concept, call, _ in pairs], is_cancelled=is_cancelled
+        [(sources([concept], find), _rerun(call)) for concept, call, _ in pairs], is_cancelled=is_cancelled
     )
     examples: dict[str, tuple[tuple[str, str], ...]] = {}
     for (concept, call, result), run in zip(pairs, reruns, strict=True):
@@ -156,8 +163,13 @@ def run_concept_examples(
     """
     source = sources([concept], find)
     with Sandbox(limits, path=path) as sandbox:
-        runs = sandbox.run_all([(source, f"print(repr({call}))") for call, _ in concept.examples])
+        runs = sandbox.run_all([(source, _rerun(call)) for call, _ in concept.examples])
     return [_result(*example, run) for example, run in zip(concept.examples, runs, strict=True)]
+
+
+def _rerun(call: str) -> str:
+    """Return code that prints the result of a call."""
+    return _RERUN.format(recorder=_RECORDER, call=call)
 
 
 def _result(call: str, expected: str, run: RunResult) -> ExampleResult:

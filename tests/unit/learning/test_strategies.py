@@ -12,7 +12,8 @@ import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.learning.examples import run_concept_examples
+from atlas.learning.examples import RecordedProgram, examples_of, run_concept_examples
+from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
@@ -87,6 +88,7 @@ print("noise " * 5_000)
 def told_{n}(x):
     return [int(x * {n} + 1) % 7 + len(str(x)) * random.randint(5, 5), {n}]
 """
+PRINTING = 'def shout(x):\n    print("noise " * 5_000, end="")\n    return [x, x * 3]\n'
 CHANGING = "import random\ndef told_{n}(x):\n    return [random.random() + x, len(str(x)) * 3 + 1, {n}]\n"
 
 
@@ -95,6 +97,17 @@ def test_a_program_that_prints_much_tells_its_calls_nevertheless():
     (learned,) = propose(given).learned
     assert learned.concept.examples
     assert all(one.passed for one in run_concept_examples(learned.concept))
+
+
+def test_a_function_that_prints_much_has_examples(found: Proposal):
+    concept = replace(found.learned[0].concept, name="shout", code=PRINTING)
+    program = RecordedProgram(
+        functions=PRINTING, program="", tests="shout(2)\nshout('a')", called_by={concept.id: "shout"}
+    )
+    with Sandbox() as sandbox:
+        examples = examples_of([concept], [program], sandbox)[concept.id]
+    assert examples == (("shout(2)", "[2, 6]"), ("shout('a')", "['a', 'aaa']"))
+    assert all(run.passed for run in run_concept_examples(replace(concept, examples=examples)))
 
 
 def test_a_call_that_gives_something_else_each_time_is_no_example():
