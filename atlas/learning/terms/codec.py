@@ -20,6 +20,7 @@ from atlas.learning.terms.heads import (
     REST,
     STATEMENT,
     SYMBOL_SORT,
+    TABLE,
     THEN,
     Head,
     Part,
@@ -28,6 +29,7 @@ from atlas.learning.terms.heads import (
     read_head,
     unescape,
 )
+from atlas.learning.terms.parsing import is_long_table
 from atlas.learning.terms.scopes import LOCAL, bindings
 from atlas.learning.terms.terms import SYMBOL, Term
 
@@ -98,6 +100,8 @@ class _Encoder:
         self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
+        if sort == EXPRESSION and is_long_table(node):  # one term, because a search of its items would take minutes
+            return Term(str(Head(sort=sort, name=TABLE, parts=(_scalars(ast.unparse(node)),))))
         parts: list[Part] = []
         children: list[Term] = []
         for name, value in _fields(node):
@@ -226,6 +230,8 @@ class Decoder:
     def node(self, term: Term) -> Any:
         """Return the syntax node of a term that is not a block."""
         head = read_head(term.head)
+        if head.name == TABLE:
+            return ast.parse(str(head.parts[0].scalars[0]), mode="eval").body
         kind = class_of(head)
         node = kind()
         waiting = iter(term.children)

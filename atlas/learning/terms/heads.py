@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from atlas.core.errors import InvalidInput
+from atlas.learning.terms.description_length import n_tokens
 
 EXPRESSION, SYMBOL_SORT, MODULE = "e", "sym", "module"
 STATEMENT, DEFINITION = "s", "d"
@@ -23,6 +24,9 @@ BLOCK, REST, DEFINITIONS = "b", "t", "m"
 
 EXCLUDED = "apart"
 """A statement that is not part of a pattern, and the expressions in it."""
+
+TABLE = "Table"
+"""A long literal of constants, such as a list of 1,000 numbers. Its source is a scalar of the head."""
 
 DO, THEN, END = "b:Do", "t:Then", "t:End"
 """A block, a statement with all that follow, and the end.
@@ -132,6 +136,7 @@ CALL_COST = 400
 """Cost of calling an abstraction: its name, parentheses and a comma."""
 
 
+@cache
 def cost_of(text: str) -> int:
     """Return the cost of a head: about 100 per token of its source code, without its children.
 
@@ -141,6 +146,8 @@ def cost_of(text: str) -> int:
     if text.startswith(("&", "#")):
         return 100
     head = read_head(text)
+    if head.name == TABLE:
+        return 100 * n_tokens(str(head.parts[0].scalars[0]))
     n_commas = max(0, len(head.child_sorts) - 1) if head.name in LISTED else 0
     n_named = sum(value is not None for value in _costed_scalars(head))
     return 100 * (n_named + SYNTAX.get(head.name, 0) + n_commas)

@@ -15,6 +15,10 @@ MAX_PARTS = 300
 """Largest number of operands, items or arguments of one expression. Searching wider ones could take minutes."""
 
 
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+_TABLE_PARTS = (*_DISPLAYS, ast.Constant, ast.UnaryOp, ast.UAdd, ast.USub, ast.Load)
+
+
 class InvalidPython(InvalidInput):
     """An error for a source that cannot be processed as Python."""
 
@@ -55,11 +59,31 @@ def try_parse(source: str) -> ast.Module | None:
 
 
 def is_wide(module: ast.Module) -> bool:
-    """Return whether an expression of a program has more than `MAX_PARTS` operands, items or arguments."""
-    expressions = (node for node in ast.walk(module) if isinstance(node, ast.expr))
+    """Return whether an expression of a program has more than `MAX_PARTS` operands, items or arguments.
+
+    Tables do not count: a long one is searched as a single constant.
+    """
     return any(
-        isinstance(value, list) and len(value) > MAX_PARTS for node in expressions for value in vars(node).values()
+        isinstance(value, list) and len(value) > MAX_PARTS
+        for node in ast.walk(module)
+        if isinstance(node, ast.expr) and not is_long_table(node)
+        for value in vars(node).values()
     )
+
+
+def is_long_table(node: ast.AST) -> bool:
+    """Return whether an expression is a literal of more than `MAX_PARTS` constants and nothing else."""
+    if not isinstance(node, _DISPLAYS) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    n_constants = 0
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, _TABLE_PARTS):
+            return False
+        n_constants += isinstance(part, ast.Constant)
+        waiting += ast.iter_child_nodes(part)
+    return n_constants > MAX_PARTS
 
 
 def is_runnable(source: str) -> bool:

@@ -39,7 +39,7 @@ def test_a_program_that_is_nested_too_deeply_is_left_out_and_others_are_compress
 
 WIDE = {
     "2,000 conditions": "def wide(a):\n    return " + " or ".join(f"a == {number}" for number in range(2_000)),
-    "a list of 2,000 items": f"def wide(a):\n    return {list(range(2_000))}[a]",
+    "a list of 2,000 items that are no constants": f"def wide(a):\n    return [{'a, ' * 2_000}][a]",
 }
 
 
@@ -49,6 +49,36 @@ def test_a_program_with_a_very_wide_expression_is_left_out_and_counted(source: s
     found = compress([*others, source, source], limits=Limits(iterations=2))
     assert found.refused[f"program: {TOO_WIDE}"] == 2
     assert found.n_programs == 3
+
+
+TABLES = {
+    "a list": str(list(range(2_000))),
+    "a dict of rows": str({f"é{number}": [number, -1.5, None] for number in range(700)}),
+    "a tuple that a name follows": f"({tuple(range(2_000))} + (a,))",
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_a_program_with_a_long_table_is_compressed_around_it(table: str) -> None:
+    sources = [f"def wide{n}(a, text):\n    return {table}[a], {SLUG} + '{n}'" for n in range(3)]
+    found = compress(sources, limits=Limits(iterations=2))
+    assert found.n_programs == len(found.rewritten) == 3
+    for n, program in enumerate(found.rewritten.values()):
+        assert returned(program.standalone, f"wide{n}") == returned(sources[n], f"wide{n}")
+
+
+def returned(source: str, name: str) -> object:
+    space: dict[str, Callable[..., object]] = {}
+    exec(source, space)
+    return space[name](300 if "é" not in source else "é300", "Big_Red dog")
+
+
+def test_a_table_that_programs_share_is_moved_into_the_library_once() -> None:
+    table = list(range(0, 4_000, 2))
+    sources = [f"def wide{n}(a):\n    return {n} * {table}[a % {n + 3}]" for n in range(3)]
+    found = compress(sources, limits=Limits(iterations=2))
+    assert [str(table) in function.source for function in found.abstractions] == [True]
+    assert found.tokens_after + found.tokens_library < found.tokens_before / 2
 
 
 def sums(n_terms: int) -> list[Program]:
