@@ -87,7 +87,7 @@ def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]
 def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
     """Return the most specific pattern that matches both expressions, or None if its arity exceeds the limit."""
     holes = Holes()
-    body = holes.unify(left, right)
+    body = holes.unify((left, right))
     if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
         return None
     return Pattern(name="", body=body, sort=EXPRESSION, hole_sorts=tuple(holes.sorts))
@@ -95,52 +95,58 @@ def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
 
 @dataclass(slots=True)
 class Holes:
-    """The holes in which two terms differ. Each variable of one term corresponds to one variable of the other."""
+    """The holes in which terms differ. Each variable of one term corresponds to one variable of every other term."""
 
-    numbers: dict[tuple[Term, Term], int] = field(default_factory=dict)
+    numbers: dict[tuple[Term, ...], int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
-    pairs: dict[str, str] = field(default_factory=dict)
-    """The variable of the other term, by the name of each, with a mark for the term that it is in."""
+    variables: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
+    """The corresponding variables of all terms, by the position of a term and the name of its variable."""
 
-    def unify(self, left: Term, right: Term, n: int = 0) -> Term | None:
-        """Return the most specific term that matches both, or None if they differ in more than expressions.
+    def unify(self, terms: Sequence[Term], n: int = 0) -> Term | None:
+        """Return the most specific term that matches all, or None if they differ in more than expressions.
 
         Args:
             n: The number of statements after which there is a hole for the rest of the block. 0 for no such hole.
         """
-        before = (dict(self.numbers), list(self.sorts), dict(self.pairs))
-        if left.head.startswith(SYMBOL) and right.head.startswith(SYMBOL):
-            return self._variable(left, right)
-        if left.head == right.head and len(left.children) == len(right.children):
-            if (children := self._children(left, right, n)) is not None:
-                return Term(left.head, children)
-            self.numbers, self.sorts, self.pairs = before
-        are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in (left, right))
-        return self._hole(left, right, EXPRESSION) if are_expressions else None
+        if all(term.head.startswith(SYMBOL) for term in terms):
+            return self._variable(terms)
+        first, n_numbers, n_variables = terms[0], len(self.numbers), len(self.variables)
+        if all(term.head == first.head and len(term.children) == len(first.children) for term in terms):
+            if (children := self._children(terms, n)) is not None:
+                return Term(first.head, children)
+            self._forget(n_numbers, n_variables)
+        are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in terms)
+        return self._hole(terms, EXPRESSION) if are_expressions else None
 
-    def _children(self, left: Term, right: Term, n: int) -> list[Term] | None:
+    def _children(self, terms: Sequence[Term], n: int) -> list[Term] | None:
         children = []
-        for first, second in zip(left.children, right.children, strict=True):
-            is_rest = bool(n) and first is left.children[-1]
-            child = (
-                self._hole(first, second, REST) if is_rest and n == 1 else self.unify(first, second, is_rest * (n - 1))
-            )
+        for position, parts in enumerate(zip(*(term.children for term in terms), strict=True), 1):
+            is_rest = n > 0 and position == len(terms[0].children)
+            child = self._hole(parts, REST) if is_rest and n == 1 else self.unify(parts, n - 1 if is_rest else 0)
             if child is None:
                 return None
             children.append(child)
         return children
 
-    def _variable(self, left: Term, right: Term) -> Term | None:
-        is_paired = self.pairs.setdefault(f"left {left.head}", right.head) == right.head
-        if not is_paired or self.pairs.setdefault(f"right {right.head}", left.head) != left.head:
+    def _variable(self, terms: Sequence[Term]) -> Term | None:
+        names = tuple(term.head for term in terms)
+        if any(self.variables.setdefault(key, names) != names for key in enumerate(names)):
             return None
-        return self._hole(left, right, SYMBOL_SORT)
+        return self._hole(terms, SYMBOL_SORT)
 
-    def _hole(self, left: Term, right: Term, sort: str) -> Term:
-        number = self.numbers.setdefault((left, right), len(self.sorts))
+    def _hole(self, terms: Sequence[Term], sort: str) -> Term:
+        number = self.numbers.setdefault(tuple(terms), len(self.sorts))
         if number == len(self.sorts):
             self.sorts.append(sort)
         return Term(f"{HOLE}{number}")
+
+    def _forget(self, n_numbers: int, n_variables: int) -> None:
+        """Remove all holes but the first."""
+        while len(self.numbers) > n_numbers:
+            self.numbers.popitem()
+        while len(self.variables) > n_variables:
+            self.variables.popitem()
+        del self.sorts[n_numbers:]
 
 
 def _saving(pattern: Pattern, n_uses: int) -> int:

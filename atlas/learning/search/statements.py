@@ -1,9 +1,8 @@
-"""Patterns of statements that two programs have in common, found by anti-unification."""
+"""Patterns of statements that programs have in common, found by anti-unification."""
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,6 +10,7 @@ from functools import lru_cache
 from atlas.learning.search.anti_unification import Holes
 from atlas.learning.terms.heads import CALL_COST, DO, EXPRESSION, STATEMENT, THEN, cost_of
 from atlas.learning.terms.patterns import Pattern, match
+from atlas.learning.terms.symbols import number_symbols, with_symbols
 from atlas.learning.terms.terms import Term, index_of, is_call
 
 MAX_STATEMENTS = 6
@@ -18,6 +18,9 @@ MAX_STATEMENTS = 6
 
 MAX_ALIKE = 40
 """Largest number of pieces of code with the same statements that are compared with one another."""
+
+MAX_COMPARED = 2 * MAX_ALIKE**2
+"""Largest number of comparisons of pieces with the same statements. All pairs are among them."""
 
 MAX_CACHED = 2**16
 """Largest number of terms in a cache, as the process that searches goes on to the next store."""
@@ -40,7 +43,7 @@ class Candidate:
 
 
 def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], prefix: str) -> list[Candidate]:
-    """Return the patterns of statements that programs of two tasks share and that may save something.
+    """Return the patterns of statements that programs of several tasks share and that may save something.
 
     Args:
         tasks: The task of each program.
@@ -50,13 +53,11 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
     for name, term in terms.items():
         for piece in _pieces(name, term):
             alike[_kind(piece)].append(piece)
-    found: dict[str, Candidate] = {}
+    found: dict[Term, Candidate] = {}
     for pieces in alike.values():
-        if len({tasks[name] for name, _, _ in pieces}) > 1:
-            for pattern in _shared(pieces[:MAX_ALIKE], tasks):
-                key = str(pattern.body)
-                if key not in found:
-                    found[key] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
+        for pattern in _shared(_varied(pieces), tasks):
+            if pattern.body not in found:
+                found[pattern.body] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
     return [candidate for candidate in found.values() if candidate.bound > 0]
 
 
@@ -99,14 +100,51 @@ def _outline(term: Term) -> str:
     return kind + "".join(_outline(child) for child in term.children if child.head.startswith(DO))
 
 
+def _varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
+    """Return the first pieces, and of many no more than two that differ only in names."""
+    if len(pieces) <= MAX_ALIKE:
+        return pieces
+    n_alike: Counter[Term] = Counter()
+    varied: list[_Piece] = []
+    for piece in pieces:
+        shape = with_symbols(piece[1], number_symbols(piece[1]))
+        n_alike[shape] += 1
+        if n_alike[shape] <= 2:
+            varied.append(piece)
+    return varied[:MAX_ALIKE]
+
+
 def _shared(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
-    """Yield the pattern of each pair of pieces from different tasks, where there is one."""
-    for (name, first, n), (other, second, _) in itertools.combinations(pieces, 2):
-        if tasks[name] != tasks[other]:
-            holes = Holes()
-            body = holes.unify(first, second, n)
-            if body is not None and index_of(body.head) is None and holes.sorts.count(EXPRESSION) <= MAX_ARITY:
-                yield Pattern(name="", body=body, sort=body.head.partition(":")[0], hole_sorts=tuple(holes.sorts))
+    """Yield the patterns of two and more pieces from different tasks.
+
+    A pattern of two pieces has their common details, and so may miss a third piece that shares the rest.
+    """
+    found: dict[Term, Pattern] = {}
+    waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))
+    n_left = MAX_COMPARED
+    while waiting and n_left:
+        group = waiting.popleft()
+        of_tasks = {tasks[pieces[number][0]] for number in group}
+        for number in range(group[-1] + 1, len(pieces)):
+            if tasks[pieces[number][0]] in of_tasks:
+                continue
+            if not (n_left := n_left - 1):
+                return
+            larger = (*group, number)
+            pattern = _generalisation([pieces[index] for index in larger])
+            if pattern is not None and pattern.body not in found:
+                found[pattern.body] = pattern
+                waiting.append(larger)
+                yield pattern
+
+
+def _generalisation(pieces: Sequence[_Piece]) -> Pattern | None:
+    """Return the most specific pattern that matches all pieces, if it has few enough parameters."""
+    holes = Holes()
+    body = holes.unify([term for _, term, _ in pieces], pieces[0][2])
+    if body is None or body.size < MIN_SIZE or holes.sorts.count(EXPRESSION) > MAX_ARITY:
+        return None
+    return Pattern(name="", body=body, sort=body.head.partition(":")[0], hole_sorts=tuple(holes.sorts))
 
 
 def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candidate:

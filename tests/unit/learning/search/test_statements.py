@@ -1,4 +1,4 @@
-"""Patterns of statements that two programs have in common."""
+"""Patterns of statements that programs have in common."""
 
 from __future__ import annotations
 
@@ -61,6 +61,24 @@ def test_statements_match_at_the_start_of_a_block_and_later_in_it() -> None:
 def test_statements_match_before_others_that_differ() -> None:
     found = candidates(ALONE, BEFORE_MORE)
     assert any(REST in each.pattern.hole_sorts for each in found)
+
+
+PAIRWISE = """
+def f(xs):
+    found = []
+    for x in xs:
+        found.append({first} * x * x + x)
+        found.append({second} * x * x - x)
+        found.append({third} * x * x // 7)
+    return found[{number}]
+"""
+
+
+def test_three_programs_share_a_pattern_where_each_two_have_one_more_detail_in_common() -> None:
+    shared = [{"first": 2, "second": 3, "third": 5}, {"first": 2, "second": 4, "third": 6}]
+    shared.append({"first": 8, "second": 3, "third": 6})
+    found = candidates(*(PAIRWISE.format(**values, number=number) for number, values in enumerate(shared)))
+    assert ("0", "1", "2") in {each.programs for each in found}
 
 
 def test_programs_of_one_task_have_no_candidates() -> None:
