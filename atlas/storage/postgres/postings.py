@@ -30,12 +30,12 @@ from atlas.storage.postgres.packing import (
     unpack,
     without,
 )
-from atlas.storage.postgres.tokens import tokens, tokens_of_record
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
+from atlas.storage.text.tokens import tokens, tokens_of_record
 
 MAX_PARTS = 64
 """Number of writes after which the rows of a word are merged."""
@@ -364,16 +364,6 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
     """Return the records that contain all phrases."""
     holding = [part.seqs for part in _find_terms(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
-
-
-def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
-    """Return the words that occur in any of these records."""
-    rows = connection.execute(
-        "SELECT term, seqs FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
-        "AND first_seq <= ? AND last_seq >= ?",
-        (_key(table), Texts(words), int(seqs.max(initial=0)), int(seqs.min(initial=0))),
-    )
-    return {term for term, packed in rows.fetchall() if np.isin(np.frombuffer(packed, "<i8"), seqs).any()}
 
 
 def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:

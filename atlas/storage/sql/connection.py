@@ -194,9 +194,6 @@ class Words(Protocol):
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that contain all phrases."""
 
-    def words_in(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
-        """Return the words that occur in any of these records."""
-
 
 class Dialect(Protocol):
     """The SQL dialect of an engine. `a` is the name of a row of `attributes` in a statement."""

@@ -30,7 +30,8 @@ Numbers = npt.NDArray[np.float64]
 SEARCH_TEXT = 2**30
 """Offset of the first word of a search text, so that no phrase spans the document and the search text."""
 
-_PLACE_BITS = 32
+PLACE_BITS = 32
+"""Number of low bits of an occurrence for the word's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Postings:
     @classmethod
     def of_occurrences(cls, occurrences: Seqs) -> Postings:
         """Return the postings of sorted occurrences."""
-        owners = occurrences >> _PLACE_BITS
+        owners = occurrences >> PLACE_BITS
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
         is_in_search_text = (occurrences & SEARCH_TEXT).astype(bool)
         weights = np.where(is_in_search_text, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
@@ -56,10 +57,17 @@ class Postings:
 
     def followed_by(self, word: Postings) -> Postings:
         """Return the postings of the phrase of this word and the next one, with the places of the latter."""
-        wanted = word.occurrences - 1
-        indices = np.minimum(np.searchsorted(self.occurrences, wanted), max(0, len(self.occurrences) - 1))
-        is_next = self.occurrences[indices] == wanted if len(self.occurrences) else np.zeros(len(wanted), bool)
-        return Postings.of_occurrences(word.occurrences[is_next])
+        after = self.occurrences + 1
+        fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
+        is_next = np.searchsorted(more, fewer, "right") > np.searchsorted(more, fewer)
+        return Postings.of_occurrences(fewer[is_next])
+
+    def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
+        """Return the postings after a change of some records, given the occurrences that these have now, sorted."""
+        is_changed = np.isin(self.occurrences >> PLACE_BITS, seqs)
+        if not len(occurrences) and not is_changed.any():
+            return self
+        return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
         """Return the postings of some records. The postings have no occurrences."""

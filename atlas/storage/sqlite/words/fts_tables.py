@@ -229,16 +229,6 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
     return np.array([seq for (seq,) in rows], np.int64)
 
 
-def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
-    """Return the words that occur in any of these records."""
-    rows = connection.execute(
-        "SELECT words.value FROM json_each(?) words WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
-        f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || words.value || '\"')",
-        (Texts(words), Numbers(seqs.tolist())),
-    )
-    return {word for (word,) in rows}
-
-
 def _match_any(terms: Sequence[Term]) -> str:
     return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
 

@@ -14,7 +14,7 @@ from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 engine = every_engine
 
-VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout".split()  # noqa: SIM905
+VOCABULARY = "cancel flight refund café getUserById user parse 数据库 cafe retry timeout".split()  # noqa: SIM905
 
 
 def text(draw: random.Random) -> str:
@@ -31,7 +31,8 @@ def change(opened: Opened, draw: random.Random, number: int) -> None:
     kind = draw.choice(["add", "add", "edit", "delete", "undo"])
     if kind == "add" or len(ids) < 5:
         document = text(draw)
-        opened.store.collection(THINGS).add([f"n{number}"], [vector_of(document)], [{}], [document])
+        metadata = {"search_text": text(draw)}
+        opened.store.collection(THINGS).add([f"n{number}"], [vector_of(document)], [metadata], [document])
     elif kind == "edit":
         opened.edit(draw.choice(ids), text(draw))
     elif kind == "delete":

@@ -1,7 +1,8 @@
 """The tokens of a text, equal to those of SQLite's tokenizer `unicode61` with `remove_diacritics 2`.
 
-So both engines have the same keyword hits, as a contract test checks. SQLite itself classifies the characters, because
-its tables are those of Unicode 6.1, whichever version Python has.
+So both engines have the same keyword hits, as a contract test checks, and postings read from FTS5 can be updated by
+the text of a changed record. SQLite itself classifies the characters, because its tables are those of Unicode 6.1,
+whichever version Python has.
 """
 
 from __future__ import annotations
