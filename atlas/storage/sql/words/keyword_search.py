@@ -84,7 +84,7 @@ class SqlWords:
             table = WordTable(connection, name, collection, read_position(connection, collection))
             is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
             counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
-            postings = {} if is_narrow else self._read_postings(table, [*_select_rarest(counts, totals.n_records)])
+            postings = {} if is_narrow else self._read_postings(table, _select_readable(counts))
             counts = self._with_pairs(table, terms, counts, postings)
             search_terms = _select_terms(connection, name, counts, totals.n_records)
             if not is_narrow:
@@ -190,6 +190,11 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
     """
     tolerance = max(DRIFT * count, count - COMMON - 1)
     return counted_at.ledger_id == now.ledger_id and abs(now.revision - counted_at.revision) <= tolerance
+
+
+def _select_readable(counts: Mapping[Term, int]) -> list[Term]:
+    """Return the words whose postings are read: those that are probably searched for, or part of a pair that is."""
+    return [*_select_rarest({term: n for term, n in counts.items() if 0 < n <= COMMON})]
 
 
 def _max_count(n_records: int) -> int:
