@@ -16,6 +16,9 @@ LONGEST = 3
 BEFORE_VERBS = word_set("and can could help i let may must or please should shall then to us we will would you")
 """Words after which a task's verb can stand."""
 
+RELATIVES = frozenset({"that", "which"})
+"""Words after which a task's verb can stand in the third person: `a function that matches a string`."""
+
 NEGATIONS = word_set("never not no without don't doesn't didn't can't won't don doesn didn won")
 FORM = word_set(
     "agent assistant code example function input method output problem program question script solution str"
@@ -23,14 +26,17 @@ FORM = word_set(
 """Nouns that name the form of a task and never its subject."""
 
 EMPTY = word_set("""
-    amount anybody array case day element hour id integer item kind list minute month note number pair people person
-    reason rest result side start step string task thing total type user value variable week word year
+    amount anybody array case check condition data day detail element example hour id index information integer issue
+    item kind line list message minute month note number option order pair people person place problem process reason
+    rest result side start state step string system task text thing total type user value variable way week word year
     """)
 """Nouns that name a subject only together with other words."""
 
 ADVERBS = word_set("anyway earlier sooner today tomorrow tonight twice yesterday")
 ORDINALS = word_set("second third fourth fifth")
-QUANTITIES = word_set("amount count half kind majority minimum maximum number rest total type")
+QUANTITIES = word_set("""
+    amount beginning count end half kind length majority maximum minimum number occurrence rest size start total type
+    """)
 """Nouns before `of` that only state an amount."""
 
 MEASURES = word_set("form length order size")
@@ -39,8 +45,18 @@ MEASURES = word_set("form length order size")
 DETERMINERS = word_set("a an every her his its my our the their these this those your")
 """Words before an object. What stands before them is a verb."""
 
-ADJECTIVES = word_set("alive alphanumeric equal even invalid necessary negative odd positive prime unique valid worth")
+NO_NOUNS = word_set("""
+    agrees alive alphanumeric appears available becomes begins belongs black blue coincides consider consists contains
+    divisible empty equal equals even except exists expects fails false finishes follows free green happens invalid
+    keeps less necessary needs negative occurs odd positive prefer prime red represents returns satisfies starts strange
+    takes true unique valid wants white works worth
+    """)
 """Words that can end a phrase as a noun does, but are no nouns: `check whether it is valid`."""
+
+NOUNS_IN_EST = word_set(
+    "chest contest digest forest guest harvest interest invest manifest quest request rest test west"
+)
+NOUNS_IN_ED = word_set("bed breed embed feed hundred need seed shed sled speed weed")
 
 CODE_WORDS = word_set("arr arrs dict int ints lst md nums obj str strs")
 NOT_BEFORE_NOUNS = word_set("""
@@ -56,6 +72,9 @@ PARTICLES = word_set("about off out up")
 
 PREPOSITIONS = word_set("at between by for from if in into on over through to under when where with within without")
 """Words after which nothing is the verb's object."""
+
+CONDITIONS = frozenset({"if", "whether"})
+"""Words between a verb and what it examines: `check whether the number is prime`."""
 
 _SENTENCE = re.compile(r"[.,;:!?()\[\]{}\n\"“”…|=<>*#]+|\s[-–—/]\s|\b'|'\b(?![a-z]\b)")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -105,15 +124,22 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
         return
     reading = _SentenceState()
     for before, word in pairwise(["", *words, ""]):
-        may_follow = not before or before.lower() in BEFORE_VERBS
-        if may_follow and not reading.run and word.lower() in VERBS:
-            reading.verb = reading.link = word.lower()
+        verb = "" if reading.run else _verb(before.lower(), word.lower())
+        if verb:
+            reading.verb = reading.link = verb
         elif _may_name(word, excluded):
             reading.run.append(word)
         elif reading.run:
             yield from reading.end_run(word.lower())
         else:
             reading.skip_word(word.lower())
+
+
+def _verb(before: str, word: str) -> str:
+    """Return the verb that a word is after another word, or an empty string: `match` for `that matches`."""
+    if before in RELATIVES and is_plural(word) and singular(word) in VERBS:
+        return singular(word)
+    return word if (not before or before in BEFORE_VERBS) and word in VERBS else ""
 
 
 @dataclass(slots=True)
@@ -133,7 +159,7 @@ class _SentenceState:
         """Read a word that names nothing, and with which no run ends."""
         if self.verb and self.link == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"
-        elif word in PREPOSITIONS:
+        elif word in PREPOSITIONS and not (word in CONDITIONS and self.link == self.verb):
             self.verb = ""
         if self.link != "of" or word not in DETERMINERS:  # `area of a cube`
             self.link = word
@@ -141,8 +167,8 @@ class _SentenceState:
     def end_run(self, word: str) -> Iterator[Clause]:
         """Read the word after a run, and yield the clauses of the run."""
         ends_with_verb = len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS
-        if ends_with_verb or word in DETERMINERS:
-            self.run.pop()  # `clients hammer the endpoint`, `goals generate`
+        if ends_with_verb or word in DETERMINERS or (word in CONDITIONS and is_plural(self.run[-1])):
+            self.run.pop()  # `clients hammer the endpoint`, `goals generate`, `checks if`
         for clause in self._finish_run():
             if word != "of" or clause.phrase.head not in QUANTITIES:
                 yield clause
@@ -166,12 +192,13 @@ class _SentenceState:
 
 
 def _is_noun(word: str) -> bool:
-    """Return whether a word may be a noun, judged by its ending: `delayed` and `contacting` are none."""
-    is_past = word.endswith("ed") and len(word) > 5
+    """Return whether a word may be a noun, judged by its ending: `delayed`, `contacting` and `largest` are none."""
+    is_past = word.endswith("ed") and word not in NOUNS_IN_ED
     is_participle = word.endswith("ing") and word not in NOUNS_IN_ING
-    if is_past or is_participle:
+    is_superlative = word.endswith("est") and word not in NOUNS_IN_EST
+    if is_past or is_participle or is_superlative:
         return False
-    return len(word) > 2 and word not in ADJECTIVES and singular(word) not in FORM
+    return len(word) > 2 and word not in NO_NOUNS and singular(word) not in FORM
 
 
 def _may_name(word: str, excluded: Container[str]) -> bool:

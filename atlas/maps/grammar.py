@@ -85,3 +85,14 @@ def singular(noun: str) -> str:
 def is_plural(noun: str) -> bool:
     """Return whether a noun ends like a plural."""
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
+
+
+def stem(word: str) -> str:
+    """Return what the forms of a word share: `cancel` of `cancels`, `cancelling` and `cancelled`."""
+    word = singular(word)
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) > len(ending) + 3:
+            word = word.removesuffix(ending)
+            word = word[:-1] if word[-1] == word[-2] and word[-1] not in "sz" else word
+            break
+    return word[:-1] if word.endswith("e") else f"{word[:-1]}i" if word.endswith("y") else word

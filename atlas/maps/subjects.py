@@ -1,58 +1,82 @@
-"""Names for groups of tasks: phrases that most tasks of a group contain, and few others."""
+"""Names for groups of tasks: what most tasks of a group are about, and few others, in the words of the tasks."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations
 
 from atlas.maps.clauses import EMPTY, Clause, clauses
-from atlas.maps.grammar import LIGHT_VERBS, gerund, is_plural, plural, singular
+from atlas.maps.grammar import LIGHT_VERBS, gerund, is_plural, plural, singular, stem
 
 NAMES_KEPT = 8
 _ANY = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _WITHIN = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
 """Words that do not begin a sentence."""
 
-_COUNTED = re.compile(r"\b(?:an?|another|each|every|following) ([^\W\d_]+)\b")
+_COUNTED = re.compile(
+    r"\b(?:an?|another|each|every|following) (?=([^\W\d_]+)\b"
+    r"(?: ([^\W\d_]+)(?=[.,;:)]|$| (?:and|at|by|for|from|in|is|of|on|that|to|where|which|with)\b))?)"
+)
+"""Nouns that are counted, with or without an adjective."""
+
 WITHIN = 20
 """Weight of how these are written."""
 
 CHARACTERS = 38
 """Longest name."""
 
+MOST_WORDS = 5
 SAME_BEGINNING = 60
 """Number of first letters that identify a task: attempts that share them count once."""
 
-FIRST_CLAUSES, LATER = 3, 0.25
-"""Phrases at the beginning of a task, and the weight of later ones."""
+EARLY, LATER = 30, 0.4
+"""Words at the beginning of a task, and the weight of later ones."""
 
 SHARED_BY = 0.08
 """Share of a group's tasks that must have a phrase before it may name the group."""
 
-LONGER = {1: 0.8, 2: 1.45, 3: 1.5}
+DOUBT = 1.5
+"""Pseudocount of tasks in other groups that are about a subject."""
+
+ADDED = 0.2
+"""Smallest share of a group's tasks that each of two phrases must add to the other."""
+
+HALF = 0.5
+"""Smallest share of a group's tasks that two phrases must describe."""
+
+MANY = 8
+"""Number of tasks for one of which a phrase must be written in just its form, twice at most by default."""
+
+FEW = 3
+"""Number of tasks up to which two phrases would only list the tasks."""
+
+PHRASES = 40
+"""Number of best phrases that are joined in pairs."""
+
+ENGLISH = frozenset({"the", "and", "of", "to"})
+"""Words of which most English texts contain some."""
+
+ENOUGH = {1: 0.55, 2: 0.33, 3: 0.33}
+"""Smallest share of a group's tasks for which a phrase of so many words names the whole group."""
+
+MOST = 0.8
+"""Share of a group's tasks that two phrases must describe to be better than a single one that half of them has."""
+
+STEEP = 1.3
+"""Exponent of the share of tasks."""
+
+FORM = {1: 0.3, 2: 1.0, 3: 1.15}
 """Factor for phrases of more words, which are more specific."""
 
-DOUBT = 1.5
-"""Pseudocount of tasks in other groups that contain a phrase."""
+WITH_VERB = 1.4
+"""Factor for names with a verb, which say what is done."""
 
-AS_FREQUENT = 0.6
-"""Smallest share of a phrase in a group, as a multiple of its share elsewhere."""
-
-WITH_VERB = 1.15
-"""Factor for phrases with a verb."""
-
-MOSTLY = 0.35
-"""Least share of a phrase's tasks with the same verb or preceding word for the phrase to include it."""
-
-ENOUGH = 0.55
-"""Smallest share of a group's tasks for which a phrase names the whole group."""
-
-SECOND = 0.35
-"""Least weight of a second phrase, as a share of the first phrase's weight, for the name to include both."""
+PAIR, WORD_IN_PAIR, TWO_VERBS = 0.8, 0.8, 1.0
+"""Factors for two phrases, for each single word among them, and for two verbs of one noun."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -67,24 +91,52 @@ class Subject:
     """Noun after `of`, in the singular."""
 
     @property
+    def stems(self) -> frozenset[str]:
+        """What a task contains if it is about this."""
+        return frozenset(map(stem, filter(None, (*self.words, self.of, *self.verb.split()[:1]))))
+
+    @property
     def n_words(self) -> int:
         """Weight of the phrase: how specific it is."""
         words = [word for word in (*self.words, self.of) if word and word not in EMPTY]
-        return min(3, max(1, len(words) + bool(self.verb)))
+        return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
+
+
+Subjects = tuple[Subject, ...]
+"""One phrase, or two that make a name together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Which tasks contain which stems. Bit `i` of a number stands for task `i`."""
+
+    early: dict[str, int]
+    """Tasks that begin with a stem, roughly."""
+
+    anywhere: dict[str, int]
+
+    def tasks(self, stems: Iterable[str]) -> tuple[int, int]:
+        """Return the tasks that contain all stems, at the beginning and anywhere."""
+        early = anywhere = -1
+        for each in stems:
+            early &= self.early.get(each, 0)
+            anywhere &= self.anywhere.get(each, 0)
+        return early, anywhere
 
 
 @dataclass(slots=True)
 class Group:
     """The phrases of the tasks of one group."""
 
+    tasks: int = 0
+    """Its tasks, as bits."""
+
     n: int = 0
-    """Tasks."""
+    counts: Counter[Subject] = field(default_factory=Counter)
+    """How many tasks have a phrase in just this form."""
 
-    weights: dict[Subject, float] = field(default_factory=dict)
-    """How many tasks have each phrase. Later phrases of a task count for less."""
-
-    tasks: dict[Subject, set[int]] = field(default_factory=lambda: defaultdict(set))
-    spellings: dict[Subject, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    spellings: dict[tuple[str, ...], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """How the noun of a phrase is written."""
 
 
 def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) -> dict[int, tuple[str, ...]]:
@@ -94,31 +146,41 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         texts: The tasks of each group, without code.
         excluded: Words in lower case to ignore, such as names of people.
     """
-    groups = {number: _read(domain_texts, excluded) for number, domain_texts in texts.items()}
+    distinct = {number: _distinct(domain_texts) for number, domain_texts in texts.items()}
+    index = _index(list(chain.from_iterable(distinct.values())))
     nouns = _Nouns.of(chain.from_iterable(texts.values()))
-    total, n_total = Counter[Subject](), sum(group.n for group in groups.values())
-    for group in groups.values():
-        total.update(group.weights)
-    names = {}
-    for number, group in groups.items():
-        fewest = max(2, SHARED_BY * group.n) if group.n > 3 else 1
-        shared, any_phrase = (nouns.common(_scores(group, total, n_total, min_count)) for min_count in (fewest, 1))
-        candidates = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
-        names[number] = tuple(dict.fromkeys(candidates))[:NAMES_KEPT]
+    names, start = {}, 0
+    for number, domain_texts in distinct.items():
+        group = _read(domain_texts, start, excluded)
+        start += len(domain_texts)
+        names[number] = tuple(_Namer(group, index, nouns, sum(map(len, distinct.values()))).names())[:NAMES_KEPT]
     return names
 
 
-def _read(texts: Sequence[str], excluded: Container[str]) -> Group:
-    group = Group()
-    for text in {re.sub(r"[\W\d_]+", "", text)[:SAME_BEGINNING].lower(): text for text in texts}.values():
-        for rank, clause in enumerate(clauses(text, excluded)):
-            weight = 1.0 if rank < FIRST_CLAUSES else LATER
+def _distinct(texts: Sequence[str]) -> list[str]:
+    return [*{re.sub(r"[\W\d_]+", "", text)[:SAME_BEGINNING].lower(): text for text in texts}.values()]
+
+
+def _index(texts: Sequence[str]) -> Index:
+    early, anywhere = Counter[str](), Counter[str]()
+    for number, text in enumerate(texts):
+        found = [stem(word.lower()) for word in _ANY.findall(text)]
+        for each in {*found[:EARLY]}:
+            early[each] |= 1 << number
+        for each in {*found}:
+            anywhere[each] |= 1 << number
+    return Index(early, anywhere)
+
+
+def _read(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
+    group = Group(tasks=((1 << len(texts)) - 1) << start, n=len(texts))
+    for text in texts:
+        found = set[Subject]()
+        for clause in clauses(text, excluded):
             for subject in _subjects(clause):
-                if group.n not in group.tasks[subject]:
-                    group.tasks[subject].add(group.n)
-                    group.weights[subject] = group.weights.get(subject, 0.0) + weight
-                group.spellings[replace(subject, verb="")][clause.phrase.words[-1]] += 1
-        group.n += 1
+                found.add(subject)
+                group.spellings[subject.words][clause.phrase.words[-1]] += 1
+        group.counts.update(found)
     return group
 
 
@@ -126,93 +188,111 @@ def _subjects(clause: Clause) -> Iterator[Subject]:
     """Yield what a clause is counted as: its noun, alone and with the words before and after it, and with its verb."""
     head = clause.phrase.head
     before = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
-    phrases = [(head,), *((word, head) for word in before)]
+    phrases = [(head,), *((word, head) for word in before if word != "case")]  # as in `snake case strings`
     if len(before) > 1:
         phrases.append((*before, head))
     is_light = clause.verb.split(" ")[0] in {"", *LIGHT_VERBS}
     for verb in {"", "" if is_light else clause.verb}:
         for words in phrases:
-            if head not in EMPTY or len(words) > 1 or clause.phrase.of or verb:
-                yield Subject(words, verb, singular(clause.phrase.of.lower()))
+            for of in {"", singular(clause.phrase.of.lower())}:
+                subject = Subject(words, verb, of)
+                is_empty = head in EMPTY and len(words) == 1 and not of and not verb
+                if not is_empty and len(subject.stems) == len(words) + bool(of) + bool(verb):
+                    yield subject
 
 
-def _scores(group: Group, total: Mapping[Subject, float], n_total: int, fewest: float) -> dict[Subject, float]:
-    """Return how well each phrase names a group: how many tasks have it, times how much rarer it is elsewhere.
+@dataclass(frozen=True, slots=True)
+class _Namer:
+    """Finds names for one group."""
 
-    Args:
-        fewest: Tasks that must have a phrase.
-    """
-    scores = {}
-    for subject, weight in group.weights.items():
-        share = weight / group.n
-        elsewhere = (total[subject] - weight + DOUBT) / (n_total - group.n + 2 * DOUBT)
-        if len(group.tasks[subject]) >= fewest and share > AS_FREQUENT * elsewhere:
-            scores[subject] = share * math.log(1 + share / elsewhere) * LONGER[subject.n_words]
-            scores[subject] *= WITH_VERB if subject.verb else 1.0
-    return scores
+    group: Group
+    index: Index
+    nouns: _Nouns
+    n_total: int
 
+    def names(self) -> Iterator[str]:
+        """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
+        few, any_number = (self._ranked(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
+        spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(few, any_number))
+        yield from dict.fromkeys(
+            name for name in spelled if len(name) <= CHARACTERS and len(name.split()) <= MOST_WORDS
+        )
 
-def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iterator[str]:
-    """Yield names, best first. A single word is joined with a second phrase if possible, because it is unspecific."""
-    ranked = sorted(scores, key=lambda subject: (-scores[subject], subject))
-    single = list[str]()
-    for first in ranked[:NAMES_KEPT]:
-        full = _complete(first, group, ranked)
-        is_short, name = full.n_words == 1, nouns.spell(full, group)
-        if is_short or len(group.tasks[first]) < ENOUGH * group.n:
-            min_score = 0.0 if is_short else SECOND * scores[first]
-            for second in _find_second_phrases(first, full, group, scores, ranked, min_score):
-                verb = "" if second.verb == full.verb else second.verb
-                combined_name = f"{name} and {nouns.spell(replace(second, verb=verb), group)}"
-                if len(combined_name) <= CHARACTERS:
-                    yield combined_name
-                    break
-        if len(name) > CHARACTERS:
-            continue
-        if is_short:
-            single.append(name)
-        else:
-            yield name
-    yield from single
+    def _ranked(self, fewest: float) -> Iterator[Subjects]:
+        """Yield single phrases and pairs of them, best first.
 
+        Args:
+            fewest: Number of tasks that must be about a phrase.
+        """
+        values = self._phrases(fewest)
+        ranked = sorted(values, key=lambda subject: (-values[subject], subject))
+        enough = [(subject,) for subject in ranked if self._share((subject,)) >= ENOUGH[subject.n_words]]
+        pairs = self._joined(ranked[:PHRASES])
+        if not enough or self._share(enough[0]) <= HALF:
+            yield from filter(self._covers_most, pairs)
+        yield from enough
+        yield from pairs
+        yield from ((subject,) for subject in sorted(ranked, key=lambda one: -values[one] * self._share((one,))))
 
-def _find_second_phrases(
-    first: Subject,
-    full: Subject,
-    group: Group,
-    scores: Mapping[Subject, float],
-    ranked: Sequence[Subject],
-    min_score: float,
-) -> list[Subject]:
-    """Return phrases that most of the other tasks have, best first."""
-    covered_tasks, used = group.tasks[first], {*full.words, full.of, full.verb}
-    gains = {
-        subject: scores[subject]
-        / LONGER[subject.n_words]
-        * len(group.tasks[subject] - covered_tasks)
-        / len(group.tasks[subject])
-        for subject in ranked[:40]
-        if not used & {*subject.words, subject.of} - {""} and bool(subject.verb) == bool(full.verb)
-    }
-    return sorted(
-        (subject for subject, gain in gains.items() if gain > min_score), key=lambda subject: (-gains[subject], subject)
-    )
+    def _share(self, subjects: Subjects) -> float:
+        """Return the share of the group's tasks that are about any of the subjects."""
+        tasks = 0
+        for subject in subjects:
+            tasks |= self.index.tasks(subject.stems)[1]
+        return (tasks & self.group.tasks).bit_count() / self.group.n
 
+    def _covers_most(self, pair: Subjects) -> bool:
+        return min(subject.n_words for subject in pair) > 1 and self._share(pair) >= MOST
 
-def _complete(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
-    """Extend a phrase by the words and the verb that it mostly occurs with."""
-    n = len(group.tasks[subject])
-    longer = [
-        longer_subject
-        for longer_subject in ranked
-        if longer_subject.n_words > subject.n_words
-        and longer_subject.words[-1] == subject.words[-1]
-        and set(subject.words) <= set(longer_subject.words)
-        and subject.verb in ("", longer_subject.verb)
-        and subject.of in ("", longer_subject.of)
-        and len(group.tasks[longer_subject] & group.tasks[subject]) >= MOSTLY * n
-    ]
-    return max(longer, key=lambda other: (other.n_words, len(group.tasks[other]), other), default=subject)
+    def _phrases(self, fewest: float) -> dict[Subject, float]:
+        """Return how well each phrase names the group, without those that name it no better than other groups."""
+        values = {}
+        for subject, n in self.group.counts.items():
+            n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
+            if n_about >= fewest and n >= min(fewest, self.group.n / MANY) and not self.nouns.is_proper(subject):
+                value = self._worth((subject,)) * FORM[subject.n_words] * (WITH_VERB if subject.verb else 1.0)
+                if value:
+                    values[subject] = value
+        return values
+
+    def _joined(self, ranked: Sequence[Subject]) -> list[Subjects]:
+        """Return two phrases, or two verbs of one phrase, best first. Of few tasks, pairs would only list the tasks."""
+        if self.group.n <= FEW:
+            return []
+        values: dict[Subjects, float] = {
+            pair: self._pair_worth(*pair) for pair in combinations(ranked, 2) if self._may_join(*pair)
+        }
+        return sorted(values, key=lambda pair: (-values[pair], pair))
+
+    def _may_join(self, first: Subject, second: Subject) -> bool:
+        """Return whether two phrases differ in words and tasks, and describe enough tasks together."""
+        if bool(first.verb) != bool(second.verb):
+            return False
+        if first.stems & second.stems and (not _is_same_noun(first, second) or stem(first.verb) == stem(second.verb)):
+            return False
+        ours, others = (self.index.tasks(subject.stems)[1] & self.group.tasks for subject in (first, second))
+        n_added = min((ours & ~others).bit_count(), (others & ~ours).bit_count())
+        return n_added >= ADDED * self.group.n and (ours | others).bit_count() >= HALF * self.group.n
+
+    def _pair_worth(self, first: Subject, second: Subject) -> float:
+        n_bare = (first.n_words == 1) + (second.n_words == 1)
+        factor = TWO_VERBS if _is_same_noun(first, second) else PAIR * WORD_IN_PAIR**n_bare
+        return self._worth((first, second)) * factor * (WITH_VERB if first.verb else 1.0)
+
+    def _worth(self, subjects: Subjects) -> float:
+        """Return how many tasks are about any of the subjects, times how much rarer that is elsewhere."""
+        early = anywhere = 0
+        for subject in subjects:
+            begins, contains = self.index.tasks(subject.stems)
+            early, anywhere = early | begins, anywhere | contains
+        share = self._weight(early & self.group.tasks, anywhere & self.group.tasks) / self.group.n
+        others = self._weight(early & ~self.group.tasks, anywhere & ~self.group.tasks)
+        elsewhere = (others + DOUBT) / (self.n_total - self.group.n + 2 * DOUBT)
+        return share**STEEP * math.log(1 + share / elsewhere) if share > 0.6 * elsewhere else 0.0
+
+    @staticmethod
+    def _weight(early: int, anywhere: int) -> float:
+        return (1 - LATER) * early.bit_count() + LATER * anywhere.bit_count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,36 +305,45 @@ class _Nouns:
     countable: Container[str]
     """Nouns that follow `a` or `an`, or that have a plural in the texts."""
 
+    conjunction: str
+    """Text between two phrases."""
+
     @classmethod
     def of(cls, texts: Iterator[str]) -> _Nouns:
-        forms, countable = defaultdict[str, Counter[str]](Counter), set[str]()
+        forms, countable, n, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
         for text in texts:
-            for word in _ANY.findall(text):
+            found = _ANY.findall(text)
+            for word in found:
                 forms[word.lower()][word] += 1
             for word in _WITHIN.findall(text):
                 forms[word.lower()][word] += WITHIN
-            countable.update(singular(word.lower()) for word in _ANY.findall(text) if is_plural(word))
-            countable.update(word.lower() for word in _COUNTED.findall(text))
-        return cls(forms, countable)
+            countable.update(singular(word.lower()) for word in found if is_plural(word))
+            countable.update(word.lower() for pair in _COUNTED.findall(text) for word in pair)
+            n += 1
+            n_english += not ENGLISH.isdisjoint(map(str.lower, found))
+        return cls(forms, countable, " and " if n_english > 0.3 * n else ", ")
 
-    def spell(self, subject: Subject, group: Group) -> str:
-        """Return a phrase as it is written: `cancelling upcoming flights`."""
-        spellings = group.spellings[replace(subject, verb="")]
+    def spell(self, subjects: Subjects, group: Group) -> str:
+        """Return phrases as they are written: `cancelling upcoming flights`, `sorting and filtering lists`."""
+        first, *others = subjects
+        if others and _is_same_noun(first, others[0]):
+            verbs = self.conjunction.join(map(_gerund, sorted(subject.verb for subject in subjects)))
+            return f"{verbs} {self._phrase(first, group)}"
+        spelled = []
+        for subject in subjects:
+            is_repeated = subject is not first and subject.verb == first.verb
+            verb = _gerund(subject.verb) if subject.verb and not is_repeated else ""
+            spelled.append(" ".join(filter(None, [verb, self._phrase(subject, group)])))
+        return self.conjunction.join(spelled)
+
+    def _phrase(self, subject: Subject, group: Group) -> str:
+        spellings = group.spellings[subject.words]
         head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))
-        words = [*map(self._usual_spelling, subject.words[:-1]), head]
-        if subject.of:
-            words += ["of", self._noun(subject.of)]
-        if subject.verb:
-            verb, *particle = subject.verb.split()
-            words = [gerund(verb), *particle, *words]
-        return " ".join(words)
+        of = ["of", self._noun(subject.of)] if subject.of else []
+        return " ".join([*map(self._usual_spelling, subject.words[:-1]), head, *of])
 
-    def common(self, scores: Mapping[Subject, float]) -> Mapping[Subject, float]:
-        """Return the phrases without single proper nouns, such as places, or all phrases if none would be left."""
-        common = {subject: score for subject, score in scores.items() if not self._is_proper(subject)}
-        return common or scores
-
-    def _is_proper(self, subject: Subject) -> bool:
+    def is_proper(self, subject: Subject) -> bool:
+        """Return whether a phrase is a single proper noun, such as a place."""
         return subject.n_words == 1 and self._usual_spelling(subject.words[-1])[:2].istitle()
 
     def _noun(self, word: str) -> str:
@@ -265,3 +354,12 @@ class _Nouns:
         """Return a word as it is mostly written within sentences."""
         forms = self.forms.get(word.lower())
         return max(forms, key=lambda form: (forms[form], form)) if forms else word.lower()
+
+
+def _gerund(verb: str) -> str:
+    first, *particle = verb.split()
+    return " ".join([gerund(first), *particle])
+
+
+def _is_same_noun(first: Subject, second: Subject) -> bool:
+    return (first.words, first.of) == (second.words, second.of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.maps.clauses import clauses
-from atlas.maps.grammar import gerund, plural, singular
+from atlas.maps.grammar import gerund, plural, singular, stem
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,19 @@ def test_a_plural_and_its_singular(noun, form):
 
 
 @pytest.mark.parametrize(
+    "forms",
+    [
+        "cancel cancels cancelling cancelled",
+        "refund refunds refunding refunded",
+        "change changes changing changed",
+        "query queries querying",
+    ],
+)
+def test_the_forms_of_a_word_share_a_stem(forms):
+    assert len({stem(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize(
     ("task", "read"),
     [
         ("Cancel the upcoming flight to Boston", [("cancel", "upcoming flight", ""), ("", "Boston", "")]),
@@ -34,6 +47,9 @@ def test_a_plural_and_its_singular(noun, form):
         ("API clients hammer the endpoint", [("", "API clients", ""), ("", "endpoint", "")]),
         ("The order was delayed", [("", "order", "")]),
         ("Do not cancel the flight", []),
+        ("Write code that matches a string", [("match", "string", "")]),
+        ("Check whether the number is prime", [("check", "number", "")]),
+        ("Return the largest", []),
     ],
 )
 def test_phrases_are_read_with_their_verbs(task, read):

@@ -101,6 +101,19 @@ AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "bl
         (["Flatten a nested list", "Interleave lists of lists"], "flattening nested lists"),
         (["Check the parity", "Check whether a parity is valid", "Check the parity of it"], "checking parities"),
         (
+            [
+                "Check the marked string and print it",
+                "Match the string that begins with a",
+                "Check strings for an a",
+                "Write a function that matches a string",
+            ],
+            "checking and matching strings",
+        ),
+        (
+            ["Fix the search page", "Why is the search page slow?", "Restyle the search page", "The footer is grey"],
+            "search page",
+        ),
+        (
             ["Sort the rows by age", "Index a table", "Sort all rows", "Index this table"],
             "sorting rows and indexing tables",
         ),
@@ -109,6 +122,15 @@ AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "bl
 def test_a_domain_is_named_as_a_person_would(tasks, name):
     (found, _) = telling(tasks, AGAINST)
     assert found.names[0] == name
+
+
+def test_two_phrases_of_another_language_are_joined_without_an_english_word():
+    (found, _) = telling(
+        ["Rechnung an Kunden", "Rechnung fehlt", "Kunden ohne Rechnung", "Fahrrad der Kunden", "Kunden ohne Fahrrad"]
+        * 2,
+        ["Bild malen", "Bild drehen", "Bild mit Rahmen"],
+    )
+    assert not [name for name in found.names if " and " in name]
 
 
 def test_a_place_is_no_half_of_a_name():
@@ -120,14 +142,15 @@ def test_a_place_is_no_half_of_a_name():
 
 def test_what_a_task_does_not_want_names_nothing():
     (found, _) = telling(["Book a seat. Do not cancel the flight", "Book seats, never cancel flights"], AGAINST)
-    assert found.names == ("booking seats",)
+    assert found.names[0] == "booking seats"
+    assert not [name for name in found.names if "cancel" in name or "flight" in name]
 
 
 def test_no_name_holds_a_persons_name_a_place_a_code_or_a_call():
     tasks = [f"Cancel reservation XK{n}ZU of {name} from Boston to `call(x)`" for n, name in enumerate(PEOPLE)]
     tasks += ["Cancel a reservation HXDUBJ from Boston"]
     (found, _) = telling(tasks, AGAINST)
-    assert found.names == ("cancelling reservations",)
+    assert set(found.names) == {"cancelling reservations", "reservations"}
 
 
 def test_groups_that_differ_in_numbers_only_are_one_domain():
