@@ -92,7 +92,7 @@ class Subject:
 
     @property
     def stems(self) -> frozenset[str]:
-        """What a task contains if it is about this."""
+        """Stems that a task contains if it is about this."""
         return frozenset(map(stem, filter(None, (*self.words, self.of, *self.verb.split()[:1]))))
 
     @property
