@@ -11,8 +11,8 @@ from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
 with st.container(key="ask_heading"):
-    draw_heading("Ask", "What an agent would be told for a task, and why.")
+    row = draw_heading("Ask", "What an agent would be told for a task, and why.")
 if any(record_counts(memory).values()):
-    draw_ask(memory)
+    draw_ask(memory, row)
 else:
     draw_empty(memory, "Once something is stored, you can ask here what an agent would be told for a task.")

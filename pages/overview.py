@@ -11,10 +11,10 @@ from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
-from pages.components.importing.box import draw_refused_files
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
-from pages.components.overview.first_look import draw_answers, draw_steps, draw_title
+from pages.components.lists.heading import draw_heading
+from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
 from pages.components.overview.parts import (
     draw_concepts,
     draw_growth,
@@ -82,8 +82,7 @@ def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) ->
 
 memory = page_memory()
 refreshing(memory)
-draw_title()
-draw_refused_files()
+draw_heading(NAME, ABOUT)
 view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
 if view.rate.n:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):

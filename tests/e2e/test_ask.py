@@ -53,7 +53,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     cards = page.locator(".atlas-hit")
     expect(cards.first).to_contain_text("succeeded in 1 of 1 try", timeout=PATIENCE_MILLISECONDS)
     expect(cards.first.locator(".track")).to_be_hidden()
-    cards.first.get_by_text("Why it ranks here").click()
+    cards.first.locator("summary").click()
     expect(cards.first.locator(".track")).to_be_visible()
     expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
     joined = page.get_by_role("region", name="What an agent is told")

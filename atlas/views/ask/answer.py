@@ -118,6 +118,9 @@ class Part:
     absence: Absence | None = None
     """Reason for no hits, or None if there are hits."""
 
+    hidden: str = ""
+    """`4 less relevant hidden`, or empty if none are hidden or there are no hits."""
+
     level: float = 0.0
     """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
 
@@ -296,9 +299,15 @@ def _part(
         place, form = places.get(key, 0), forms.get(key, "")
         hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=place, reason=reason, form=form))
     absence = _absence(name, result, configuration, n_held)
-    sentence = _sentence(name, result, configuration, absence)
-    level = result.thresholds.get(name, 0.0)
-    return Part(name=name, hits=tuple(hits), sentence=sentence, absence=absence, level=level)
+    n_hidden = result.n_hidden.get(name, 0) if hits else 0
+    return Part(
+        name=name,
+        hits=tuple(hits),
+        sentence=_sentence(name, result, configuration, absence),
+        absence=absence,
+        hidden=hidden_text(n_hidden, n_shown=len(hits), most=configuration.k),
+        level=result.thresholds.get(name, 0.0),
+    )
 
 
 def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> Absence | None:

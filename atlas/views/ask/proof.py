@@ -49,6 +49,12 @@ class Proof:
     sentence: str
     """`Tried 2 times without memory: both failed. Tried 2 times with memory: both succeeded.`"""
 
+    task: str
+    """The task, on one line. Untrusted."""
+
+    outcomes: tuple[tuple[bool, ...], tuple[bool, ...]]
+    """Whether each attempt succeeded, in their order, without memory and with it."""
+
     without: Trace
     with_memory: Trace
     parting: int | None
@@ -114,10 +120,16 @@ def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
         task_id=task.task_id,
         sentence=f"{_tried(task.not_used)} without memory: {went(task.not_used)}. "
         f"{_tried(task.used)} with memory: {went(task.used)}.",
+        task=" ".join(shortened(traces[1].experience.task.description, TEXT_CHARACTERS).split()),
+        outcomes=(_outcomes(sides[0]), _outcomes(sides[1])),
         without=traces[0],
         with_memory=traces[1],
         parting=parting_step(traces[0].steps, traces[1].steps),
     )
+
+
+def _outcomes(attempts: Sequence[JudgedAttempt]) -> tuple[bool, ...]:
+    return tuple(attempt.success for attempt in attempts)
 
 
 def _typical(attempts: Sequence[JudgedAttempt], experiences: dict[str, Experience]) -> JudgedAttempt | None:

@@ -7,6 +7,8 @@ const made = (name, className, ...children) => {
   return element
 }
 
+const PARAMETER = /(\{\w+\})/
+
 function drawn({ text, memory, place }, point) {
   if (!place) return made('pre', 'frame', text)
   const number = made('button', 'place', String(place))
@@ -14,7 +16,9 @@ function drawn({ text, memory, place }, point) {
   number.title = 'Show the hit'
   number.setAttribute('aria-label', `Show hit ${place}`)
   number.addEventListener('click', () => point(place, true))
-  const piece = made('div', `piece ${memory}`, number, made('pre', '', text))
+  const parts = memory === 'strategies' ? text.split(PARAMETER) : [text]
+  const words = parts.map((part, at) => (at % 2 ? made('span', 'parameter', part) : part))
+  const piece = made('div', `piece ${memory}`, number, made('pre', '', ...words))
   piece.dataset.place = place
   piece.addEventListener('pointerenter', () => point(place, false))
   piece.addEventListener('pointerleave', () => point(0, false))

@@ -12,7 +12,10 @@ const heading = (card) => made('div', 'heading',
   ...(card.title ? [made('span', 'title', card.title)] : outcome(card)),
   ...(card.place ? placed(card.place) : []))
 
-const outcome = (card) => [made('span', 'outcome', card.outcome), card.attempts ? made('span', 'attempts', card.attempts) : null]
+function outcome(card) {
+  const tone = { '✓': 'good', '✗': 'bad' }[card.outcome[0]] ?? ''
+  return [made('span', `outcome ${tone}`, card.outcome), card.attempts ? made('span', 'attempts', card.attempts) : null]
+}
 
 function relevance(card) {
   if (card.relevance === null) return null
@@ -36,10 +39,24 @@ function placed({ number, memory, side, note }) {
 }
 
 const passage = (card) => made('p', 'passage',
+  ...(card.title ? [made('span', 'record', ...outcome(card))] : []),
   made('span', 'source', card.source),
   card.before ? '… ' : '',
-  ...card.pieces.map(([text, isMatch]) => (isMatch ? made('mark', '', text) : text)),
+  ...card.pieces.flatMap((_, at) => piece(card, at)),
   card.after ? ' …' : '')
+
+/** A piece of the passage. A parameter is shown as a word without its braces, in which a match may stand. */
+function piece({ pieces, parameters }, at) {
+  const [text, isMatch] = pieces[at]
+  const isParameter = (number) => pieces[number]?.[1] && parameters.includes(pieces[number][0]) &&
+    pieces[number - 1]?.[0].endsWith('{') && pieces[number + 1]?.[0].startsWith('}')
+  if (isMatch) return [made('mark', isParameter(at) ? 'parameter' : '', text)]
+  const bare = text.slice(isParameter(at - 1) ? 1 : 0, isParameter(at + 1) ? -1 : undefined)
+  return bare.split(/(\{\w+\})/).map((part) => {
+    const name = part.slice(1, -1)
+    return parameters.includes(name) && part === `{${name}}` ? made('span', 'parameter', name) : part
+  })
+}
 
 function track(bar) {
   const drawn = bar.segments.filter((segment) => segment.width > 0).map((segment) => {
@@ -67,19 +84,35 @@ function legend(bar) {
   return made('ul', 'legend', ...entries, made('li', 'total', '= ', made('b', '', bar.total)))
 }
 
+const STRONGEST = 3
+
+/** The strongest signals as small bars, which are as long on every card for the same value. */
+function strongest(bar) {
+  const seen = bar.segments.filter((segment) => segment.width > 0).sort((one, other) => other.width - one.width)
+  return seen.slice(0, STRONGEST).map((segment) => {
+    const line = made('i', segment.below ? 'line below' : 'line')
+    line.style.setProperty('--share', segment.width)
+    line.style.setProperty('--colour', segment.colour)
+    const signal = made('span', 'signal', segment.name, line)
+    signal.title = `${segment.name} ${segment.value}`
+    return signal
+  })
+}
+
 function why(card) {
   if (!card.bar && !card.sentence) return null
-  const summary = made('summary', '', 'Why it ranks here')
+  const summary = made('summary', '', made('span', 'asked', 'Why'), ...(card.bar ? strongest(card.bar) : []))
+  summary.title = 'All signals of its rank'
   return made('details', 'why', summary, ...(card.bar ? [track(card.bar), legend(card.bar)] : []),
     card.sentence ? made('p', 'sentence', card.sentence) : null)
 }
 
 export default function ({ data, parentElement }) {
-  const card = made('article', data.relevance === null ? 'atlas-hit' : 'atlas-hit scored',
+  const classes = ['atlas-hit', data.relevance === null ? '' : 'scored', data.place ? (data.place.number ? `shown ${data.place.memory}` : 'left-out') : '']
+  const card = made('article', classes.join(' '),
     relevance(data),
     made('div', 'body',
       heading(data),
-      data.title ? made('div', 'record', ...outcome(data)) : null,
       passage(data),
       why(data)))
   const was = parentElement.querySelector('.atlas-hit')

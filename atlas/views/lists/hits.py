@@ -95,6 +95,8 @@ class HitCard:
     """None if the search gave no signals. Then the sentence is empty."""
 
     sentence: str
+    parameters: tuple[str, ...] = ()
+    """Names that stand in braces in the passage. They are shown as words."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the card for the browser. Its passage is in pieces: JavaScript counts characters differently."""
@@ -107,6 +109,7 @@ class HitCard:
             "pieces": [list(piece) for piece in self.passage.pieces],
             "before": self.passage.is_cut_before,
             "after": self.passage.is_cut_after,
+            "parameters": list(self.parameters),
             "bar": self.bar and _bar_as_json(self.bar),
             "sentence": self.sentence,
         }
@@ -124,6 +127,9 @@ class CardText:
 
     sources: Mapping[str, str]
     """Searched texts by label, with the embedded one first."""
+
+    parameters: tuple[str, ...] = ()
+    """Names that stand in braces in these texts. Untrusted."""
 
 
 def record_card(
@@ -152,6 +158,7 @@ def record_card(
         sources=[*nearest, *(Source(name, source) for name, source in card_text.sources.items())],
         query=text,
         weights=weights,
+        parameters=card_text.parameters,
         met=records.met_words(record_id, text) if hit and "meaning" in hit.signals else (),
     )
 
@@ -165,6 +172,7 @@ def hit_card(
     sources: Sequence[Source],
     query: str,
     weights: RankingWeights = RankingWeights(),
+    parameters: tuple[str, ...] = (),
     met: Sequence[MetWords] = (),
 ) -> HitCard:
     """Return the card of a record that a search found.
@@ -177,6 +185,7 @@ def hit_card(
         sources: The record's searched texts, with the embedded one first.
         query: The question.
         weights: The weights that it was ranked by, which set the length of the longest bar.
+        parameters: Names that stand in braces in the sources.
         met: Words of the query that met other words of the record.
     """
     passage = passage_of(sources, query)
@@ -189,6 +198,7 @@ def hit_card(
         passage=passage,
         bar=bar_of(hit.signals, weights.meaning + weights.words + weights.nudges) if hit else None,
         sentence=" ".join(filter(None, [explain(hit) if hit else "", met_sentence(met)])),
+        parameters=parameters,
     )
 
 

@@ -22,6 +22,7 @@ def _card(memory: MemorySystem, strategy: Strategy, text: str) -> CardText:
         title=strategy.title,
         outcome=tried_line(rate) if rate else "",
         sources={"When": strategy.situation, "Do": strategy.suggestion, "Because": strategy.rationale},
+        parameters=tuple(parameter["name"] for parameter in strategy.parameters),
     )
 
 

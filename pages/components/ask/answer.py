@@ -20,6 +20,7 @@ from atlas.views.ask.answer import (
 from atlas.views.ask.cards import VIEWS, memory_card
 from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.folding import folded_sentence
+from atlas.views.ask.hidden import hidden_hits
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import MIN_EXPERIENCES
@@ -28,7 +29,7 @@ from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
 from pages.components.ask.presenting import is_presenting
-from pages.components.ask.profiles import Name
+from pages.components.ask.profiles import Name, Side
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL, digest
 from pages.components.lists.selection import select
@@ -47,16 +48,12 @@ _block = st.components.v2.component(
 
 
 def draw_summary(answer: Answer, side: Name) -> None:
-    """Draw the number of hits of each memory in a row, with reasons for empty ones."""
-    sentence = folded_sentence(answer)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if found := [f"{part.title}: {part.sentence}" for part in answer.parts if part.hits]:
-            st.caption(" · ".join(found), width="content")
-        if sentence:
-            with st.popover(sentence, type="tertiary", width="content", wrap=True, key=f"ask_folded_{side}"):
-                for part in answer.parts:
-                    if part.absence and not part.is_failed:
-                        st.caption(f"**{part.title}.** {part.sentence}")
+    """Draw the reasons for memories without hits."""
+    if sentence := folded_sentence(answer):
+        with st.popover(sentence, type="tertiary", width="content", wrap=True, key=f"ask_folded_{side}"):
+            for part in answer.parts:
+                if part.absence and not part.is_failed:
+                    st.caption(f"**{part.title}.** {part.sentence}")
     for part in answer.parts:
         if part.is_failed:
             with st.container(horizontal=True, gap="small"):
@@ -103,6 +100,7 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
 
 def draw_choice() -> str:
     """Draw the choice of a memory whose hits are shown, or of all."""
+    st.markdown("##### What memory found")
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
@@ -110,9 +108,7 @@ def draw_choice() -> str:
     return shown or ALL
 
 
-def draw_parts(
-    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, part_name: str
-) -> None:
+def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, part_name: str) -> None:
     """Draw the hits as cards.
 
     Args:
@@ -123,39 +119,51 @@ def draw_parts(
     is_alone = sum(bool(part.hits) for part in answer.parts) == 1
     for part in answer.parts:
         if part.hits and part_name in (ALL, part.title):
-            _draw_part(
-                memory, text, side, weights, part, None if is_alone or part_name == part.title else first, judged
-            )
+            _draw_part(memory, text, side, part, None if is_alone or part_name == part.title else first, judged)
         elif part_name == part.title:
             st.caption(f"{part.title}: nothing found here.")
     if not is_presenting():
         draw_about(memory)
 
 
-def _draw_part(
-    memory: MemorySystem,
-    text: str,
-    side: Name,
-    weights: RankingWeights,
-    part: Part,
-    most: int | None,
-    judged: Judged,
-) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.subheader(part.title, anchor=False, width="content")
-        if part.name == "experience" and not is_presenting():
-            _draw_map_link(memory, text, side, part)
+def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, most: int | None, judged: Judged) -> None:
+    _draw_part_heading(memory, text, side, part)
     for hit in part.hits[:most]:
-        acts = _draw_hit(memory, text, side, weights, part, hit)
+        acts = _draw_hit(memory, text, side.name, side.configuration.weights, part, hit)
         if is_presenting():
             continue
         draw_open(acts, part.name, hit.id)
         draw_judging(
             acts, memory, text, part.name, hit.id, judged=judged.get((part.name, hit.id)),
-            key=f"ask_judged_{side}_{part.name}_{hit.id}",
+            key=f"ask_judged_{side.name}_{part.name}_{hit.id}",
         )  # fmt: skip
     if most is not None and len(part.hits) > most:
         st.caption(f"{len(part.hits) - most:,} more: choose {part.title} above")
+
+
+def _draw_part_heading(memory: MemorySystem, text: str, side: Side, part: Part) -> None:
+    """Draw the name of a memory, the number of its hits, and those that are hidden behind a button."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"ask_part_{side.name}_{part.name}"
+    ):
+        st.markdown(f"###### {part.title}", width="content")
+        st.caption(f"{len(part.hits):,} found", width="content")
+        if part.hidden:
+            _draw_hidden(memory, text, side, part)
+        if part.name == "experience" and not is_presenting():
+            _draw_map_link(memory, text, side.name, part)
+
+
+def _draw_hidden(memory: MemorySystem, text: str, side: Side, part: Part) -> None:
+    box = st.popover(
+        part.hidden, type="tertiary", key=f"ask_hidden_{side.name}_{part.name}", on_change="rerun", width="content"
+    )
+    if not box.open:
+        return
+    with box:
+        st.caption(f"A hit is shown from a relevance of {part.level:.2f}. These are below it:")
+        for hit in hidden_hits(memory, text, part, side.configuration):
+            st.text(f"{hit.relevance:.2f}  {hit.title}")
 
 
 def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: RankedHit) -> HitCard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import (
@@ -50,7 +51,7 @@ from pages.components.ask.profiles import (
     first_profile,
     warn_of_problems,
 )
-from pages.components.ask.proof import draw_proof
+from pages.components.ask.proof import draw_proof, draw_proof_line, find_proof
 from pages.components.ask.sharing import draw_link, draw_report
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
@@ -65,12 +66,18 @@ def record_counts(memory: MemorySystem) -> dict[str, int]:
     return _counts(store_state(memory), _memory=memory)
 
 
-def draw_ask(memory: MemorySystem) -> None:
-    """Draw the task, the answer, and the settings."""
+def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
+    """Draw the task, the answer, and the settings.
+
+    Args:
+        heading: The row of the title, which gets what can be done with an answer.
+    """
     text = st.text_input(
-        "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL
-    )
-    bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
+        "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    bar = heading.container(horizontal=True, vertical_alignment="center", width="content", key="ask_bar")
+    results = st.container()
     with bar:
         draw_presenting(memory)
         is_two = st.toggle("Compare two settings", key="ask_two", bind=URL)
@@ -99,15 +106,18 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
+    proof = find_proof(memory, answer)
+    if proof is not None:
+        draw_proof_line(proof)
     draw_summary(answer, side.name)
     block_column = st.container()
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
-        with hits:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice())
+        with hits, st.container(gap="xsmall"):
+            draw_parts(memory, text, side, answer, draw_choice())
     with block_column, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
-    draw_proof(memory, answer)
+    draw_proof(memory, answer, proof)
     draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
     draw_trial(text, answer.block.text)
 
@@ -127,7 +137,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     part = draw_choice()
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, part)
+            draw_parts(memory, text, side, answer, part)
 
 
 def _call(memory: MemorySystem, side: Side, budget: int) -> str:

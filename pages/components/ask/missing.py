@@ -10,11 +10,13 @@ from pages.components.ask.answer import draw_open
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL
 
+ANCHOR = "why-was-it-not-found"
+
 
 def draw_missing(memory: MemorySystem, question: Question) -> None:
     """Draw the box for a record, and why it is or is not among the hits."""
     with st.container(key="ask_missing"):
-        st.subheader("Why was it not found?", anchor=False)
+        st.subheader("Why was it not found?", anchor=ANCHOR)
         words = st.text_input(
             "A memory that you expected: its id, or words of it", key="ask_expected", type="search", bind=URL,
             placeholder="f33bb09e, or: rebuild in batches",

@@ -6,13 +6,16 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import Answer
-from atlas.views.ask.proof import MemoryEffect, among_sentence, proof_as_json, proof_of
+from atlas.views.ask.proof import MemoryEffect, Proof, among_sentence, proof_as_json, proof_of
 from atlas.views.shared.state import StoreState
 from atlas.views.trace.conversation import Reading
 from pages.components.experience.trace import current_reading, draw_trace
 from pages.components.shared.snapshot import store_state
 
 _KEY = "ask_traces"
+ANCHOR = "recorded-proof"
+MAX_MARKS = 8
+"""Maximum attempts that are drawn as marks, for each side."""
 
 
 def effect_of(memory: MemorySystem) -> MemoryEffect:
@@ -20,14 +23,35 @@ def effect_of(memory: MemorySystem) -> MemoryEffect:
     return _effect(store_state(memory), _memory=memory)
 
 
-def draw_proof(memory: MemorySystem, answer: Answer) -> None:
-    """Draw the proof for the best hit that has one, if any."""
+def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
+    """Return the proof for the best hit that has one, or None."""
+    effect = effect_of(memory)
+    return proof_of(memory, answer, effect) if effect.n_tasks else None
+
+
+def draw_proof_line(proof: Proof) -> None:
+    """Draw how the attempts of a proof went, with a link to their steps further down."""
+    without, with_memory = map(_marks, proof.outcomes)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="ask_proof_line"):
+        st.markdown(f"**Recorded proof**\u2003without memory {without}\u2003with memory {with_memory}", width="content")
+        st.text(f"at “{proof.task}”")
+        st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
+
+
+def _marks(outcomes: tuple[bool, ...]) -> str:
+    """Return `✗ ✗ ✓` in the colours of outcomes, or a count of many."""
+    if len(outcomes) > MAX_MARKS:
+        return f"**{sum(outcomes):,} of {len(outcomes):,} succeeded**"
+    return " ".join(":blue[**✓**]" if success else ":orange[**✗**]" for success in outcomes)
+
+
+def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> None:
+    """Draw the traces of a proof side by side, or that no task among the hits has one."""
     effect = effect_of(memory)
     if not effect.n_tasks or not answer.n_hits:
         return
     with st.container(key="ask_proof"):
-        st.subheader("Recorded proof", anchor=False)
-        proof = proof_of(memory, answer, effect)
+        st.subheader("Recorded proof", anchor=ANCHOR)
         if proof is None:
             st.caption(f"No task among these hits was tried both with memory and without. {among_sentence(effect)}")
             return

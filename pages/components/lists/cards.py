@@ -41,7 +41,7 @@ def hit_card(
     """
     with st.container(border=True, gap="xsmall", key=key):
         _card(key=f"{key}_drawn", data={**card.as_json(), "place": place, "open": is_open})
-        acts = st.container(horizontal=True, vertical_alignment="center")
+        acts = st.container(horizontal=True, vertical_alignment="center", key=f"acts_{key}")
         if on_open is not None:
             acts.button("Open", key=f"{key}_open", icon=":material/open_in_full:", type="tertiary", on_click=on_open,
                         args=(card.id,))  # fmt: skip

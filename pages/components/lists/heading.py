@@ -14,7 +14,9 @@ def draw_heading(title: str, about: str) -> DeltaGenerator:
     Args:
         about: One sentence on what the page shows.
     """
-    row = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom")
+    row = st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="page_title"
+    )
     row.title(title, anchor=False, width="content")
     st.caption(about)
     draw_refused_files()

@@ -54,12 +54,6 @@ TASK_COLUMNS = {  # as wide together as half a page of 1440 pixels
 }
 
 
-def draw_title() -> None:
-    """Draw the product's name and description."""
-    st.title(NAME, anchor=False)
-    st.markdown(ABOUT)
-
-
 def draw_steps() -> None:
     """Draw the next steps."""
     with st.container(horizontal=True, gap="medium", width="content"):

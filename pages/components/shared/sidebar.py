@@ -7,16 +7,15 @@ from html import escape
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
 
-UNSCOPED = ("ask", "settings")
-"""Pages, besides those of other memories, to which the scope of experiences does not apply."""
+OVERVIEW = ("", "overview")
+SCOPED = ("map", "experiences", "curate")
+"""Pages that the scope of experiences narrows."""
 
 
 def draw_sidebar(opened: OpenedMemory, page: str) -> None:
@@ -35,13 +34,13 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
             st.warning(problem, icon=":material/cloud_off:")
             st.text(index_fault(memory))
         draw_live(memory)
-        if n_experiences(memory) and KINDS.get(page, EXPERIENCE) is EXPERIENCE and page not in UNSCOPED:
-            draw_scope(memory)
-        elif n_experiences(memory):
-            with st.expander("Scope of the experiences", key="sidebar_scope"):  # the scope does not apply to this page
+        if n_experiences(memory):
+            # frame.css hides it where it does not apply. It is drawn there too, as its boxes would forget their values.
+            with st.container(key="sidebar_scope" if page in SCOPED else "sidebar_scope_unused"):
                 draw_scope(memory)
-        with st.expander("About this store", key="sidebar_store"):
-            _draw_store(opened)
+        if page in OVERVIEW:
+            with st.expander("About this store", key="sidebar_store"):
+                _draw_store(opened)
         if opened.model.client is not None:
             _draw_model(opened.model)
 
