@@ -15,14 +15,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
-from pages.components.overview.parts import (
-    draw_concepts,
-    draw_growth,
-    draw_journal,
-    draw_sources,
-    draw_strategies,
-    draw_totals,
-)
+from pages.components.overview.parts import draw_growth, draw_sources, draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
@@ -33,21 +26,12 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_answers(memory, found, duplicates)
     st.subheader("What is remembered", anchor=False)
-    draw_totals(view.rate)
-    draw_others(view)
+    draw_totals(view)
     growth, sources = st.columns(2, gap="medium")
     with growth, st.expander("Growth and success by day", icon=":material/monitoring:"):
         draw_growth(view.days)
     with sources, st.expander("Success by source", icon=":material/table_rows:"):
         draw_sources(view.sources)
-
-
-def draw_others(view: Overview) -> None:
-    """Draw the sizes of the other memories."""
-    with st.container(horizontal=True, gap="medium"):
-        draw_concepts(view.n_concepts)
-        draw_strategies(view.strategies)
-        draw_journal(view.n_entries)
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
@@ -82,14 +66,14 @@ def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) ->
 
 memory = page_memory()
 refreshing(memory)
-draw_heading(NAME, ABOUT)
+row = draw_heading(NAME, ABOUT)
 view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
 if view.rate.n:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        draw_steps()
-        if view.n_sample:
+    if view.n_sample:
+        with row:
             draw_sample(memory, view)
+    draw_steps()
     draw(memory, view)
 else:
     draw_empty(memory)
-    draw_others(view)
+    draw_totals(view)

@@ -323,7 +323,7 @@ def test_a_suspicious_record_is_seen_put_into_quarantine_and_released(dashboard:
     assert "Put 1 strategy into quarantine" in said(app)
     app = dashboard(tmp_path, "curate", curate_queue="quarantine")
     assert "In quarantine 1" in tabs(app)
-    assert any("It orders the reader to give up its instructions." in why for why in app.dataframe[0].value["Why"])
+    assert any("It orders the reader to give up its instructions." in why for why in table(app)["why"])
     assert any(
         text.startswith("In quarantine, so agents do not find it: It ")
         for text in said(dashboard(tmp_path, "strategies", id=planted))

@@ -23,6 +23,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of, undo_button
+from tests.support.dashboard import table as drawn_table
 from tests.support.records import attempt, attempts
 from tests.support.stores import MODEL, copied, make_store, opened_store
 
@@ -113,12 +114,12 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     app = dashboard(tmp_path, "evaluation")
     assert app.subheader[0].value.startswith("Search finds the right memories")
     assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:2] == [
-        ("First hit is right", "100 of 100", ""),
-        ("Nothing found", "0 of 100", ""),
+        ("First hit is right", "100 %", ""),
+        ("Nothing found", "0 %", ""),
     ]
-    assert [*app.dataframe[0].value["first"]] == [100.0, 100.0, 100.0, pytest.approx(100 / 11)]
+    assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100 %", "100 %", "100 %", "9 %"]
     assert "Measured 20" in texts(app)
-    assert {"Words alone", "Meaning alone"} < {*app.dataframe[0].value["search"]}
+    assert {"Words alone", "Meaning alone"} < {*drawn_table(app)["name"]}
     assert "default" not in texts(app)
     assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]

@@ -61,6 +61,7 @@ const FORMS = {
     fill.style.width = percent(value)
     return [meter, value.toFixed(2)]
   },
+  meter: ({ share, text }) => [...FORMS.share(share).slice(0, 1), text],
   picture: (value) => {
     if (!value) return []
     const image = made('img', '')

@@ -1,18 +1,19 @@
-"""How attempts went with memory and without, week by week, as one chart. It contains no text of memories."""
+"""How attempts went so far with memory and without, as one chart. It contains no text of memories."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import accumulate
 
 from atlas.core.statistics import SuccessRate
 from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
-from atlas.views.shared.wording import percent
+from atlas.views.shared.rates import rate_line
 
 HEIGHT_PIXELS = 200
-FEW, MANY = 5, 14
-"""Sizes of points in pixels: for a single attempt, and the maximum."""
+BAND, GREY_BAND = "rgba(47, 111, 176, 0.16)", "rgba(128, 138, 148, 0.18)"
+"""Colours of the intervals, with memory and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,50 +28,62 @@ class Week:
 
 
 def trend_chart(weeks: Sequence[Week]) -> Chart:
-    """Return the success rate of each week with memory and without. A point grows with its number of attempts."""
+    """Return the success rate of all attempts until each week, with memory and without, with its 95 % interval."""
     return {
         "data": [
-            _line("With memory", [(week.on, week.used) for week in weeks], PALETTE[0], "solid"),
-            _line("Without", [(week.on, week.not_used) for week in weeks], GREY, "dot"),
+            *_line("Without", [(week.on, week.not_used) for week in weeks], GREY, GREY_BAND),
+            *_line("With memory", [(week.on, week.used) for week in weeks], PALETTE[0], BAND),
         ],
         "layout": {
             "height": HEIGHT_PIXELS,
             "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-            "legend": {"orientation": "h", "y": 1.2},
+            "legend": {"orientation": "h", "y": 1.2, "traceorder": "reversed"},
             "dragmode": False,
             "xaxis": {"type": "date", "fixedrange": True, "automargin": True, "tickformat": "%-d %b"},
-            "yaxis": {"range": [-0.05, 1.05], **PERCENT_AXIS, "automargin": True},
+            "yaxis": {"range": [0, 1], **PERCENT_AXIS, "automargin": True},
         },
     }
 
 
 def trend_caption(weeks: Sequence[Week]) -> str:
     """Return the alternative text of the chart, in one line."""
-    first, last = weeks[0], weeks[-1]
+    used, not_used = _total([week.used for week in weeks]), _total([week.not_used for week in weeks])
     return (
-        f"Success by week from {first.on} to {last.on}. With memory {_span(first.used, last.used)}, "
-        f"without {_span(first.not_used, last.not_used)}."
+        f"Success of all attempts so far, from {weeks[0].on} to {weeks[-1].on}. "
+        f"In the end {rate_line(used)} with memory, and {rate_line(not_used)} without."
     )
 
 
-def _span(first: SuccessRate, last: SuccessRate) -> str:
-    return f"{_share(first)} in the first week and {_share(last)} in the last"
-
-
-def _share(rate: SuccessRate) -> str:
-    return "no attempt" if rate.share is None else percent(rate.share)
-
-
-def _line(name: str, points: Sequence[tuple[date, SuccessRate]], colour: str, dash: str) -> Chart:
-    known = [(on, rate) for on, rate in points if rate.n_known]
-    return {
+def _line(name: str, points: Sequence[tuple[date, SuccessRate]], colour: str, band: str) -> list[Chart]:
+    """Return the ends of the interval as a band, and the rate as a line."""
+    totals = accumulate((rate for _, rate in points), lambda one, other: _total([one, other]))
+    known = [(on, rate, rate.interval) for (on, _), rate in zip(points, totals, strict=True) if rate.interval]
+    edge: Chart = {
         "type": "scatter",
-        "mode": "lines+markers",
-        "name": name,
-        "x": [on.isoformat() for on, _ in known],
-        "y": [rate.share for _, rate in known],
-        "line": {"color": colour, "dash": dash, "width": 2},
-        "marker": {"color": colour, "size": [min(MANY, FEW + rate.n_known - 1) for _, rate in known]},
-        "text": [f"{rate.n_succeeded:,} of {rate.n_known:,}" for _, rate in known],
-        "hovertemplate": "%{x|week of %-d %b}: %{text} succeeded<extra>" + name + "</extra>",
+        "mode": "lines",
+        "x": [on.isoformat() for on, _, _ in known],
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "showlegend": False,
     }
+    return [
+        {**edge, "y": [interval.low for _, _, interval in known]},
+        {**edge, "y": [interval.high for _, _, interval in known], "fill": "tonexty", "fillcolor": band},
+        {
+            **edge,
+            "mode": "lines" if len(known) > 1 else "markers",
+            "name": name,
+            "y": [rate.share for _, rate, _ in known],
+            "line": {"color": colour, "width": 2},
+            "text": [f"{rate.n_succeeded:,} of {rate.n_known:,}" for _, rate, _ in known],
+            "hovertemplate": "until the week of %{x|%-d %b}: %{text} succeeded<extra>" + name + "</extra>",
+            "hoverinfo": "all",
+            "showlegend": True,
+        },
+    ]
+
+
+def _total(rates: Sequence[SuccessRate]) -> SuccessRate:
+    return SuccessRate(
+        n_succeeded=sum(rate.n_succeeded for rate in rates), n_failed=sum(rate.n_failed for rate in rates)
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from atlas.core.statistics import MIN_GROUPS, Estimate
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
@@ -20,6 +19,8 @@ from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import BUILT_IN
+from atlas.views.lists.cells import Meter
+from atlas.views.lists.rate_rows import RateRow
 from atlas.views.shared.wording import counted, moment, percent
 
 OUTCOME = "outcome predicted"
@@ -175,8 +176,8 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
     return _found(found, measure, on)
 
 
-def simpler_searches(found: OwnEvaluation) -> list[dict[str, Any]]:
-    """Return how often of 100 the first hit is right, for agents, for simpler searches and by chance.
+def simpler_searches(found: OwnEvaluation) -> list[RateRow]:
+    """Return how often the first hit is right, for agents, for simpler searches and by chance.
 
     Empty if that was not measured.
     """
@@ -184,8 +185,16 @@ def simpler_searches(found: OwnEvaluation) -> list[dict[str, Any]]:
     if of is None:
         return []
     rows = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
-    rates = [*((row.setting, row.value.mean) for row in rows), ("By chance", of.chance)]
-    return [{"search": search, "first": 100 * rate} for search, rate in rates]
+    rates = [*((row.setting, row.value) for row in rows), ("By chance", Estimate(mean=of.chance, interval=None))]
+    return [
+        RateRow(
+            id=search,
+            name=search,
+            rate=Meter(rate.mean, percent(rate.mean)),
+            interval=f"{100 * rate.interval.low:.0f}–{percent(rate.interval.high)}" if rate.interval else "",
+        )
+        for search, rate in rates
+    ]
 
 
 def measures_on(found: OwnEvaluation, on: str) -> list[str]:
@@ -217,12 +226,12 @@ def estimate_text(estimate: Estimate) -> str:
 def measured_caption(memory: MemorySystem, found: OwnEvaluation) -> str:
     """Return the time and the model of the measurement. May contain a profile's name.
 
-    A measurement that came with the sample data is older than the store, whose time would only confuse.
+    A measurement that came with the sample data is older than the store.
     """
     at = datetime.fromisoformat(found.measured_at)
     first = memory.history(1, max(0, memory.count_operations() - 1))
     is_older = bool(first) and at < first[0].created_at
-    when = "Measured when the sample data were made," if is_older else f"Measured {moment(at)}"
+    when = f"Measured {moment(at)}{', when the sample data were made,' if is_older else ''}"
     return f"{when} with {found.report.model}{_profile_in_use(found)}."
 
 

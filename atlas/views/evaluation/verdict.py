@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.core.statistics import Estimate
-from atlas.evaluation.foreign import SHIPPED
+from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.leave_one_out import OWN_TASK
+from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
+from atlas.views.shared.wording import counted, percent
 
 MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
@@ -45,6 +47,9 @@ class Figure:
     label: str
     value: str = "–"
     interval: str = ""
+    basis: str = ""
+    """What it was measured on: `303 attempts at 107 tasks`."""
+
     help_text: str = ""
 
 
@@ -53,9 +58,9 @@ def verdict(found: OwnEvaluation) -> Verdict | None:
     first, nothing, answered = _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
     parts = []
     if first is not None:
-        parts.append(f"finds another attempt at the same task first in {100 * first.mean:.0f} of 100 searches")
+        parts.append(f"finds another attempt at the same task first in {percent(first.mean)} of searches")
     if answered is not None:
-        parts.append(f"answers {100 * answered.mean:.0f} of 100 questions about other subjects")
+        parts.append(f"answers {percent(answered.mean)} of questions about other subjects")
     if not parts:
         return None
     sentence = " and ".join(parts)
@@ -69,21 +74,25 @@ def figures(found: OwnEvaluation | None) -> list[Figure]:
         ("First hit is right", "hit@1", "How often the first hit is another attempt at the same task. More is better."),
         ("Nothing found", FOUND_NOTHING, "How often a search comes back empty although it should not. Less is better."),
     )
-    own = [_figure(label, _own_rate(found, measure) if found else None, text) for label, measure, text in rates]
+    task, questions = (_own_task(found), _foreign_result(found)) if found else (None, None)
+    basis = f"{counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}" if task else ""
+    own = [_figure(label, _own_rate(found, measure) if found else None, basis, text) for label, measure, text in rates]
     foreign = (
         "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
     )
-    return [*own, _figure("Off-topic questions answered", _foreign_rate(found) if found else None, foreign)]
+    asked = counted(questions.n_queries, "question") if questions else ""
+    return [*own, _figure("Off-topic questions answered", _foreign_rate(found) if found else None, asked, foreign)]
 
 
-def _figure(label: str, rate: Estimate | None, help_text: str) -> Figure:
+def _figure(label: str, rate: Estimate | None, basis: str, help_text: str) -> Figure:
     if rate is None:
         return Figure(label=label, help_text=help_text)
     ends = [f"{100 * end:.0f}" for end in (rate.interval.low, rate.interval.high)] if rate.interval else []
     return Figure(
         label=label,
-        value=f"{100 * rate.mean:.0f} of 100",
-        interval=f"likely {'–'.join(ends)}" if len({*ends}) > 1 else "",
+        value=percent(rate.mean),
+        interval=f"likely {'–'.join(ends)} %" if len({*ends}) > 1 else "",
+        basis=basis,
         help_text=help_text,
     )
 
@@ -112,12 +121,20 @@ def _mean(rate: Estimate | None, absent: float) -> float:
 
 def _own_rate(found: OwnEvaluation, measure: str) -> Estimate | None:
     """Return a measure of the search for agents, on the store's own attempts."""
-    task = next((task for task in found.report.tasks if task.name == OWN_TASK), None)
+    task = _own_task(found)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure] if row is not None else None
 
 
+def _own_task(found: OwnEvaluation) -> TaskResult | None:
+    return next((task for task in found.report.tasks if task.name == OWN_TASK), None)
+
+
 def _foreign_rate(found: OwnEvaluation) -> Estimate | None:
     """Return the share of foreign questions that the search for agents answers."""
-    foreign = next((result for result in found.report.foreign if result.source == SHIPPED), None)
+    foreign = _foreign_result(found)
     return foreign.told_something.get(AGENT) if foreign is not None else None
+
+
+def _foreign_result(found: OwnEvaluation) -> ForeignResult | None:
+    return next((result for result in found.report.foreign if result.source == SHIPPED), None)

@@ -39,6 +39,16 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Meter:
+    """A share as a bar, with its text."""
+
+    share: float | None
+    """In [0, 1], or None if it is not known."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Excerpt:
     """The beginning of a text with several parts. All texts are untrusted."""
 
@@ -114,4 +124,4 @@ def _cell(row: Row, column: Column) -> Any:
             return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else ""
         case "lines":
             return [part.strip() for part in str(value or "no attempts").split(",")]
-    return asdict(value) if isinstance(value, Heading | Excerpt | Record) else value
+    return asdict(value) if isinstance(value, Heading | Excerpt | Record | Meter) else value

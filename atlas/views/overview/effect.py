@@ -10,6 +10,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.memory.effects.memory_effect import MIN_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.trend import Week
+from atlas.views.lists.queries import Row
 from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
 from atlas.views.shared.wording import counted, percent
 
@@ -19,6 +20,7 @@ SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
 
 NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
+LIKELY_MEANS = "“Likely” is the range that has the true number with a probability of 95 %."
 
 LABELS = ("Went better with memory", "Went worse")
 SELECTED_LABELS = ("Higher rate with memory", "Lower rate")
@@ -36,17 +38,11 @@ HOW_TO_RECORD = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
-    """A task that was tried with memories and without."""
-
-    experience_id: str
-    """The latest experience of the task, as a link target, or empty if all were deleted."""
+class TaskRow(Row):
+    """A task that was tried with memories and without. Its id is that of the latest experience, or empty if deleted."""
 
     task: str
     """Untrusted text."""
-
-    difference: float
-    """Percentage points that the success rate is higher with memories."""
 
     used: str
     """`67 % of 3`."""
@@ -238,9 +234,8 @@ def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:
 
 def _row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRow:
     return TaskRow(
-        experience_id=experience_id,
+        id=experience_id,
         task=titles.get(experience_id, "") or task.task_id,
-        difference=100 * task.difference,
         used=rate_text(task.used),
         not_used=rate_text(task.not_used),
     )

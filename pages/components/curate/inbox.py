@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.curate.case_rows import WAITING_COLUMNS, waiting_rows
 from atlas.views.curate.case_view import CaseView, case_title, case_view, preview_lines
 from atlas.views.curate.cases import Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
@@ -27,17 +28,15 @@ from atlas.views.curate.health import UNKNOWN, Health
 from atlas.views.curate.queues import INBOX, DuplicatesResult, ScanState
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.lists.fitting import fitted
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
-from atlas.views.shared.wording import counted
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import digest
-from pages.components.lists.record_table import PADDING_PIXELS, open_experience, table_height
+from pages.components.lists.record_table import open_experience, plain_table, table_height
 from pages.components.shared.narrowing import go_from_click, narrow_to
 from pages.components.shared.plans import apply_now, is_planning, propose
 from pages.components.shared.snapshot import store_state
@@ -46,7 +45,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce, announce_act
 
 _LATER, _WITH_ALIKE, _MOST = "curate_later", "curate_with_alike", "curate_most"
 
-MAX_NEXT, TITLE_PIXELS = 8, 640
+MAX_NEXT = 8
 ICONS: Mapping[Name, str] = {
     "succeeded": ":material/check:",
     "failed": ":material/close:",
@@ -186,17 +185,7 @@ def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:
     if not cases:
         return
     st.caption("Next")
-    lines = [
-        {"Queue": case_title(case), "Kind": counted(len(case.ids) or 1, case.noun) if case.ids else "domain",
-         "Title": fitted(title, TITLE_PIXELS - PADDING_PIXELS)}
-        for case, title in zip(cases, preview_lines(memory, cases), strict=True)
-    ]  # fmt: skip
-    columns = {
-        "Queue": st.column_config.TextColumn("Queue", width=150),
-        "Kind": st.column_config.TextColumn("Kind", width=130),
-        "Title": st.column_config.TextColumn("Title", width=TITLE_PIXELS),
-    }
-    st.dataframe(lines, column_config=columns, hide_index=True, height=table_height(len(lines)), alt="Next cases")
+    plain_table(waiting_rows(memory, cases), columns=WAITING_COLUMNS, key="curate_next", label="Next cases")
 
 
 def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -> None:

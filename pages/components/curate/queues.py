@@ -32,7 +32,6 @@ from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, selectable_table, table_height
 from pages.components.lists.selection import select
-from pages.components.overview.parts import RATE_COLUMNS, rate_line
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import n_experiences
@@ -176,6 +175,17 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
             )
 
 
+RATE_COLUMNS = {
+    "percent_succeeded": st.column_config.ProgressColumn(
+        "Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100
+    ),
+    "interval": st.column_config.TextColumn(
+        "Likely", width=80, help="Where the true rate is with a probability of 95 %"
+    ),
+    "known": st.column_config.TextColumn("Known", width=80, help="Attempts whose outcome is known, of all"),
+}
+
+
 def draw_domains(memory: MemorySystem, found: Health) -> None:
     """Draw all domains, worst first. The chosen one can be selected or opened on the map."""
     if not found.domains:
@@ -189,7 +199,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
     }
     numbers = tuple(row.number for row in found.domains)
     table = st.dataframe(
-        [rate_line(row) for row in found.domains],
+        [asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"} for row in found.domains],
         column_config=columns,
         column_order=list(columns),
         hide_index=True,

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.case_view import case_reason, preview_lines
+from atlas.views.curate.case_rows import SUSPICIOUS_COLUMNS, suspicious_rows
 from atlas.views.curate.cases import Case
 from atlas.views.curate.queues import LiveScan, ScanState
-from atlas.views.lists.fitting import fitted
-from pages.components.lists.record_table import PADDING_PIXELS, table_height
-
-TITLE_PIXELS = 420
+from pages.components.lists.record_table import plain_table
 
 
 def page_scan(memory: MemorySystem) -> ScanState:
@@ -31,10 +28,5 @@ def draw_suspicious(memory: MemorySystem, cases: Sequence[Case]) -> None:
     if not cases:
         st.info("There is none here.", icon=":material/check:")
         return
-    lines = [
-        {"Kind": case.noun, "Title": fitted(title, TITLE_PIXELS - PADDING_PIXELS), "Why": case_reason(memory, case)}
-        for case, title in zip(cases, preview_lines(memory, cases), strict=True)
-    ]
-    columns = {"Title": st.column_config.TextColumn("Title", width=TITLE_PIXELS)}
-    st.dataframe(lines, column_config=columns, hide_index=True, height=table_height(len(lines)),
-                 alt="Suspicious records")  # fmt: skip
+    rows = suspicious_rows(memory, cases)
+    plain_table(rows, columns=SUSPICIOUS_COLUMNS, key="curate_suspicious", label="Suspicious records")

@@ -22,8 +22,10 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
-from atlas.views.evaluation.verdict import Verdict, figures, verdict
+from atlas.views.evaluation.verdict import PROFILES, STRICTNESS, Verdict, figures, verdict
+from atlas.views.kinds.columns import Column
 from atlas.views.shared.state import StoreState
+from pages.components.lists.record_table import plain_table
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, is_running, live_result
 from pages.components.shared.snapshot import store_state
@@ -35,10 +37,17 @@ ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
-COMPARED = {
-    "search": st.column_config.TextColumn("Search", width=170),
-    "first": st.column_config.ProgressColumn("First hit is right", format="%.0f of 100", min_value=0, max_value=100),
+COMPARED = (
+    Column("name", "Search", 170),
+    Column("rate", "First hit is right", 320, "meter"),
+    Column("interval", "Likely", 90, help_text="Where the true rate is with a probability of 95 %"),
+)
+NEXT = {
+    STRICTNESS: "There you see what each step would hide, and which queries would find something else.",
+    PROFILES: "There you see which weights find more, and can use them for all searches.",
 }
+"""What a person finds where the advice of a verdict can be followed, by the part of the page."""
+
 INTERVALS = (
     "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
 )
@@ -68,16 +77,16 @@ def draw_own(memory: MemorySystem) -> None:
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | None) -> None:
-    """Draw the verdict with what to do, its figures, and when they were measured."""
+    """Draw the verdict, when it was measured, its figures, and what to do."""
     judged = verdict(found) if found is not None else None
     if judged is not None:
         st.subheader(judged.headline, anchor=False)
-        if judged.advice:
-            draw_advice(judged)
     elif found is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
+    if found is not None:
+        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
     if judged is not None or found is None:
         measures = figures(found)
         for column, figure in zip(st.columns(len(measures)), measures, strict=True):
@@ -85,15 +94,19 @@ def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | Non
                 st.metric(
                     figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off"
                 )  # fmt: skip
-                st.caption(figure.help_text)
-    if found is not None:
-        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
+                st.caption(" ".join(filter(None, [figure.help_text, figure.basis and f"Measured on {figure.basis}."])))
+    if judged is not None and judged.advice:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            draw_advice(judged)
+            st.caption(NEXT[judged.part], width="content")
 
 
 def draw_advice(judged: Verdict) -> None:
     """Draw a link to the part of the page where the advice of a verdict can be followed."""
     label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
-    st.page_link("pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part)
+    st.page_link(
+        "pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part, width="content"
+    )
 
 
 def draw_run(memory: MemorySystem) -> None:
@@ -118,7 +131,7 @@ def draw_found(found: OwnEvaluation) -> None:
     """Draw the comparison with simpler searches, and all figures."""
     if compared := simpler_searches(found):
         st.markdown("**Compared with simpler searches**")
-        st.dataframe(compared, column_config=COMPARED, hide_index=True, alt="First hit by search method")
+        plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
     with st.expander("All figures", key="evaluation_figures"):
         draw_figures(found)
 

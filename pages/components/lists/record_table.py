@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -69,6 +69,27 @@ def selectable_table(
 def origin_of(kind: Kind) -> str:
     """Return the tray's label for a selection made in a kind's list."""
     return f"rows on {kind.page.capitalize()}"
+
+
+def plain_table(
+    rows: Sequence[Row], *, columns: Columns, key: str, label: str, on_opened: Callable[[str], None] | None = None
+) -> None:
+    """Draw a table of anything but memories.
+
+    Args:
+        key: No other table of the page has it.
+        label: What the rows are, for screen readers.
+        on_opened: Called with the id of a row that is clicked. Without it, rows cannot be clicked.
+    """
+    data = {**table_as_json(EXPERIENCE, columns, rows), "label": label, "opened": None, "selected": None,
+            "is_still": on_opened is None}  # fmt: skip
+    _table(key=key, data=data, on_opened_change=partial(_call_opened, key, on_opened))
+
+
+def _call_opened(key: str, on_opened: Callable[[str], None] | None) -> None:
+    opened = st.session_state[key].get("opened")
+    if opened and on_opened is not None:
+        on_opened(str(opened))
 
 
 def table_height(n: int, max_rows: int = 10, row_pixels: int = ROW_PIXELS) -> int:

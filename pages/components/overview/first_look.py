@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -13,21 +10,16 @@ from atlas import MemorySystem
 from atlas.views.charts.trend import trend_caption, trend_chart
 from atlas.views.curate.health import Health
 from atlas.views.curate.queues import DuplicatesResult
-from atlas.views.lists.fitting import fitted
-from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.kinds.columns import Column
+from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
+from atlas.views.overview.effect import COMPARED, LIKELY_MEANS, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.evaluation.own import draw_verdict
-from pages.components.lists.record_table import (
-    PADDING_PIXELS,
-    ROW_PIXELS,
-    WRAPPED_ROW_PIXELS,
-    clicked_row,
-    table_height,
-)
-from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains, draw_health, rate_line
+from pages.components.lists.record_table import plain_table
+from pages.components.overview.parts import CHART, draw_domains, draw_health
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -37,28 +29,25 @@ ABOUT = (
     "Explore it, ask it what an agent would be told, and clean it up."
 )
 STEPS = {
-    "pages/map.py": ("Explore the map", ":material/scatter_plot:"),
-    "pages/ask.py": ("Ask the memory", ":material/psychology_alt:"),
-    "pages/curate.py": ("Review and clean up", ":material/cleaning_services:"),
+    "pages/map.py": ("Explore the map", ":material/scatter_plot:", "What the agents worked on, and where they fail."),
+    "pages/ask.py": ("Ask the memory", ":material/psychology_alt:", "What an agent is told for a task, and why."),
+    "pages/curate.py": ("Review and clean up", ":material/cleaning_services:", "The records that need a decision."),
 }
-"""Next steps, by page."""
+"""Next steps, by page, with what a person finds there."""
 
-TASK_PIXELS = 220
-"""Width of the names of weak tasks."""
-
-TASK_COLUMNS = {  # as wide together as half a page of 1440 pixels
-    "task": st.column_config.TextColumn("Task", width=205),
-    "used": st.column_config.TextColumn("With memory", help="Success rate of attempts that used memory", width=90),
-    "not_used": st.column_config.TextColumn("Without", help="Success rate of attempts that used none", width=80),
-    "difference": st.column_config.NumberColumn("Difference", format="%+.0f points", width=85),
-}
+TASK_COLUMNS = (
+    Column("task", "Task", 240),
+    Column("used", "With memory", 80, help_text="Success rate of attempts that used memory"),
+    Column("not_used", "Without", 68, help_text="Success rate of attempts that used none"),
+)
 
 
 def draw_steps() -> None:
     """Draw the next steps."""
-    with st.container(horizontal=True, gap="medium", width="content"):
-        for page, (label, icon) in STEPS.items():
-            st.page_link(page, label=label, icon=icon, width="content")
+    for column, (page, (label, icon, about)) in zip(st.columns(len(STEPS), gap="small"), STEPS.items(), strict=True):
+        with column.container(border=True, gap=None, key=f"overview_step_{icon[10:-1]}"):
+            st.page_link(page, label=f"**{label}**", icon=icon)
+            st.caption(about)
 
 
 def draw_answers(memory: MemorySystem, found: Health, duplicates: DuplicatesResult) -> None:
@@ -69,7 +58,7 @@ def draw_answers(memory: MemorySystem, found: Health, duplicates: DuplicatesResu
         st.subheader("Does memory help?", anchor=False)
         draw_effect(effect)
         if len(effect.weeks) > 1:
-            st.caption("Success at these tasks, by week:")
+            st.caption("Success of all attempts at these tasks so far. The bands are 95 % intervals.")
             chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
             st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
         if effect.rows:
@@ -103,10 +92,11 @@ def draw_effect(view: EffectView) -> None:
                 delta_color="off",
                 delta_arrow="off",
                 width="content",
+                help=LIKELY_MEANS,
             )
             st.metric(worse, view.worse, width="content")
             st.metric("No difference", view.alike, width="content")
-        st.caption(f"{NOT_CAUSED} {view.selection}")
+        st.caption(" ".join(filter(None, [view.interval and LIKELY_MEANS, NOT_CAUSED, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:
@@ -136,47 +126,22 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
         return
     caption = "Success rate by task, lowest first. Click a row to see its attempts."
     st.caption(f"{caption} Domains are listed once there is a map.")
-    columns = {"name": st.column_config.TextColumn("Task", width=TASK_PIXELS), **RATE_COLUMNS}
-    ids = tuple(task.experience_id for task in tasks)
-    rows = [rate_line(task) | {"name": fitted(task.name, 2 * (TASK_PIXELS - PADDING_PIXELS))} for task in tasks]
-    alt = "Tasks with the lowest success rate"
-    _draw_rows(rows, columns, ids, key="overview_weak", alt=alt, row_pixels=WRAPPED_ROW_PIXELS)
+    plain_table(
+        [rate_row(task, task.experience_id) for task in tasks],
+        columns=(Column("name", "Task", 240), *RATE_COLUMNS),
+        key="overview_weak",
+        label="Tasks with the lowest success rate",
+        on_opened=_open_task,
+    )
 
 
 def _draw_tasks(rows: Sequence[TaskRow]) -> None:
     st.caption("Click a task to see its attempts.")
-    ids = tuple(row.experience_id for row in rows)
-    _draw_rows([asdict(row) for row in rows], TASK_COLUMNS, ids, key="overview_effect", alt="Tasks with and without")
+    plain_table(rows, columns=TASK_COLUMNS, key="overview_effect", label="Tasks with and without", on_opened=_open_task)
 
 
-def _draw_rows(
-    rows: Sequence[dict[str, Any]],
-    columns: Mapping[str, Any],
-    ids: tuple[str, ...],
-    *,
-    key: str,
-    alt: str,
-    row_pixels: int = ROW_PIXELS,
-) -> None:
-    key = f"{key}_{hash(ids)}"
-    st.dataframe(
-        rows,
-        column_config=columns,
-        column_order=list(columns),
-        hide_index=True,
-        key=key,
-        on_select=partial(_open_task, ids, key),
-        selection_mode="single-cell",
-        row_height=row_pixels,
-        height=table_height(len(rows), row_pixels=row_pixels),
-        alt=alt,
-    )
-
-
-def _open_task(ids: tuple[str, ...], key: str) -> None:
-    row = clicked_row(key, len(ids))
-    if row is not None and ids[row]:
-        go_from_click("pages/experiences.py", id=ids[row])
+def _open_task(experience_id: str) -> None:
+    go_from_click("pages/experiences.py", id=experience_id)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -3,69 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
-from atlas.views.curate.health import DOMAIN_ORDER, FAILING, DomainLine, Health, health_lines
+from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
 from atlas.views.curate.queues import DuplicatesResult
-from atlas.views.overview.summary import Day, GroupRow, Groups, SuccessRate, groups_caption, rate_words
-from atlas.views.overview.weak_tasks import WeakTask
+from atlas.views.kinds.columns import Column
+from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
+from atlas.views.overview.summary import Day, Groups, Overview, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
-from pages.components.lists.record_table import clicked_row, table_height
+from pages.components.lists.record_table import plain_table
 from pages.components.shared.narrowing import go_from_click, narrow_to
 
 MAX_DOMAINS = 5
 
-SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
-INTERVAL = st.column_config.TextColumn("Likely", width=80, help="Where the true rate is with a probability of 95 %")
-RATE_COLUMNS = {
-    "percent_succeeded": SHARE,
-    "interval": INTERVAL,
-    "known": st.column_config.TextColumn("Known", width=80, help="Attempts whose outcome is known, of all"),
-}
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 
-def draw_totals(rate: SuccessRate) -> None:
-    """Draw four figures in a row."""
-    total, share, failed, unknown = st.columns(4)
-    value, interval = rate_words(rate)
-    total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
-    share.metric(
-        "Succeeded",
-        value,
-        delta=interval or None,
-        delta_color="off",
-        delta_arrow="off",
-        help=f"Of the {rate.n_known:,} experiences with a known outcome. The true rate is in the range with 95 %.",
-        border=True,
-        height="stretch",
+def draw_totals(view: Overview) -> None:
+    """Draw the size of each memory as a link to its page."""
+    rate, interval = rate_words(view.rate)
+    experiences = f"{counted(view.rate.n, 'experience')}, {rate} succeeded ({interval})" if interval else ""
+    links = (
+        ("pages/experiences.py", experiences or counted(view.rate.n, "experience"), ":material/history_edu:"),
+        ("pages/concepts.py", counted(view.n_concepts, "concept"), ":material/functions:"),
+        ("pages/strategies.py", view.strategies, ":material/lightbulb:"),
+        ("pages/journal.py", counted(view.n_entries, "journal entry"), ":material/menu_book:"),
     )
-    failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
-    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
-
-
-def draw_concepts(n_concepts: int) -> None:
-    """Draw the amount of reusable code, with a link to the library."""
-    if n_concepts:
-        st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
-
-
-def draw_journal(n_entries: int) -> None:
-    """Draw the length of the journal, with a link to it."""
-    if n_entries:
-        st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
-
-
-def draw_strategies(sentence: str) -> None:
-    """Draw the number of strategies, with a link to them."""
-    if sentence:
-        st.page_link("pages/strategies.py", label=sentence, icon=":material/lightbulb:")
+    with st.container(horizontal=True, gap="medium"):
+        for page, label, icon in links:
+            if label and not label.startswith("0 "):
+                st.page_link(page, label=label, icon=icon, width="content")
 
 
 def draw_growth(days: Sequence[Day]) -> None:
@@ -100,50 +70,30 @@ def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
 def draw_domains(found: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
     st.caption("Weakest first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
-    domains = found.domains[:MAX_DOMAINS]
-    numbers = tuple(row.number for row in domains)
-    key = f"overview_domains_{hash(numbers)}"
-    columns = {
-        "name": st.column_config.TextColumn("Domain", width=200),
-        **RATE_COLUMNS,
-    }
-    st.dataframe(
-        [rate_line(row) for row in domains],
-        column_config=columns,
-        column_order=list(columns),
-        hide_index=True,
-        key=key,
-        on_select=partial(_open_domain, numbers, key),
-        selection_mode="single-cell",
-        height=table_height(len(domains)),
-        alt="Success by domain",
+    plain_table(
+        [rate_row(row, str(row.number)) for row in found.domains[:MAX_DOMAINS]],
+        columns=(Column("name", "Domain", 240), *RATE_COLUMNS),
+        key="overview_domains",
+        label="Success by domain",
+        on_opened=_open_domain,
     )
-    if len(found.domains) > len(domains):
-        st.page_link(
-            "pages/curate.py", label=f"All {len(found.domains)} domains", query_params={"curate_queue": FAILING}
-        )
+    if len(found.domains) > MAX_DOMAINS:
+        label = f"All {len(found.domains)} domains"
+        st.page_link("pages/curate.py", label=label, query_params={"curate_queue": FAILING})
 
 
-def rate_line(row: DomainLine | GroupRow | WeakTask) -> dict[str, Any]:
-    """Return a line of a table with the columns of `RATE_COLUMNS`."""
-    return asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"}
-
-
-def _open_domain(numbers: tuple[int, ...], key: str) -> None:
-    row = clicked_row(key, len(numbers))
-    if row is not None:
-        narrow_to(Scope(domains=(numbers[row],)))
-        go_from_click("pages/map.py")
+def _open_domain(number: str) -> None:
+    narrow_to(Scope(domains=(int(number),)))
+    go_from_click("pages/map.py")
 
 
 def draw_sources(groups: Groups) -> None:
     """Draw a line for each source."""
-    columns = {
-        "name": st.column_config.TextColumn("Source", width=140),
-        **RATE_COLUMNS,
-    }
-    lines = [rate_line(group) for group in groups.rows]
-    st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True,
-                 height=table_height(len(lines)), alt="Success by source")  # fmt: skip
+    plain_table(
+        [rate_row(group, group.name) for group in groups.rows],
+        columns=(Column("name", "Source", 240), *RATE_COLUMNS),
+        key="overview_sources",
+        label="Success by source",
+    )
     if caption := groups_caption(groups, "source"):
         st.caption(caption)

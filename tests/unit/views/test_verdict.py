@@ -62,8 +62,8 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, headline, advice):
     judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
     assert judged.sentence == (
-        "Finds another attempt at the same task first in 98 of 100 searches and answers "
-        f"{100 * foreign:.0f} of 100 questions about other subjects."
+        "Finds another attempt at the same task first in 98 % of searches and answers "
+        f"{100 * foreign:.0f} % of questions about other subjects."
     )
     assert (judged.headline, judged.advice) == (headline, advice)
     assert bool(judged.part) == bool(advice)
@@ -73,13 +73,13 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
     found = with_rates(measured, first=0.4, nothing=0.0, foreign=0.0)
     judged = verdict(found)
     assert (judged.headline, judged.part) == ("Search often misses the right memory.", "Compare profiles")
-    assert [figure.value for figure in figures(found)] == ["40 of 100", "0 of 100", "0 of 100"]
+    assert [figure.value for figure in figures(found)] == ["40 %", "0 %", "0 %"]
     assert [figure.value for figure in figures(None)] == ["–"] * 3
 
 
 def test_what_was_not_measured_is_not_judged(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=None)
-    assert verdict(found).sentence == "Finds another attempt at the same task first in 98 of 100 searches."
+    assert verdict(found).sentence == "Finds another attempt at the same task first in 98 % of searches."
     assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
 
 
@@ -105,12 +105,13 @@ def test_the_weeks_count_attempts_at_tasks_that_were_tried_both_ways(memory):
     )
 
 
-def test_a_week_without_an_attempt_of_a_kind_has_no_point():
+def test_the_trend_adds_up_the_attempts_of_all_weeks_so_far():
     weeks = (
         Week(date(2026, 2, 23), SuccessRate(n_succeeded=1, n_failed=3), SuccessRate()),
         Week(date(2026, 3, 2), SuccessRate(n_succeeded=3), SuccessRate(n_failed=2)),
     )
-    used, not_used = trend_chart(weeks)["data"]
-    assert (used["x"], used["y"]) == (["2026-02-23", "2026-03-02"], [0.25, 1.0])
+    *_, not_used, low, high, used = trend_chart(weeks)["data"]
+    assert (used["x"], used["y"]) == (["2026-02-23", "2026-03-02"], [0.25, 4 / 7])
+    assert all(below < rate < above for below, rate, above in zip(low["y"], used["y"], high["y"], strict=True))
     assert (not_used["x"], not_used["y"], not_used["text"]) == (["2026-03-02"], [0.0], ["0 of 2"])
-    assert "With memory 25 % in the first week and 100 % in the last, without no attempt" in trend_caption(weeks)
+    assert "In the end 57 % (likely 25–84 %, n = 7) with memory, and 0 % (likely 0–66 %, n = 2)" in trend_caption(weeks)

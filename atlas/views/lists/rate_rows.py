@@ -1,0 +1,53 @@
+"""Success rates as rows of a table: of domains, tasks or sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from atlas.views.kinds.columns import Column
+from atlas.views.lists.cells import Meter
+from atlas.views.lists.queries import Row
+from atlas.views.shared.wording import percent
+
+RATE_COLUMNS = (
+    Column("rate", "Succeeded", 122, "meter", "Share of the attempts with a known outcome that succeeded"),
+    Column("interval", "Likely", 62, help_text="Where the true rate is with a probability of 95 %"),
+)
+"""Columns of a rate with its interval. They leave room for a name in half a page."""
+
+
+class NamedRate(Protocol):
+    """Something whose attempts are counted."""
+
+    @property
+    def name(self) -> str:
+        """Untrusted text."""
+
+    @property
+    def n_known(self) -> int:
+        """Attempts whose outcome is known."""
+
+    @property
+    def percent_succeeded(self) -> float | None:
+        """Percentage of successes, in [0, 100], or None without a known outcome."""
+
+    @property
+    def interval(self) -> str:
+        """`12–49 %`, or empty without a known outcome."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRow(Row):
+    """How often something succeeded. The name is untrusted."""
+
+    name: str
+    rate: Meter
+    interval: str
+
+
+def rate_row(line: NamedRate, id: str) -> RateRow:
+    """Return the row of a success rate, such as `26 % of 19` with its interval."""
+    share = None if line.percent_succeeded is None else line.percent_succeeded / 100
+    text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
+    return RateRow(id=id, name=line.name, rate=Meter(share, text), interval=line.interval)
