@@ -15,7 +15,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
-from pages.components.overview.parts import draw_growth, draw_sources, draw_totals
+from pages.components.overview.parts import draw_sources, draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
@@ -24,13 +24,10 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
-    draw_answers(memory, found, duplicates)
+    draw_answers(memory, view, found, duplicates)
     st.subheader("What is remembered", anchor=False)
     draw_totals(view)
-    growth, sources = st.columns(2, gap="medium")
-    with growth, st.expander("Growth and success by day", icon=":material/monitoring:"):
-        draw_growth(view.days)
-    with sources, st.expander("Success by source", icon=":material/table_rows:"):
+    with st.expander("Success by source", icon=":material/table_rows:"):
         draw_sources(view.sources)
 
 

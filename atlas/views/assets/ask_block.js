@@ -32,7 +32,8 @@ export default function ({ data, parentElement }) {
   const { side } = data
   const point = (place, calls) => window.dispatchEvent(new CustomEvent('atlas-place', { detail: { side, place, calls } }))
   const pieces = data.pieces.filter((piece) => piece.text).map((piece) => drawn(piece, point))
-  const root = made('div', data.is_low ? 'atlas-block low' : 'atlas-block', ...pieces)
+  const look = data.is_low ? 'low' : data.left_out.length ? 'joined' : ''
+  const root = made('div', `atlas-block ${look}`, ...pieces)
   const whole = made('div', 'whole')
   if (pieces.length) whole.append(root)
   if (data.left_out.length) {

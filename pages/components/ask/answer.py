@@ -98,9 +98,16 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_choice() -> str:
-    """Draw the choice of a memory whose hits are shown, or of all."""
-    st.markdown("##### What memory found")
+def draw_choice(missing: str = "") -> str:
+    """Draw the choice of a memory whose hits are shown, or of all.
+
+    Args:
+        missing: Anchor of the part of the page that explains why a record is missing, or empty.
+    """
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown("##### What memory found", width="content")
+        if missing and not is_presenting():
+            st.markdown(f":small[[Is one missing? ↓](#{missing})]", width="content")
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
@@ -160,7 +167,7 @@ def _draw_hidden(memory: MemorySystem, text: str, side: Side, part: Part) -> Non
     )
     if not box.open:
         return
-    with box:
+    with box, st.container(gap="xsmall"):
         st.caption(f"A hit is shown from a relevance of {part.level:.2f}. These are below it:")
         for hit in hidden_hits(memory, text, part, side.configuration):
             st.text(f"{hit.relevance:.2f}  {hit.title}")

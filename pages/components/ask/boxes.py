@@ -39,6 +39,7 @@ from pages.components.ask.answer import (
     draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
+from pages.components.ask.missing import ANCHOR as MISSING
 from pages.components.ask.missing import draw_missing
 from pages.components.ask.presenting import draw_presenting, is_presenting
 from pages.components.ask.profiles import (
@@ -114,7 +115,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_parts(memory, text, side, answer, draw_choice())
+            draw_parts(memory, text, side, answer, draw_choice(MISSING))
     with block_column, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer, proof)

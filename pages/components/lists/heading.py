@@ -15,7 +15,7 @@ def draw_heading(title: str, about: str) -> DeltaGenerator:
         about: One sentence on what the page shows.
     """
     row = st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom", key="page_title"
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="page_title"
     )
     row.title(title, anchor=False, width="content")
     st.caption(about)

@@ -14,12 +14,13 @@ from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
 from atlas.views.overview.effect import COMPARED, LIKELY_MEANS, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
+from atlas.views.overview.summary import Overview
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.evaluation.own import draw_verdict
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import CHART, draw_domains, draw_health
+from pages.components.overview.parts import CHART, draw_domains, draw_growth, draw_health
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -50,8 +51,11 @@ def draw_steps() -> None:
             st.caption(about)
 
 
-def draw_answers(memory: MemorySystem, found: Health, duplicates: DuplicatesResult) -> None:
-    """Draw the effect of memory, and beside it the weak tasks, the verdict on searches, and what needs attention."""
+def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates: DuplicatesResult) -> None:
+    """Draw the effect of memory, and beside it the weak tasks, the verdict on searches, and what needs attention.
+
+    Where no attempts can be compared, the growth of the store stands below the advice.
+    """
     helps, badly = st.columns(2, gap="medium")
     effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
     with helps:
@@ -61,6 +65,9 @@ def draw_answers(memory: MemorySystem, found: Health, duplicates: DuplicatesResu
             st.caption("Success of all attempts at these tasks so far. The bands are 95 % intervals.")
             chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
             st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
+        if not effect.n_tasks:
+            st.subheader("Growth and success by day", anchor=False)
+            draw_growth(view.days)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
