@@ -20,15 +20,18 @@ ENTRIES = "Entries"
 
 TABS = {
     "Link suggestions": draw_suggestions,
-    "Contexts": draw_contexts,
-    "Forgetting": draw_forgetting,
-    "Refused": draw_refused,
+    "What agents read": draw_contexts,
+    "Shorten": draw_forgetting,
+    "Refused entries": draw_refused,
     "Conversations": draw_conversations,
 }
 """Parts of the page beside the entries, by their names."""
 
+FORMERLY = {"Contexts": "What agents read", "Forgetting": "Shorten", "Refused": "Refused entries"}
+"""Names of parts, by those that older links have."""
+
 
 memory = page_memory()
 with draw_heading("Journal", JOURNAL.about):
-    part = choose_part([ENTRIES, *TABS], key="journal_tab")
+    part = choose_part([ENTRIES, *TABS], key="journal_tab", formerly=FORMERLY)
 TABS.get(part, partial(draw_records, ROOM))(memory)

@@ -75,6 +75,7 @@ const FORMS = {
     return chip
   }),
   badge: (value, column) => {
+    if (!value) return []
     const chip = made('span', 'chip badge', value)
     chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
     return [chip]
@@ -102,13 +103,12 @@ const FORMS = {
 
 const NUMBERS = new Set(['number', 'decimal'])
 
-function cell(column, row, role) {
+function cell(column, row, role, isStill) {
   const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`)
   const value = row[column.name]
   if (column.opens) {
-    const title = made('button', column.form === 'heading' ? 'title' : 'title clip', column.form === 'heading' ? value.title : value || '–')
-    title.type = 'button'
-    title.tabIndex = -1
+    const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip', column.form === 'heading' ? value.title : value || '–')
+    if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
     title.dataset.whole = ''
     element.append(title)
   }
@@ -128,8 +128,8 @@ function line(row, list) {
     place.setAttribute('role', 'gridcell')
     element.append(place)
   }
-  element.append(...list.columns.map((column) => cell(column, row, 'gridcell')))
-  element.addEventListener('click', (event) => {
+  element.append(...list.columns.map((column) => cell(column, row, 'gridcell', data.is_still)))
+  if (!data.is_still) element.addEventListener('click', (event) => {
     if (!event.target.closest('.box') && !getSelection().toString()) list.open(row.id)
   })
   return element
@@ -219,7 +219,7 @@ class List {
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id
-      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
+      this.root.className = ['list', label.toLowerCase(), tall ? 'tall' : 'flat', this.data.is_still && 'still', isMiddling && !isNarrow && 'middling', isNarrow && 'narrow',
         isStacked && 'stacked'].filter(Boolean).join(' ')
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
@@ -240,7 +240,7 @@ class List {
         row.setAttribute('aria-selected', String(isChosen))
       }
       row.classList.toggle('open', row.dataset.id === opened)
-      row.querySelector('.title')?.setAttribute('aria-expanded', String(row.dataset.id === opened))
+      row.querySelector('button.title')?.setAttribute('aria-expanded', String(row.dataset.id === opened))
     }
     const reached = rows.find((row) => row.tabIndex === 0) ?? rows.find((row) => row.dataset.id === opened) ?? rows[0]
     if (reached) reached.tabIndex = 0
@@ -275,7 +275,7 @@ class List {
     const rows = this.rows(), at = rows.indexOf(row)
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key]
     if (next !== undefined) this.reach(rows[Math.min(Math.max(next, 0), rows.length - 1)])
-    else if (event.key === 'Enter') this.open(row.dataset.id)
+    else if (event.key === 'Enter' && !this.data.is_still) this.open(row.dataset.id)
     else if (event.key === ' ' && this.data.selected) this.choose(row.dataset.id, row.getAttribute('aria-selected') !== 'true', false)
     else return
     event.preventDefault()

@@ -15,6 +15,7 @@ from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.experience.ending import ending_of
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking
 from atlas.views.shared.rates import rate_sentence
@@ -35,6 +36,9 @@ class ExperienceRow(Row):
     """Outcomes of its attempts, as `outcome_labels` returns them."""
 
     task: str
+    ending: str = ""
+    """How it ended, in one line, or empty if nothing tells it."""
+
     domain: str = ""
     """Its domain on the map, or empty for an outlier."""
 
@@ -63,13 +67,14 @@ def placed_and_marked(
     )
 
 
-def _listed(row: Mapping[str, Any]) -> ExperienceRow:
+def _listed(row: Mapping[str, Any], ending: str) -> ExperienceRow:
     metadata = row["metadata"]
     outcome = metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
     return ExperienceRow(
         id=row["id"],
         outcomes=outcome_labels([outcome]),
         task=str(metadata.get("title", "")),
+        ending=ending,
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
         created_at=stored_instant(metadata).astimezone(UTC),
@@ -85,6 +90,7 @@ def experience_rows(
             id=experience.id,
             outcomes=outcome_labels(_outcomes(experience, hits.get(experience.id))),
             task=" ".join(experience.task.description[:400].split()),
+            ending=ending_of(experience),
             source=str(experience.metadata.get("source", "")),
             n_steps=len(experience.steps),
             created_at=experience.created_at.astimezone(UTC),
@@ -111,8 +117,9 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
-    """Return lines of experiences as a store lists them, without their steps."""
-    return tuple(_listed(row) for row in rows)
+    """Return lines of experiences as a store lists them, with how each ended."""
+    endings = {each.id: ending_of(each) for each in memory.experience.get_many([row["id"] for row in rows])}
+    return tuple(_listed(row, endings.get(row["id"], "")) for row in rows)
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:

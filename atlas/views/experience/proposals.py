@@ -10,9 +10,10 @@ from atlas.core.statistics import SuccessRate
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.shared.plans import Choice, Figure, PlanView
+from atlas.views.shared.plans import Choice, Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
@@ -55,7 +56,8 @@ class PruneRequest:
         """Return the current plan, measured."""
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
-        view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
+        view = prune_plan_view(plan)
+        view = replace(view, rows=_dated(memory, view.rows), figures=_figures(memory, going), choice=self._choice())
         return PruneProposal(plan=plan, view=view, removed_ids=going)
 
     def _choice(self) -> Choice | None:
@@ -195,6 +197,12 @@ def criteria_of(
     }
     used = {name: value for name, value in named.items() if value is not None}
     return {**used, KEEP_DIVERSE: True} if used and keep_diverse else used
+
+
+def _dated(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]:
+    """Return the rows with the times of the attempts."""
+    times = memory.experience.column("created_at", {"id": {"$in": [row.id for row in rows]}})
+    return tuple(replace(row, at=stored_instant(times, row.id)) if row.id in times else row for row in rows)
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.hits import Hit
-from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.core.types import JournalEntry
+from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
@@ -20,13 +19,8 @@ from atlas.views.lists.queries import Row, marks_text, ranking
 
 CONTENT_CHARACTERS = 400
 
-LINKED = {
-    "caused_by": "has a cause",
-    "summarises": "sums up {:,}",
-    "refers_to": "refers to {:,}",
-    "related": "{:,} related",
-}
-"""Words for an entry's links to others, by their type. A fix comes before them."""
+LINKED = {"summarises": "sums up {:,}", "refers_to": "refers to {:,}", "related": "{:,} related"}
+"""Words for the number of an entry's links, by their type. Its cause and its fix are named before them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +41,7 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     links: str
-    """Its links to others, as `fixed · 2 related`."""
+    """Its cause, its fix and its links to others, as `fixed in round 11 · 2 related`."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -64,6 +58,7 @@ def entry_rows(
         hits: The hits of the search that found the entries, by id. None without a search.
     """
     marks = memory.journal.marks([entry.id for entry in entries])
+    links = links_texts(memory, {entry.id: (entry.entry_type, _targets(entry.links)) for entry in entries})
     return tuple(
         EntryRow(
             id=entry.id,
@@ -72,7 +67,7 @@ def entry_rows(
             content=beginning(entry.content),
             importance=entry.importance,
             tier=state_word(entry.tier),
-            links=links_text(entry.entry_type, Counter(link.type for link in entry.links)),
+            links=links[entry.id],
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
             **ranking(hits or {}, entry.id),
@@ -84,21 +79,21 @@ def entry_rows(
 def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[EntryRow, ...]:
     """Return lines for rows of the store, without their whole content."""
     marks = memory.journal.marks([row["id"] for row in rows])
+    listed = {row["id"]: row["metadata"] for row in rows}
+    links = links_texts(memory, {each: (found["entry_type"], found) for each, found in listed.items()})
     return tuple(
         EntryRow(
-            id=row["id"],
-            entry_type=type_word(row["metadata"]["entry_type"]),
-            generation=row["metadata"]["generation"],
-            content=row["metadata"]["title"],
-            importance=row["metadata"]["importance"],
-            tier=state_word(row["metadata"]["tier"]),
-            links=links_text(
-                row["metadata"]["entry_type"], {name: len(row["metadata"].get(name, ())) for name in LINK_TYPES}
-            ),
-            created_at=stored_instant(row["metadata"]),
-            marks=_marks(row["metadata"]["tier"], marks.get(row["id"], NO_MARKS)),
+            id=entry_id,
+            entry_type=type_word(found["entry_type"]),
+            generation=found["generation"],
+            content=found["title"],
+            importance=found["importance"],
+            tier=state_word(found["tier"]),
+            links=" · ".join(filter(None, [_marks(found["tier"], marks.get(entry_id, NO_MARKS)), links[entry_id]])),
+            created_at=stored_instant(found),
+            marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
         )
-        for row in rows
+        for entry_id, found in listed.items()
     )
 
 
@@ -107,12 +102,50 @@ def _marks(tier: str, marks: Marks) -> str:
     return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
 
 
-def links_text(entry_type: str, n_by_type: Mapping[str, int]) -> str:
-    """Return the links of an entry in words, the fix of a crash first."""
-    fix = "fixed" if n_by_type.get("fixed_by") else "no fix yet" if entry_type == CRASH else ""
-    return " · ".join(
-        filter(None, [fix, *(words.format(n) for name, words in LINKED.items() if (n := n_by_type.get(name)))])
-    )
+def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+    """Return the links of entries in words, by id, the fix and the cause first: `fixed in round 11 · 2 related`.
+
+    Args:
+        entries: The type of each entry and the ids that it is linked to, by type of link.
+    """
+    fixed = _fixed_by(memory, entries)
+    named = {
+        target for _, links in entries.values() for name in ("fixed_by", "caused_by") for target in links.get(name, ())
+    }
+    where = {"id": {"$in": [*named, *(crash for crashes in fixed.values() for crash in crashes)]}}
+    rounds, types = (memory.journal.column(key, where) for key in ("generation", "entry_type"))
+
+    def name(entry_id: str) -> str:
+        return f"the {type_word(types[entry_id])} of round {rounds[entry_id]:,}"
+
+    def parts(entry_id: str) -> Iterator[str]:
+        entry_type, links = entries[entry_id]
+        fixes = [rounds[each] for each in links.get("fixed_by", ()) if each in rounds]
+        if entry_type == CRASH:
+            yield f"✓ fixed in round {min(fixes):,}" if fixes else "no fix yet"
+        yield from (f"fixes {name(each)}" for each in fixed.get(entry_id, ()) if each in rounds)
+        yield from (f"follows {name(each)}" for each in links.get("caused_by", ()) if each in rounds)
+        yield from (words.format(len(links[key])) for key, words in LINKED.items() if links.get(key))
+
+    return {entry_id: " · ".join(parts(entry_id)) for entry_id in entries}
+
+
+def _fixed_by(memory: MemorySystem, ids: Collection[str]) -> dict[str, list[str]]:
+    """Return the crashes that each of some entries fixed."""
+    crashes: dict[str, list[str]] = {}
+    for crash_id, fixes in memory.journal.column("fixed_by").items():
+        for fix in (fixes,) if isinstance(fixes, str) else fixes:
+            if fix in ids:
+                crashes.setdefault(fix, []).append(crash_id)
+    return crashes
+
+
+def _targets(links: Iterable[Link]) -> dict[str, list[str]]:
+    """Return the ids that an entry is linked to, by type of link."""
+    targets: dict[str, list[str]] = {}
+    for link in links:
+        targets.setdefault(link.type, []).append(link.target_id)
+    return targets
 
 
 def beginning(content: str) -> str:

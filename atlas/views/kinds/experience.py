@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from atlas.core.types import OUTCOMES
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Pairs, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -19,10 +19,13 @@ OUTCOME = Column(
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, or `✗ ×6` for six attempts that failed",
 )
 TASK = Column("task", "Task", 400, order_key="title")
-DOMAIN = Column("domain", "Domain", 150, is_optional=True)
-N_STEPS = Column("n_steps", "Steps", 50, "number", order_key="n_steps")
+DOMAIN = Column("domain", "Domain", 140, is_optional=True)
+ENDING = Column(
+    "ending", "How it ended", 300, is_optional=True,
+    help_text="What was said of it, else its last error, else its result: of the attempt that opens with the row",
+)  # fmt: skip
 
-QUEUED = (OUTCOME, TASK, DOMAIN, SOURCE, CREATED_AT, MARKS)
+QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT, MARKS)
 """On Curate."""
 
 EXPERIENCE = Kind(
@@ -61,8 +64,8 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, DOMAIN, MARKS, N_STEPS, CREATED_AT, SOURCE),
-        found=(OUTCOME, RELEVANCE, TASK, WHY, DOMAIN, MARKS, SOURCE),
+        listed=(OUTCOME, TASK, ENDING, DOMAIN, MARKS, CREATED_AT),
+        found=(OUTCOME, RELEVANCE, TASK, ENDING, WHY, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),
     ),

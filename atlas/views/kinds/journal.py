@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 from atlas.core.journal_codec import TIERS
+from atlas.memory.journal.links import CRASH
+from atlas.memory.journal.memory import Journal
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
-from atlas.views.kinds.filters import TAGS, Choices, Number, Pairs
+from atlas.views.kinds.filters import TAGS, Choices, Number, OneOf, Pairs
 from atlas.views.kinds.journal_words import ROUND, state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
@@ -19,17 +22,30 @@ STATE = (
 
 ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 GENERATION = Column("generation", "Round", 50, "number", ROUND, order_key="generation")
-CONTENT = Column("content", "What it says", 480)
+CONTENT = Column("content", "Entry", 480)
 CONTENT_BESIDE = replace(CONTENT, width=340)
-LINKS = Column("links", "Linked with", 175, is_optional=True)
+LINKS = Column("links", "Causes, fixes and links", 250, is_optional=True)
+
+NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
+FIXES = ("Fixed or not", NOT_FIXED, FIXED)
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 """Entries just before another one, or just after it."""
 
+
+def _in_fix_state(journal: Journal, state: str) -> Any:
+    """Return a filter on the ids of crashes with a fix, or without one."""
+    crashes, fixed = journal.ids({"entry_type": CRASH}), journal.column("fixed_by")
+    return {"$in": [crash_id for crash_id in crashes if (crash_id in fixed) == (state == FIXED)]}
+
+
 JOURNAL = Kind(
     noun="entry",
     page="journal",
-    about="The log that agents keep: observations, crashes, fixes and reflections, linked to each other.",
+    about=(
+        "The log that agents keep: observations, crashes, fixes and reflections, linked to each other. A round is one cycle "
+        "of an agent's work, which ends with what it learned."
+    ),
     nothing="The journal is empty.",
     would_stand="Notes that agents write about their work are listed here.",
     home="journal",
@@ -38,6 +54,7 @@ JOURNAL = Kind(
     when_pinned="Pinned entries are never pruned.",
     filters=(
         Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
+        OneOf(name="fixes", label="Fixes", key="id", values=FIXES, chosen=_in_fix_state, is_foremost=True, width=210),
         Number(name="since", label="From round", key="generation", operator="$gte", width=120),
         Number(name="until", label="To round", key="generation", operator="$lte", width=120),
         Choices(name="tiers", label="State", key="tier", order=TIERS, word=state_word, help_text=STATE),
@@ -60,7 +77,7 @@ JOURNAL = Kind(
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, MARKS, CREATED_AT),
+        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, CREATED_AT),
         found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),

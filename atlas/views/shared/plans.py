@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from atlas.memory.base.merging import GroupsPlan
@@ -72,6 +73,9 @@ class PlanRow:
 
     outcome: str = ""
     """`succeeded`, `failed` or `unknown`, or empty if the record is not an attempt."""
+
+    at: datetime | None = None
+    """Time of the attempt, or None if the plan does not know it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,24 @@ def selectable_table(
     )
 
 
+def ticked_table(
+    rows: Sequence[Row],
+    *,
+    columns: Columns,
+    key: str,
+    on_unticked: Callable[[Sequence[str]], None] | None = None,
+) -> None:
+    """Draw a table whose rows do not open, all ticked if they can be unticked.
+
+    Args:
+        on_unticked: Takes the ids of rows that are unticked. Without it there are no boxes.
+    """
+    ticked = None if on_unticked is None else [row.id for row in rows]
+    data = {**table_as_json(EXPERIENCE, columns, rows), "label": "Plan", "opened": None,
+            "selected": ticked, "is_still": True}  # fmt: skip
+    _table(key=key, data=data, on_chosen_change=partial(_take_unticked, key, on_unticked))
+
+
 def origin_of(kind: Kind) -> str:
     """Return the tray's label for a selection made in a kind's list."""
     return f"rows on {kind.page.capitalize()}"
@@ -144,6 +162,12 @@ def _sort(key: str, kind: Kind) -> None:
     order = st.session_state[key].get("order")
     if order in kind.orders:
         st.session_state[f"{kind.page}_order"] = order
+
+
+def _take_unticked(key: str, on_unticked: Callable[[Sequence[str]], None] | None) -> None:
+    event: dict[str, Any] | None = st.session_state[key].get("chosen")
+    if event and on_unticked is not None and not event["isChosen"]:
+        on_unticked(event["ids"])
 
 
 def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, kind: Kind) -> None:

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
+from atlas.views.lists.plan_table import HOW_MEASURED, loss_sentence, plan_columns, plan_lines
 from atlas.views.shared.plans import Choice, CurationLoss, Figure, KeepingRequest, Plan, PlanRequest, PlanRow, PlanView
-from atlas.views.shared.wording import READ_ONLY, share_text, signed
-from pages.components.lists.record_table import close_opened, opened_id, table_height
+from atlas.views.shared.wording import READ_ONLY, share_text
+from pages.components.lists.record_table import close_opened, opened_id, ticked_table
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
 MAX_ROWS = 500
-ROWS_AT_ONCE = 6
-MAX_LOST = 5
 
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
-
-COLUMNS = {
-    "sign": st.column_config.TextColumn("", width=60),
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
-    "title": st.column_config.TextColumn("Title", width="large"),
-    "why": st.column_config.TextColumn("Why", width="large"),
-}
 
 ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
 """Icons of actions by name."""
@@ -127,15 +120,16 @@ def _draw(memory: MemorySystem) -> None:
         st.rerun()
         return
     view = open_plan.plan.view
-    st.markdown(f"**{view.headline}**")
-    for note in view.notes:
-        st.caption(note)
-    if view.choice is not None:
-        _draw_choice(memory, open_plan, view.choice)
-    _draw_figures(view.figures)
+    with st.container(gap="xsmall"):
+        st.markdown(f"**{view.headline}**")
+        _draw_figures(view.figures)
+        for note in view.notes:
+            st.caption(note)
+        if view.choice is not None:
+            _draw_choice(memory, open_plan, view.choice)
     if view.loss is not None and view.loss.n_leaving:
         _draw_loss(memory, open_plan, view.loss)
-    _draw_rows(view)
+    _draw_rows(memory, open_plan)
     open_plan.draw_extra(open_plan.plan)
     _draw_buttons(memory, open_plan)
 
@@ -147,82 +141,65 @@ def _draw_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice) -> 
 
 
 def _draw_figures(figures: Sequence[Figure]) -> None:
-    with st.container(horizontal=True, gap="large"):
-        for figure in figures:
-            st.metric(figure.name, figure.value, figure.before, delta_color="off", delta_arrow="off", width="content")
+    if figures:
+        st.markdown(" · ".join(f"{figure.name} **{figure.value}** ({figure.before})" for figure in figures))
 
 
 def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
-    """Draw the plan's loss, and each record worth keeping with a button that excludes it."""
-    sentence = f"{loss.sentence[0].upper()}{loss.sentence[1:]}"
-    if loss.lost:
-        best = "this one" if len(loss.lost) == 1 else f"these {len(loss.lost):,}"
-        can_keep = isinstance(open_plan.request, KeepingRequest)
-        st.warning(f"{sentence}: {f'keep {best} to lose none' if can_keep else best}.", icon=":material/heart_broken:")
-        _draw_lost(memory, open_plan, loss)
+    """Draw what tasks would lose, and a button that keeps the records that they need."""
+    if not loss.lost:
+        st.info(loss_sentence(loss), icon=":material/check:")
     else:
-        st.info(f"{sentence}.", icon=":material/check:")
-    for detail in loss.details:
-        st.caption(detail)
+        st.warning(loss_sentence(loss), icon=":material/heart_broken:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if loss.lost and isinstance(open_plan.request, KeepingRequest):
+            _draw_keeping(memory, open_plan, open_plan.request, loss)
+        if loss.details:
+            with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
+                st.text(HOW_MEASURED)
+                for detail in loss.details:
+                    st.text(detail)
 
 
-def _draw_lost(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
-    request, n_lost = open_plan.request, len(loss.lost)
-    n_left = open_plan.plan.view.n_going - n_lost
-    if n_lost > 1 and isinstance(request, KeepingRequest):
-        rest = f", remove the other {n_left:,}" if n_left > 0 else ""
-        st.button(f"Keep these {n_lost:,}{rest}", key="plan_keep_all", icon=":material/shield:", on_click=_keep,
-                  args=(memory, open_plan, request, loss.ids_to_keep))  # fmt: skip
-    with st.container(gap=None):
-        for record in loss.lost[:MAX_LOST]:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                if isinstance(request, KeepingRequest):
-                    st.button("Keep", key=f"plan_keep_{record.id}", icon=":material/shield:", type="tertiary",
-                              on_click=_keep, args=(memory, open_plan, request, [record.id]),
-                              help="Takes it out of the plan")  # fmt: skip
-                st.text(record.title)
-        if n_lost > MAX_LOST:
-            st.caption(f"and {n_lost - MAX_LOST:,} more")
+def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, loss: CurationLoss) -> None:
+    n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
+    them = "it" if n_lost == 1 else f"these {n_lost:,}"
+    rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
+    st.button(f"Keep {them}{rest}", key="plan_keep_all", icon=":material/shield:", on_click=_replan,
+              args=(memory, open_plan, request.keeping(loss.ids_to_keep)))  # fmt: skip
 
 
-def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, ids: Sequence[str]) -> None:
-    _replan(memory, open_plan, request.keeping(ids))
-
-
-def _draw_rows(view: PlanView) -> None:
+def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
+    view = open_plan.plan.view
     if view.caption:
-        _draw_table(view.rows, view.caption, view.subject)
+        _draw_table(memory, open_plan, view.rows, view.caption)
         return
     going = [row for row in view.rows if row.goes]
     saved = [row for row in view.rows if not row.goes]
     if going:
-        _draw_table(going, f"{len(going):,} would be removed", view.subject)
+        can_keep = isinstance(open_plan.request, KeepingRequest)
+        hint = ". Untick what should stay" if can_keep else ""
+        _draw_table(memory, open_plan, going, f"{len(going):,} would be removed{hint}")
     if saved:
-        _draw_table(
-            saved, f"{len(saved):,} would be removed but {'is' if len(saved) == 1 else 'are'} protected", view.subject
-        )
+        are = "is" if len(saved) == 1 else "are"
+        _draw_table(memory, open_plan, saved, f"{len(saved):,} would be removed but {are} protected")
 
 
-def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
-    n_more = len(rows) - MAX_ROWS
-    st.caption(f"{caption}; the first {MAX_ROWS} are shown" if n_more > 0 else caption)
-    lines = [
-        {**asdict(row), "sign": "goes" if row.goes else "stays", "outcome": row.outcome and signed(row.outcome)}
-        for row in rows[:MAX_ROWS]
-    ]
-    height = table_height(len(lines), ROWS_AT_ONCE)
-    columns = {**COLUMNS, "title": st.column_config.TextColumn(subject, width="large")}
-    st.dataframe(lines, column_config=columns, column_order=_columns(rows), hide_index=True, height=height, alt=caption)
+def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanRow], caption: str) -> None:
+    n_more, request = len(rows) - MAX_ROWS, open_plan.request
+    st.caption(f"{caption}; the first {MAX_ROWS} are shown" if n_more > 0 else f"{caption}.")
+    lines = plan_lines(open_plan.plan.view, rows[:MAX_ROWS])
+    columns = plan_columns(lines, open_plan.plan.view.subject)
+    key = f"plan_rows_{rows[0].goes}_{abs(hash(tuple(line.id for line in lines)))}" if rows else "plan_rows"
+    if isinstance(request, KeepingRequest) and all(row.goes for row in rows):
+        keep = partial(_keep, memory, open_plan, request)
+        ticked_table(lines, columns=columns, key=key, on_unticked=keep)
+    elif rows:
+        ticked_table(lines, columns=columns, key=key)
 
 
-def _columns(rows: Sequence[PlanRow]) -> list[str]:
-    """Return the columns that have a value in any of these rows."""
-    tells = {
-        "sign": len({row.goes for row in rows}) > 1,
-        "outcome": any(row.outcome for row in rows),
-        "why": any(row.why for row in rows),
-    }
-    return [name for name in COLUMNS if tells.get(name, True)]
+def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, ids: Sequence[str]) -> None:
+    _replan(memory, open_plan, request.keeping(ids))
 
 
 def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:

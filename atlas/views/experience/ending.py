@@ -1,0 +1,41 @@
+"""How an attempt ended, in one line: what judged it, the error that it met, or what it produced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from atlas.core.types import Experience
+from atlas.views.shared.texts import language_of
+from atlas.views.trace.errors import contains_error, error_line
+from atlas.views.trace.terminal import readable
+
+LINE_CHARACTERS = 300
+LOOKED_AT = 20_000
+"""The part of a text at its end that is read for its last line."""
+
+
+def ending_of(experience: Experience) -> str:
+    """Return one line on how an attempt ended, or an empty string if nothing tells it. Untrusted text."""
+    line = next((line for text in _texts(experience) if (line := " ".join(readable(text).split()))), "")
+    return line[:LINE_CHARACTERS]
+
+
+def _texts(experience: Experience) -> Iterator[str]:
+    """Yield what may tell the end, the most telling first."""
+    yield _first_line(experience.outcome.error_info or "")
+    yield _first_line(experience.feedback)
+    outputs = [step.observation for step in reversed(experience.steps)]
+    if experience.outcome.success is not True:
+        yield from (text.splitlines()[error_line(text)] for text in outputs if contains_error(text))
+    if language_of(experience.solution_output) is None:  # the first line of a program tells nothing
+        yield _first_line(experience.solution_output)
+    yield from map(_last_line, outputs)
+    yield from (_last_line(step.action) for step in reversed(experience.steps))
+
+
+def _first_line(text: str) -> str:
+    return next((line for line in text[:LOOKED_AT].splitlines() if line.strip()), "")
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text[-LOOKED_AT:].splitlines()) if line.strip()), "")
