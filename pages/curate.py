@@ -18,6 +18,7 @@ from atlas.views.curate.queues import (
     REPEATED,
     REVIEW,
     RULE,
+    RULES,
     SUSPICIOUS,
     DuplicatesResult,
     tabs,
@@ -49,22 +50,39 @@ from pages.frame.address import QUEUE, parameter, set_parameter
 
 
 def ask(titles: dict[str, str]) -> str:
-    """Return the open queue, which is in the URL, so that it can be linked."""
-    queue = parameter(QUEUE)
-    current = queue if queue in titles else next(iter(titles))
-    key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # a new key if a count or the URL changes
-    st.segmented_control(
-        "Queue",
-        list(titles),
-        default=current,
-        required=True,
-        format_func=lambda name: titles[name],
-        key=key,
-        on_change=lambda: set_parameter(QUEUE, st.session_state[key]),
-        label_visibility="collapsed",
-        wrap=True,
-    )
+    """Return the open queue or rule, which is in the URL, so that it can be linked."""
+    opened = parameter(QUEUE)
+    current = opened if opened in titles else next(iter(titles))
+    suffix = abs(hash((*titles.items(), current)))  # new keys if a count or the URL changes
+    queues = [name for name in titles if name not in RULES]
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        key = f"curate_tab_{suffix}"
+        st.selectbox(
+            "Queue",
+            queues,
+            queues.index(current) if current in queues else None,
+            format_func=titles.__getitem__,
+            key=key,
+            on_change=_open,
+            args=(key,),
+            placeholder="Back to the inbox",
+            width=280,
+        )
+        key = f"curate_rule_{suffix}"
+        st.segmented_control(
+            "By rule",
+            RULES,
+            default=current if current in RULES else None,
+            format_func=titles.__getitem__,
+            key=key,
+            on_change=_open,
+            args=(key,),
+        )
     return current
+
+
+def _open(key: str) -> None:
+    set_parameter(QUEUE, st.session_state[key] or INBOX)
 
 
 def draw(memory: MemorySystem) -> None:

@@ -75,7 +75,7 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
         page.get_by_text("You can leave this page.").or_(page.get_by_role("button", name="Preview …")).first
     ).to_be_visible()
     page.goto(f"{address}/experiences")
-    page.goto(f"{address}/journal?journal_tab=Forgetting")
+    page.goto(f"{address}/journal?journal_tab=Shorten")
     page.get_by_role("button", name="Preview …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("Nothing is deleted.")).to_be_visible()

@@ -67,15 +67,15 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("combobox", "Sort", "strategies_order=Newest first", "Newest first"),
     ),
     "journal": (
-        Choice("radio", "Contexts", "journal_tab=Contexts"),
-        Choice("radio", "Refused", "journal_tab=Refused"),
+        Choice("radio", "What agents read", "journal_tab=What agents read"),
+        Choice("radio", "Refused entries", "journal_tab=Refused entries"),
     ),
     "ask?ask_text=mend+the+query": (
         Choice("switch", "Compare two settings", "ask_two=true"),
         Choice("radio", "Journal", "ask_shown=Journal"),
     ),
     "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),
-    "curate": (FAILED, Choice("radio", "Compress", "curate_queue=compress")),
+    "curate": (FAILED, Choice("button", "Compress", "curate_queue=compress")),
     "history": (FAILED, Choice("radio", "Trash", "history_tab=Trash")),
     "settings": (
         Choice("radio", "Models", "settings_tab=Models"),

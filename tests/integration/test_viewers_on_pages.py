@@ -29,7 +29,7 @@ PARTS = {
         "curate_queue",
         ("duplicates", "failing", "never", "unknown", "buried", "rule", "refine", "compress", "review"),
     ),
-    "journal": ("journal_tab", ("Link suggestions", "Contexts", "Forgetting", "Refused", "Conversations")),
+    "journal": ("journal_tab", ("Link suggestions", "What agents read", "Shorten", "Refused entries", "Conversations")),
     "history": ("history_tab", ("Trash",)),
     "evaluation": ("evaluation_tab", ("Compare profiles", "Judged queries")),
     "settings": (
@@ -58,7 +58,7 @@ WRITING = [
     ("concepts", {"id": "concepts"}, "concept_delete", "plan_apply"),
     ("strategies", {"id": "strategies"}, "strategy_retire", "plan_apply"),
     ("journal", {}, "", "journal_new_write"),
-    ("journal", {"journal_tab": "Refused"}, "", "journal_gate_noise"),
+    ("journal", {"journal_tab": "Refused entries"}, "", "journal_gate_noise"),
     ("journal", {"journal_tab": "Link suggestions"}, "", "journal_accept_0"),
     ("curate", {"curate_queue": "review"}, "", "curate_review_accept"),
     ("curate", {"curate_queue": "review"}, "curate_review_reject", "plan_apply"),

@@ -117,7 +117,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
     assert_only_text(dashboard(tmp_path, "history"))
 
 
-@pytest.mark.parametrize("tab", ["Entries", "Refused", "Conversations"])
+@pytest.mark.parametrize("tab", ["Entries", "Refused entries", "Conversations"])
 def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tmp_path, hostile, tab):
     whole, short = hostile.replace("\x00", ""), " ".join(hostile[:60].split())
     with opened_store(tmp_path) as memory:

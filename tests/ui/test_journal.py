@@ -29,7 +29,7 @@ def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     assert_no_problem(app)
 
 
-@pytest.mark.parametrize("tab", ["Link suggestions", "Contexts", "Forgetting", "Refused", "Conversations"])
+@pytest.mark.parametrize("tab", ["Link suggestions", "What agents read", "Shorten", "Refused entries", "Conversations"])
 @pytest.mark.parametrize("is_filled", [True, False])
 def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard, tmp_path, memory, tab, is_filled):
     if is_filled:
@@ -159,7 +159,7 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     assert app.text_area(key="journal_new_content").value == ""
     undo_button(app).click().run()
     assert memory.journal.count() == 1
-    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused entries")
     refused = memory.journal.rejected().latest[0].id
     app.button(key=f"journal_accept_{refused}").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
@@ -169,7 +169,7 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
 
 
 def test_a_gate_is_switched_for_all_and_back(dashboard: Dashboard, tmp_path, memory):
-    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused entries")
     app.button(key="journal_gate_noise").click().run()
     assert app.button(key="journal_gate_noise").label == "Switch on"
     assert memory.journal.add("observation", "ok", generation=1)
@@ -183,11 +183,11 @@ def test_a_gate_of_which_the_environment_says_what_it_is_or_in_a_store_to_read_i
     dashboard: Dashboard, tmp_path, memory, monkeypatch
 ):
     monkeypatch.setenv("ATLAS_KEEP_NOISE", "1")
-    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused entries")
     assert [app.button(key=f"journal_gate_{name}").disabled for name in ("noise", "near-duplicate")] == [True, False]
     assert "Unset ATLAS_KEEP_NOISE" in app.button(key="journal_gate_noise").help
     st.cache_resource.clear()
-    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Refused")
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Refused entries")
     assert app.button(key="journal_gate_near-duplicate").disabled
     assert_no_problem(app)
 
@@ -220,7 +220,7 @@ def test_what_was_deleted_is_restored_from_the_trash(dashboard: Dashboard, tmp_p
 
 def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.multiselect(key="journal_keep_types").select("observation").run()
     app.number_input(key="journal_keep_0").set_value(15).run()
@@ -242,7 +242,7 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
 
 def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.number_input(key="journal_max_entries").set_value(12).run()
     app.button(key="journal_compact").click().run()
@@ -264,7 +264,7 @@ def test_a_cap_that_cannot_be_reached_is_said_on_the_page(dashboard: Dashboard, 
     memory.journal.add_entries([entry(n, entry_type="directive") for n in range(3)])
     plan = plan_now(memory, 0, max_entries=2)
     CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     assert warnings(app)[0].startswith("The cap of 2 cannot be reached: 3 entries are protected.")
     assert_no_problem(app)
 
@@ -287,7 +287,7 @@ def keep_plan(memory: atlas.MemorySystem, keep_recent: int = 10) -> CompactPlan:
 def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     assert app.button(key="journal_compact").label == "Plan again"
     assert any("keeping the latest 10 entries." in element.value for element in app.text)
     assert warnings(app) == ["The settings have been changed since this was planned. Plan again to use them."]
@@ -301,7 +301,7 @@ def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashbo
 def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     memory.journal.change_marks([ids[0]], pinned=True)
     app.button(key="journal_preview").click().run()
     assert "plan_apply" not in keys(app)
@@ -314,7 +314,7 @@ def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashbo
 def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     app.button(key="journal_preview").click().run()
     memory.journal.edit(ids[0], importance=1.0)
     app.text_input(key="plan_count").set_value("20").run()
@@ -328,7 +328,7 @@ def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard
 def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
     plan = keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     app.button(key="journal_compact").click().run()
     assert "journal_cancel" in keys(app)
     app.button(key="journal_cancel").click().run()
@@ -338,7 +338,7 @@ def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashb
 
 def test_a_read_only_journal_is_planned_for_and_previewed_but_not_changed(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
-    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Shorten")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.button(key="journal_compact").click().run()
     run_until(app, lambda: "journal_preview" in keys(app))
@@ -352,7 +352,7 @@ def test_a_read_only_journal_is_planned_for_and_previewed_but_not_changed(dashbo
 def test_nothing_to_forget_says_why_everything_stays(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory, 3)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     assert any("all 3 entries stay where they are" in element.value for element in app.markdown)
     assert list(app.dataframe[0].value["why"]) == ["it is among the latest 10"]
     assert "journal_preview" not in keys(app)
@@ -363,11 +363,11 @@ def test_a_model_writes_summaries_unless_a_person_chooses_otherwise(
 ):
     old_journal(memory, 3)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     assert "journal_writer" not in [box.key for box in app.selectbox]
     monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://localhost:9")
     monkeypatch.setenv("ATLAS_LLM_MODEL", "some-model")
-    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
     assert app.selectbox(key="journal_writer").options == ["some-model", "Sentences of the entries"]
     assert app.selectbox(key="journal_writer").value is True
 
@@ -414,7 +414,7 @@ def test_a_crash_and_its_fix_are_promoted_and_taken_back(dashboard: Dashboard, t
 
 def test_contexts_are_previewed_within_a_token_budget(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n) for n in range(20)])
-    app = dashboard(tmp_path, "journal", journal_tab="Contexts")
+    app = dashboard(tmp_path, "journal", journal_tab="What agents read")
     assert any(element.value.startswith("**10 entries, about") for element in app.markdown)
     app.number_input(key="journal_budget").set_value(40).run()
     assert any(element.value.endswith("of 40 tokens, the most urgent first**") for element in app.markdown)

@@ -268,6 +268,9 @@ def test_a_link_with_an_older_name_of_a_part_opens_it(dashboard: Dashboard, tmp_
 
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
-    assert "none was made yet" in texts(dashboard(tmp_path / "mine", "settings"))
+    app = dashboard(tmp_path / "mine", "settings")
+    assert [warning.value for warning in app.warning] == ["There is no backup. If this disk fails, the store is lost."]
     atlas_command(tmp_path / "mine", "backup", str(tmp_path / "kept.zip"))
-    assert any(text.endswith("UTC") for text in texts(dashboard(tmp_path / "mine", "settings")))
+    app = dashboard(tmp_path / "mine", "settings")
+    assert any(text.endswith("UTC") for text in texts(app))
+    assert not app.warning

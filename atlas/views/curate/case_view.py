@@ -17,7 +17,11 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, shortened
+from atlas.views.shared.wording import counted, moment, plural, shortened, signed
+from atlas.views.strategies.strategy import attempt_rows
+
+MAX_FAILED = 5
+"""Most failed tries of a strategy that are listed."""
 
 LAST = ("Step before it", "Last step")
 """Maximum number of compared steps. The others are only in the conversation."""
@@ -39,10 +43,19 @@ class CaseView:
     """The trajectory of the attempt, or of the first of a group."""
 
     failed: tuple[str, ...] = ()
-    """Tasks of some attempts that failed in a domain."""
+    """Tasks of some attempts that failed in a domain, or with a strategy."""
 
     differences: tuple[Mapping[str, str], ...] = ()
     """A line for each other record of a group, by the same words."""
+
+
+def _failed_tries(memory: MemorySystem, case: Case) -> tuple[str, ...]:
+    """Return the tasks at which a failing strategy was tried in vain, newest first, as far as they are stored."""
+    if case.queue != FAILING:
+        return ()
+    tries = attempt_rows(memory, memory.strategies.attempts(case.ids[0]))
+    in_vain = dict.fromkeys(row.task for row in tries if row.task and row.outcome == signed("failed"))
+    return tuple(shortened(" ".join(task.split()), TITLE_CHARACTERS) for task in [*in_vain][:MAX_FAILED])
 
 
 def case_title(case: Case) -> str:
@@ -76,6 +89,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
             *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
         ),
         steps=read[0].steps if isinstance(read[0], Experience) else (),
+        failed=_failed_tries(memory, case),
         differences=_differences(read, texts),
     )
 

@@ -12,16 +12,19 @@ from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
-from atlas.views.curate.health import UNKNOWN
+from atlas.views.curate.health import FAILING, NEVER, STALE, UNKNOWN
 from atlas.views.curate.review import RejectRequest, accept, may_review, words_of
 from atlas.views.curate.withdrawing import WithdrawRequest
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.experience.proposals import MergeRequest
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.plans import PlanRequest
+from atlas.views.shared.removals import BuryRequest
 from atlas.views.shared.wording import counted
+from atlas.views.strategies.proposals import RetireRequest
 
-Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "withdraw", "delete"]
+Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "retire", "bury", "withdraw", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
         found.append(
             Decision(name="merge", label=f"Merge{many} …", key="m", help_text="You first see which record stays.")
         )
+    found += _hiding(first, many)
     if first.waiting is None and (first.finding is not None or first.quarantine is not None):
         help_text = "You first see what came from it, and the tasks whose contexts would contain it."
         found.append(Decision(name="withdraw", label=f"Withdraw{many} …", key="w", help_text=help_text))
@@ -74,10 +78,14 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
 
 
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
-    """Return the request for a plan that merges, withdraws, deletes or judges the records of the cases."""
+    """Return the request for a plan that merges, hides, withdraws, deletes or judges the records of the cases."""
     first = cases[0]
     if name == "withdraw":
         return WithdrawRequest(tuple(record_id for case in cases for record_id in case.ids))
+    if name == "retire":
+        return RetireRequest(tuple(case.ids[0] for case in cases))
+    if name == "bury":
+        return BuryRequest(EXPERIENCE, tuple(case.ids[0] for case in cases))
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
     if name == "merge" and first.noun == EXPERIENCE.noun:
@@ -153,6 +161,18 @@ def _keeping(case: Case, many: str) -> Decision:
     if case.waiting is not None:
         return Decision(name="keep", label=f"Accept{many}", key="k", help_text="Everybody finds it from now on.")
     return Decision(name="keep", label=f"Keep{many}", key="k", help_text="Leaves it as it is, and asks no more.")
+
+
+def _hiding(case: Case, many: str) -> list[Decision]:
+    """Return the answer that hides a case from agents and keeps it, if its queue asks for that."""
+    preview = "It is kept, and can be brought back. You see a preview first."
+    if case.queue == FAILING and case.noun == STRATEGY.noun:
+        help_text = f"Agents are not given it any more. {preview}"
+        return [Decision(name="retire", label=f"Retire{many} …", key="r", help_text=help_text)]
+    if case.queue in (STALE, NEVER):
+        help_text = f"Agents do not find it any more. {preview}"
+        return [Decision(name="bury", label=f"Bury{many} …", key="b", help_text=help_text)]
+    return []
 
 
 def _deleting(case: Case, many: str) -> Decision:

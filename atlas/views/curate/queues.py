@@ -36,7 +36,7 @@ from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 
 INBOX = "inbox"
-"""The first tab of all: the cases of all queues."""
+"""The cases of all queues."""
 
 REVIEW = "review"
 """The pending records of keys under review, which is next if there are any."""
@@ -52,13 +52,16 @@ REPEATED = "repeated"
 are any."""
 
 RULE = "rule"
-"""The first tab after the queues: pruning by criteria."""
+"""Pruning by criteria."""
 
 REFINE = "refine"
-"""The next queue, which judges experiences in sets of similar ones."""
+"""Judging experiences in sets of similar ones."""
 
 COMPRESS = "compress"
-"""The last tab: functions that programs have in common."""
+"""Finding functions that programs have in common."""
+
+RULES = (RULE, REFINE, COMPRESS)
+"""Ways to clean up many records at once, beside the queues."""
 
 MAX_GROUPS = 10
 MAX_MEMBERS = 100
@@ -76,7 +79,7 @@ TITLES = {
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
     BURIED: "Buried",
-    RULE: "Prune by rule",
+    RULE: "Prune",
     REFINE: "Refine",
     COMPRESS: "Compress",
 }
@@ -203,7 +206,7 @@ def tabs(counts: Mapping[str, int], opened: str | None = None) -> dict[str, str]
     order = sorted(queues, key=lambda queue: not counts.get(queue))
     filled = [queue for queue in (REVIEW, SUSPICIOUS, QUARANTINE) if counts.get(queue)]
     counted_titles = {queue: f"{TITLES[queue]} {counts.get(queue, 0):,}" for queue in (INBOX, *filled, *order)}
-    return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
+    return counted_titles | {tab: TITLES[tab] for tab in RULES}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:

@@ -21,13 +21,17 @@ HEADING = Column("heading", "Strategy", 300, "heading")
 STEPS = Column("steps", "What to do", 480, "steps")
 RECORD = Column(
     "record",
-    "Worked when tried",
+    "Worked when used",
     195,
     "record",
     "The stroke is the share of its tries that succeeded. The band is where its true rate lies (95 %)",
 )
 LEARNED_FROM = Column(
-    "learned_from", "Learned from", 100, "lines", "Attempts at its source tasks that were made without it"
+    "learned_from",
+    "Source attempts",
+    110,
+    "lines",
+    "Earlier attempts that it was written from. They were made without it, so they are no tries of it",
 )
 
 TITLE = Column("title", "Strategy", 300)

@@ -137,9 +137,9 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
     )
 
 
-def last_backup(memory: MemorySystem) -> str:
-    """Return when the newest recorded backup was made, or that there is none."""
-    return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), "none was made yet")
+def last_backup(memory: MemorySystem) -> str | None:
+    """Return when the newest recorded backup was made, or None if there is none."""
+    return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), None)
 
 
 def backup_directory(memory: MemorySystem) -> Path:

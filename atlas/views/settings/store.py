@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from atlas.core.ranking.level import LevelCosts
+from atlas.core.settings import login_name
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from atlas.infra.actor import present_actor
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
@@ -31,7 +33,17 @@ def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
         "Size on disk": size_text(n_bytes),
         "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
+        "Your name in History": _own_name(memory),
     }
+
+
+def _own_name(memory: MemorySystem) -> str:
+    """Return the name that changes of this visitor get, and where it comes from. The name is untrusted."""
+    visitor = present_actor()
+    if visitor is not None:
+        return f"{visitor.name}, with which you signed in"
+    name = memory.storage.settings.actor
+    return f"{name}, {'your login on this computer' if name == login_name() else 'by ATLAS_ACTOR'}"
 
 
 def search_facts(memory: MemorySystem) -> dict[str, str]:

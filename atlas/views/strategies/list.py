@@ -47,7 +47,7 @@ class StrategyRow(Row):
     """A picture of the rate with its interval, or empty before any try."""
 
     learned_from: str
-    """`4 attempts, 3 succeeded` that were made at its source tasks without it, or empty if it has no source."""
+    """Outcomes of the attempts at its source tasks without it: `3 succeeded, 1 failed`, or empty without a source."""
 
     origin: str
     """Its domain, its writer and its day."""
@@ -124,10 +124,11 @@ def _change_text(outcomes: Sequence[bool]) -> str:
 
 
 def learned_text(without: SuccessRate, n_sources: int) -> str:
-    """Return `4 attempts, 3 succeeded`, `2 attempts` if none at the source tasks is stored any more, or empty."""
+    """Return `3 succeeded, 1 failed`, `2 attempts` if none at the source tasks is stored any more, or empty."""
     if not without.n_known:
         return counted(n_sources, "attempt") if n_sources else ""
-    return f"{counted(without.n_known, 'attempt')}, {without.n_succeeded:,} succeeded"
+    counts = {"succeeded": without.n_succeeded, "failed": without.n_known - without.n_succeeded}
+    return ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if n)
 
 
 def without_text(rate: SuccessRate) -> str:

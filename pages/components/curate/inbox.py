@@ -53,6 +53,8 @@ ICONS: Mapping[Name, str] = {
     "release": ":material/lock_open:",
     "keep": ":material/inventory_2:",
     "merge": ":material/merge:",
+    "retire": ":material/visibility_off:",
+    "bury": ":material/visibility_off:",
     "withdraw": ":material/account_tree:",
     "delete": ":material/delete:",
 }
@@ -177,8 +179,8 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                       icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
                       on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
                       help="The next decision holds for these too.")  # fmt: skip
-        st.button("Open", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary", shortcut="o",
-                  disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
+        st.button("Open and edit", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
+                  shortcut="o", disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
 
 
 def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:

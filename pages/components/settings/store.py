@@ -39,9 +39,18 @@ def draw_store(memory: MemorySystem) -> None:
             search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"}
         )
     with right, _card("Is it safe?"):
-        draw_facts({"Last backup": last_backup(memory)})
+        _draw_backup(memory)
         st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups)
         _draw_doctor(memory)
+
+
+def _draw_backup(memory: MemorySystem) -> None:
+    """Draw when the last backup was made, or a warning that there is none of a store with records."""
+    last = last_backup(memory)
+    if last is None and any(record_counts(memory).values()):
+        st.warning("There is no backup. If this disk fails, the store is lost.", icon=":material/warning:")
+    else:
+        draw_facts({"Last backup": last or "none yet: the store is empty"})
 
 
 def _open_backups() -> None:
