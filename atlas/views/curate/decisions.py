@@ -168,7 +168,7 @@ def _hiding(case: Case, many: str) -> list[Decision]:
     preview = "It is kept, and can be brought back. You see a preview first."
     if case.queue == FAILING and case.noun == STRATEGY.noun:
         help_text = f"Agents are not given it any more. {preview}"
-        return [Decision(name="retire", label=f"Retire{many} …", key="r", help_text=help_text)]
+        return [Decision(name="retire", label=f"Retire{many} …", key="t", help_text=help_text)]
     if case.queue in (STALE, NEVER):
         help_text = f"Agents do not find it any more. {preview}"
         return [Decision(name="bury", label=f"Bury{many} …", key="b", help_text=help_text)]

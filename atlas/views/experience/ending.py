@@ -27,10 +27,14 @@ def _texts(experience: Experience) -> Iterator[str]:
     outputs = [step.observation for step in reversed(experience.steps)]
     if experience.outcome.success is not True:
         yield from (text.splitlines()[error_line(text)] for text in outputs if contains_error(text))
-    if language_of(experience.solution_output) is None:  # the first line of a program tells nothing
+    if not _is_program(experience.solution_output):  # the first line of one tells nothing
         yield _first_line(experience.solution_output)
     yield from map(_last_line, outputs)
     yield from (_last_line(step.action) for step in reversed(experience.steps))
+
+
+def _is_program(text: str) -> bool:
+    return language_of(text) is not None or text.startswith("#!")
 
 
 def _first_line(text: str) -> str:

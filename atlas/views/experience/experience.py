@@ -151,7 +151,6 @@ def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...
         "Stands for": _stands_for(experience.metadata),
         "Source": str(experience.metadata.get("source", "")),
         "When": moment(experience.created_at),
-        "Steps": f"{len(experience.steps):,}",
         "Note": marks.note,
     }
     return _facts_of(named)

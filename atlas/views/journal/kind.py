@@ -7,7 +7,7 @@ from functools import partial
 from atlas.core.types import JournalEntry
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import EditableEntry, entry_detail
-from atlas.views.journal.list import entry_rows, light_rows
+from atlas.views.journal.list import count_with_crashes, entry_rows, light_rows
 from atlas.views.journal.proposals import delete_view
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.journal_words import type_word
@@ -25,6 +25,7 @@ ENTRIES = KindViews(
     kind=JOURNAL,
     rows=entry_rows,
     stored_rows=light_rows,
+    count=count_with_crashes,
     card=_card,
     detail=entry_detail,
     editable=EditableEntry.of,

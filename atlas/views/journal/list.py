@@ -15,7 +15,8 @@ from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.kinds.journal_words import state_word, type_word
-from atlas.views.lists.queries import Row, marks_text, ranking
+from atlas.views.lists.queries import Count, Query, Row, marks_text, ranking
+from atlas.views.shared.wording import counted
 
 CONTENT_CHARACTERS = 400
 
@@ -97,6 +98,19 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     )
 
 
+def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
+    """Return the number of entries, with how many of the crashes among them have no fix."""
+    crashes = memory.journal.ids(_both(query.where, {"entry_type": CRASH}))
+    n_open = len(crashes) - len({*crashes} & {*memory.journal.column("fixed_by")})
+    have = "has" if n_open == 1 else "have"
+    note = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet" if n_open else ""
+    return Count(memory.journal.count(query.where), note)
+
+
+def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    return {"$and": [dict(first), dict(second)]} if first else dict(second)
+
+
 def _marks(tier: str, marks: Marks) -> str:
     """Return the marks of an entry, after its state if it is not active."""
     return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
@@ -122,7 +136,7 @@ def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[s
         entry_type, links = entries[entry_id]
         fixes = [rounds[each] for each in links.get("fixed_by", ()) if each in rounds]
         if entry_type == CRASH:
-            yield f"✓ fixed in round {min(fixes):,}" if fixes else "no fix yet"
+            yield f"✓ fixed in round {min(fixes):,}" if fixes else "✗ no fix yet"
         yield from (f"fixes {name(each)}" for each in fixed.get(entry_id, ()) if each in rounds)
         yield from (f"follows {name(each)}" for each in links.get("caused_by", ()) if each in rounds)
         yield from (words.format(len(links[key])) for key, words in LINKED.items() if links.get(key))

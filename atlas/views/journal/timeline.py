@@ -24,7 +24,7 @@ MAX_LANES = 8
 
 OTHERS = "other types"
 
-HEIGHT = 190
+HEIGHT = 170
 """Pixels of the chart, with its legend and its axis."""
 
 
@@ -173,9 +173,7 @@ def _layout(timeline: Timeline) -> Chart:
         "uirevision": "timeline",
         "xaxis": {
             "title": {"text": _hint(timeline), "standoff": 4, "font": {"size": 12}},
-            "tickprefix": "round ",
-            "showtickprefix": "first",
-            "range": [timeline.first - margin, timeline.last + margin],
+                        "range": [timeline.first - margin, timeline.last + margin],
             "showgrid": False,
             "zeroline": False,
         },
@@ -185,8 +183,8 @@ def _layout(timeline: Timeline) -> Chart:
 
 
 def _hint(timeline: Timeline) -> str:
-    bar = "" if timeline.width == 1 else f" ({timeline.width:,} rounds each)"
-    return f"Drag across the bars{bar} to narrow the list"
+    bar = "" if timeline.width == 1 else f", {timeline.width:,} a bar"
+    return f"Round{bar}. Drag across the bars to narrow the list"
 
 
 def _short(name: str) -> str:

@@ -27,13 +27,13 @@ CONTENT_BESIDE = replace(CONTENT, width=340)
 LINKS = Column("links", "Causes, fixes and links", 250, is_optional=True)
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
-FIXES = ("Fixed or not", NOT_FIXED, FIXED)
+FIXES = ("All entries", NOT_FIXED, FIXED)
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 """Entries just before another one, or just after it."""
 
 
-def _in_fix_state(journal: Journal, state: str) -> Any:
+def fix_condition(journal: Journal, state: str) -> Any:
     """Return a filter on the ids of crashes with a fix, or without one."""
     crashes, fixed = journal.ids({"entry_type": CRASH}), journal.column("fixed_by")
     return {"$in": [crash_id for crash_id in crashes if (crash_id in fixed) == (state == FIXED)]}
@@ -54,7 +54,7 @@ JOURNAL = Kind(
     when_pinned="Pinned entries are never pruned.",
     filters=(
         Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
-        OneOf(name="fixes", label="Fixes", key="id", values=FIXES, chosen=_in_fix_state, is_foremost=True, width=210),
+        OneOf(name="fixes", label="Fixes", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=210),
         Number(name="since", label="From round", key="generation", operator="$gte", width=120),
         Number(name="until", label="To round", key="generation", operator="$lte", width=120),
         Choices(name="tiers", label="State", key="tier", order=TIERS, word=state_word, help_text=STATE),

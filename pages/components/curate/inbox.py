@@ -152,9 +152,10 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.caption("Steps")
         draw_steps(view.steps, of=case.ids[0], key="curate_trace")
     if view.failed:
-        st.caption("Some that failed")
-        for title in view.failed:
-            st.text(f"✗ {title}")
+        with st.container(gap=None):
+            st.caption("Some that failed")
+            for title in view.failed:
+                st.text(f"✗ {title}")
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,

@@ -7,7 +7,14 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart, where_in_time
+from atlas.views.journal.timeline import (
+    Timeline,
+    brushed,
+    timeline,
+    timeline_caption,
+    timeline_chart,
+    where_in_time,
+)
 from atlas.views.lists.queries import Query
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest

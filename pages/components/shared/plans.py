@@ -217,8 +217,8 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
 def _draw_foot(memory: MemorySystem, plan: Plan) -> None:
     """Draw what applies the plan, which stays in view while the rest is scrolled."""
     view = plan.view
-    is_confirmed = _draw_confirmation(view)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        is_confirmed = _draw_confirmation(view)
         st.button(
             view.button,
             key="plan_apply",
@@ -251,7 +251,7 @@ def _draw_confirmation(view: PlanView) -> bool:
     count = str(view.n_going)
     st.text_input(
         f"That is {share_text(view.share)} of the memory. Type {count} to confirm", key="plan_count", live=True,
-        placeholder=count,
+        placeholder=count, width=330,
     )  # fmt: skip
     return _is_typed(view)
 

@@ -1,4 +1,4 @@
-"""A week in the life of the sample store, for the picture of History: two people, an agent, and what they undid."""
+"""A week in the life of the sample store, for the pictures: two people, an agent, and what they undid."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import atlas
+from atlas import Step
 from atlas.importers.sample import load_sample
 from atlas.testing import FixedClock
 from tests.support.records import attempt
@@ -58,12 +59,14 @@ def _mend(store: Path) -> None:
 
 def _go_on(store: Path) -> None:
     """Store two attempts of an agent, and set an outcome that nobody knew."""
-    for hours, task, success in (
-        (144.2, "Rotate the logs of the print server", True),
-        (144.6, "Import the Velotec feed of 26 November", False),
+    for hours, task, success, feedback in (
+        (144.2, "Rotate the logs of the print server", True, "Rotated: 41 files, 3.2 GB free again."),
+        (144.6, "Import the Velotec feed of 26 November", False, "Held back: 9,112 articles instead of 15,696."),
     ):
+        given = attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours), source="sample/night-shift",
+                        feedback=feedback, steps=(Step(action=task, observation=feedback),))  # fmt: skip
         with _working(store, "tern-4", hours=hours) as memory:
-            memory.store(attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours)))
+            memory.store(given)
     with _working(store, "Kjell", hours=145) as memory:
         unknown = memory.experience.ids({"outcome": "unknown"})[:1]
         memory.experience.apply_outcomes(memory.experience.plan_outcomes(unknown, success=True))

@@ -1,4 +1,8 @@
-"""The pictures of README and docs, taken of the sample data in a real browser: `make screenshots`. One moves."""
+"""The pictures of README and docs, all of one store in a real browser: `make screenshots`. One moves.
+
+The store is the sample data after a week in which people and agents worked with it, so that History has something to
+show.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from tests.support.browser.curation import record_curation
 from tests.support.browser.life import live
 from tests.support.browser.page import REST, settle
 from tests.support.browser.recording import POINTER
-from tests.support.browser.server import dashboard, run_atlas
+from tests.support.browser.server import dashboard
 from tests.support.repository import REPOSITORY
 
 PICTURES = REPOSITORY / "docs" / "pictures"
@@ -29,6 +33,7 @@ PAGES = {
     "ask": QUESTION,
     "evaluation": "evaluation",
     "curate": "curate",
+    "history": "history",
     "settings": "settings",
     "overview": "",
 }
@@ -52,7 +57,7 @@ def main() -> None:
     expect.set_options(timeout=PATIENCE)
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         store = Path(directory) / "sample"
-        run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
+        live(store)
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         installed = (
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # commands are shown by their names
@@ -61,10 +66,6 @@ def main() -> None:
         with dashboard(store, **home) as address:
             take_all(browser, address)
             record(browser, address, store)
-        used = Path(directory) / "team"
-        live(used)
-        with dashboard(used, **home) as address:
-            take_history(browser, address)
         browser.close()
 
 
@@ -78,13 +79,6 @@ def take_all(browser: Browser, address: str) -> None:
             elif name in IN_DARK:
                 _take(page, f"{address}/{path}", f"{name}-dark")
         page.context.close()
-
-
-def take_history(browser: Browser, address: str) -> None:
-    """Take the picture of the history of a store that people and agents have worked with."""
-    page = _tab(browser, "light")
-    _take(page, f"{address}/history", "history")
-    page.context.close()
 
 
 def record(browser: Browser, address: str, store: Path) -> None:
