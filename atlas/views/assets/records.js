@@ -80,8 +80,8 @@ const FORMS = {
     chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
     return [chip]
   },
-  heading: ({ lead, origin, marks, relevance, why }) => [
-    lead && made('span', 'lead', lead), origin && made('span', 'origin', origin), marks && made('span', 'marks', marks),
+  heading: ({ lead, story, origin, marks, relevance, why }) => [
+    lead && made('span', 'lead', lead), story && made('span', 'story', story), origin && made('span', 'origin', origin), marks && made('span', 'marks', marks),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],
   steps: ({ parts, n_more: more }) => [

@@ -60,7 +60,10 @@ def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
 STRATEGY = Kind(
     noun="strategy",
     page="strategies",
-    about="What to do in which situation, and how often that worked.",
+    about=(
+        "What to do in which situation, and how often it worked for agents that used it. Source attempts are the "
+        "earlier ones that it was written from."
+    ),
     nothing="There are no strategies yet.",
     would_stand="Strategies are written from successful attempts, which you can import.",
     home="bank",

@@ -32,6 +32,9 @@ class Heading:
     lead: str = ""
     """Its purpose, or empty."""
 
+    story: str = ""
+    """What it is worth, or empty."""
+
     origin: str = ""
     marks: str = ""
     relevance: float | None = None

@@ -19,6 +19,9 @@ from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import close_opened, open_experience
 from pages.components.shared.texts import draw_prose
 
+LONG_TASK, LONG_LINES, TASK_PIXELS = 700, 8, 200
+"""Characters or lines of a task beyond which it scrolls in this height, so that its steps stay in view."""
+
 
 def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
     disabled = memory.storage.read_only
@@ -34,7 +37,9 @@ def _delete(memory: MemorySystem, experience_id: str) -> None:
 
 
 def _draw_head(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    draw_prose(detail.task, key=f"experience_task_{detail.id}")
+    is_long = len(detail.task.whole) > LONG_TASK or detail.task.whole.count("\n") > LONG_LINES
+    with st.container(height=TASK_PIXELS if is_long else "content", border=is_long):
+        draw_prose(detail.task, key=f"experience_task_{detail.id}")
     draw_facts(detail.facts, key=f"experience_fact_{detail.id}")
     _draw_attempts(detail)
 

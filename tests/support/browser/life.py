@@ -59,12 +59,13 @@ def _mend(store: Path) -> None:
 
 def _go_on(store: Path) -> None:
     """Store two attempts of an agent, and set an outcome that nobody knew."""
-    for hours, task, success, feedback in (
-        (144.2, "Rotate the logs of the print server", True, "Rotated: 41 files, 3.2 GB free again."),
-        (144.6, "Import the Velotec feed of 26 November", False, "Held back: 9,112 articles instead of 15,696."),
+    rotate, feed = "logrotate --force /etc/logrotate.d/print", "python -m imports velotec --day 2026-11-26"
+    for hours, task, action, success, feedback in (
+        (144.2, "Rotate the logs of the print server", rotate, True, "Rotated: 41 files, 3.2 GB free again."),
+        (144.6, "Import the Velotec feed of 26 November", feed, False, "Held back: 9,112 articles instead of 15,696."),
     ):
         given = attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours), source="sample/night-shift",
-                        feedback=feedback, steps=(Step(action=task, observation=feedback),))  # fmt: skip
+                        feedback=feedback, steps=(Step(action=action, observation=feedback),))  # fmt: skip
         with _working(store, "tern-4", hours=hours) as memory:
             memory.store(given)
     with _working(store, "Kjell", hours=145) as memory:
