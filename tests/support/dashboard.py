@@ -109,6 +109,11 @@ def table(app: AppTest, number: int = 0) -> DataFrame:
     return DataFrame(drawn_by(app, "records")[number]["rows"])
 
 
+def plan_tables(app: AppTest) -> list[DataFrame]:
+    """The tables of records of the open plan."""
+    return [DataFrame(drawn["rows"]) for drawn in drawn_by(app, "records") if drawn["label"] == "Plan"]
+
+
 def tables(app: AppTest) -> int:
     """How many tables of memories a page has."""
     return len(drawn_by(app, "records"))

@@ -14,7 +14,7 @@ from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, run_until, table, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, box, plan_tables, run_until, table, undo_button
 from tests.support.records import attempt, entry
 from tests.support.stores import make_store
 
@@ -249,7 +249,7 @@ def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboa
     run_until(app, lambda: "journal_preview" in keys(app))
     app.button(key="journal_preview").click().run()
     assert any("19 would be deleted, 1 summary would be written." in element.value for element in app.markdown)
-    assert [why.split(":")[0] for why in app.dataframe[0].value["why"]] == ["active → deleted"] * 19 + [
+    assert [why.split(":")[0] for why in plan_tables(app)[0]["why"]] == ["active → deleted"] * 19 + [
         "active → search only"
     ]
     app.text_input(key="plan_count").set_value("20").run()

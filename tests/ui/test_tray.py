@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, said, undo_button
+from tests.support.dashboard import Dashboard, plan_tables, said, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -142,10 +142,10 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     app = selecting(dashboard(tmp_path, "history"), first, second)
     app.button(key="tray_prune").click().run()
     assert "1 of 40 experiences would be removed (3 %), 1 is protected." in said(app)
-    assert any("it is pinned" in frame.value.to_csv() for frame in app.dataframe)
-    tables = [frame.value for frame in app.dataframe if "why" in frame.value]
-    rows = {title: outcome for table in tables for title, outcome in table[["title", "outcome"]].values}
-    assert [rows[memory.experience.get(one).task.description] for one in (first, second)] == ["✓ succeeded", "✗ failed"]
+    going, saved = plan_tables(app)
+    assert ["it is pinned" in why for why in saved["why"]] == [True]
+    rows = {row["id"]: row["outcomes"] for found in (going, saved) for row in found.to_dict("records")}
+    assert rows == {first: ("✓ succeeded",), second: ("✗ failed",)}
 
 
 def test_two_to_four_are_compared_side_by_side_as_text(dashboard: Dashboard, tmp_path, memory):

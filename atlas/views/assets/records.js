@@ -113,6 +113,7 @@ function cell(column, row, role, isStill) {
     element.append(title)
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
+  if (column.form === 'share') element.title = row.why
   element.setAttribute('role', role)
   return element
 }

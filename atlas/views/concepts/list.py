@@ -71,7 +71,7 @@ def concept_rows(
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
             code=code_excerpt(concept.code),
             record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, "task"),
-            story=saving_text(memory, concept),
+            story=saving_text(memory, concept, len(_lines(concept.code))),
             origin=_origin(concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
             **ranking(hits, concept.id),
@@ -82,8 +82,12 @@ def concept_rows(
 
 def code_excerpt(code: str) -> Excerpt:
     """Return the first lines of code that do something: without imports, a docstring, and empty lines."""
-    lines = [line[:CODE_CHARACTERS] for line in _body(code).splitlines() if line.strip()]
+    lines = _lines(code)
     return Excerpt(tuple(lines[:MAX_CODE_LINES]), max(0, len(lines) - MAX_CODE_LINES))
+
+
+def _lines(code: str) -> list[str]:
+    return [line[:CODE_CHARACTERS] for line in _body(code).splitlines() if line.strip()]
 
 
 def _body(code: str) -> str:

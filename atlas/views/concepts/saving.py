@@ -24,13 +24,16 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
 
 
-def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
-    """Return what a concept saves: `found in 12 programs, 25 % shorter`, or `…, 7 lines in one call`."""
+def saving_text(memory: MemorySystem, concept: CodeConcept, n_lines: int) -> str:
+    """Return `found in 12 programs, 25 % shorter`, or `found in 1 program, 7 lines in one call` if no share is known.
+
+    Args:
+        n_lines: Number of its lines that do something.
+    """
     found = [f"found in {source}" for source in _sources(concept)]
-    if _saving(concept):
-        return ", ".join([*found, f"{_share(memory, concept, MAX_LISTED)} shorter"])
-    n_lines = sum(bool(line.strip()) for line in concept.code.splitlines())
-    return ", ".join([*found, f"{counted(n_lines, 'line')} in one call"])
+    is_known = bool(_saving(concept))
+    saved = f"{_share(memory, concept, MAX_LISTED)} shorter" if is_known else f"{counted(n_lines, 'line')} in one call"
+    return ", ".join([*found, saved])
 
 
 def _sources(concept: CodeConcept) -> list[str]:

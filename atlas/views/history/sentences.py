@@ -10,7 +10,7 @@ from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, shortened
 
-TITLE_CHARACTERS, CHANGE_CHARACTERS = 60, 160
+TITLE_CHARACTERS, CHANGE_CHARACTERS = 80, 160
 
 _VERBS = {
     "store": "Stored {}",

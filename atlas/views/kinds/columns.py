@@ -44,7 +44,6 @@ Columns = Sequence[Column]
 """The columns of a table, in their order."""
 
 RELEVANCE = Column("relevance", "Relevance", 95, "share", "Relevance to the search, from 0 to 1", is_optional=True)
-WHY = Column("why", "Why it is here", 420, is_optional=True)
 MARKS = Column("marks", "Marks", 130, is_optional=True)
 SOURCE = Column("source", "Source", 120, is_optional=True, order_key="source")
 HOW = Column("how", "How", 95)

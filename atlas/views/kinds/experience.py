@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from atlas.core.types import OUTCOMES
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Pairs, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -65,7 +65,7 @@ EXPERIENCE = Kind(
     ),
     tables=Tables(
         listed=(OUTCOME, TASK, ENDING, DOMAIN, MARKS, CREATED_AT),
-        found=(OUTCOME, RELEVANCE, TASK, ENDING, WHY, MARKS),
+        found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),
     ),

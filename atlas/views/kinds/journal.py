@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.journal_codec import TIERS
 from atlas.memory.journal.links import CRASH
 from atlas.memory.journal.memory import Journal
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Number, OneOf, Pairs
 from atlas.views.kinds.journal_words import ROUND, state_word, type_word
@@ -78,7 +78,7 @@ JOURNAL = Kind(
     can_search_words=True,
     tables=Tables(
         listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, CREATED_AT),
-        found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, MARKS),
+        found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, LINKS, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),

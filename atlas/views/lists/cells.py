@@ -73,7 +73,12 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
         "label": kind.page.capitalize(),
         "columns": [_column_as_json(column, kind, order, opens=column is title) for column in shown],
         "rows": [
-            {"id": row.id, "label": _label(row, title), **{column.name: _cell(row, column) for column in shown}}
+            {
+                "id": row.id,
+                "label": _label(row, title),
+                "why": row.why,
+                **{column.name: _cell(row, column) for column in shown},
+            }
             for row in rows
         ],
         "order": order,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from atlas.memory.experience.pruning import CHOSEN
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import CurationLoss, PlanRow, PlanView
@@ -82,14 +83,13 @@ def plan_lines(view: PlanView, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     """Return the columns that tell lines apart, given the heading of their titles."""
-    has_reasons = len({line.why for line in lines} - {""}) > (len(lines) > 1)
     columns = (
         (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
         (Column("needed_by", "Best record of", 100, "badge"), any(line.needed_by for line in lines)),
         (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("title", subject, 400), True),
-        (Column("why", "Why", 300), has_reasons),
+        (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
         (Column("at", "When (UTC)", 125, "time"), any(line.at for line in lines)),
     )
     return [column for column, is_shown in columns if is_shown]
