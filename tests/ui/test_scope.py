@@ -264,9 +264,9 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
     assert asked(app) == {"scope_outcomes": "failed"}
 
 
-def test_every_row_says_its_domain(dashboard: Dashboard, tmp_path):
+def test_every_row_of_a_queue_says_its_domain(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
-    shown = table(dashboard(tmp_path, "experiences"))
+    shown = table(dashboard(tmp_path, "curate", curate_queue="unknown"))
     assert {domain.split()[0] for domain in shown["domain"]} == {"shell", "web", "data", "puzzles"}
     assert all(domain.split()[0] in task for domain, task in zip(shown["domain"], shown["task"], strict=True))
 

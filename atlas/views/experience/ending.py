@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from atlas.core.types import Experience
 from atlas.views.shared.texts import language_of
+from atlas.views.shared.wording import counted
 from atlas.views.trace.errors import contains_error, error_line
 from atlas.views.trace.terminal import readable
 
@@ -27,14 +28,17 @@ def _texts(experience: Experience) -> Iterator[str]:
     outputs = [step.observation for step in reversed(experience.steps)]
     if experience.outcome.success is not True:
         yield from (text.splitlines()[error_line(text)] for text in outputs if contains_error(text))
-    if not _is_program(experience.solution_output):  # the first line of one tells nothing
-        yield _first_line(experience.solution_output)
+    yield _solution_line(experience.solution_output)
     yield from map(_last_line, outputs)
     yield from (_last_line(step.action) for step in reversed(experience.steps))
 
 
-def _is_program(text: str) -> bool:
-    return language_of(text) is not None or text.startswith("#!")
+def _solution_line(solution: str) -> str:
+    """Return the first line of an answer, or the length of a program, whose first line tells nothing."""
+    language = "shell" if solution.startswith("#!") else language_of(solution)
+    if language is None:
+        return _first_line(solution)
+    return f"{counted(len(solution.splitlines()), 'line')} of {language.capitalize()}"
 
 
 def _first_line(text: str) -> str:

@@ -64,7 +64,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, DOMAIN, MARKS, CREATED_AT),
+        listed=(OUTCOME, TASK, ENDING, MARKS, CREATED_AT),
         found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),
