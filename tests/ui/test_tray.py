@@ -145,7 +145,7 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     going, saved = plan_tables(app)
     assert ["it is pinned" in why for why in saved["why"]] == [True]
     rows = {row["id"]: row["outcomes"] for found in (going, saved) for row in found.to_dict("records")}
-    assert rows == {first: ("✓ succeeded",), second: ("✗ failed",)}
+    assert rows == {first: ["✓ succeeded"], second: ["✗ failed"]}
 
 
 def test_two_to_four_are_compared_side_by_side_as_text(dashboard: Dashboard, tmp_path, memory):

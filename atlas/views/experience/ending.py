@@ -27,10 +27,17 @@ def _texts(experience: Experience) -> Iterator[str]:
     yield _first_line(experience.feedback)
     outputs = [step.observation for step in reversed(experience.steps)]
     if experience.outcome.success is not True:
-        yield from (text.splitlines()[error_line(text)] for text in outputs if contains_error(text))
-    yield _solution_line(experience.solution_output)
+        yield from (text.split("\n")[error_line(text)] for text in outputs if contains_error(text))
+    if not _is_followed(experience):
+        yield _solution_line(experience.solution_output)
     yield from map(_last_line, outputs)
     yield from (_last_line(step.action) for step in reversed(experience.steps))
+
+
+def _is_followed(experience: Experience) -> bool:
+    """Return whether the solution is only the last action, whose output tells more."""
+    last = experience.steps[-1] if experience.steps else None
+    return last is not None and last.action == experience.solution_output and bool(last.observation.strip())
 
 
 def _solution_line(solution: str) -> str:

@@ -33,7 +33,7 @@ class Heading:
     """Its purpose, or empty."""
 
     story: str = ""
-    """What it is worth, or empty."""
+    """Its worth in words, or empty."""
 
     origin: str = ""
     marks: str = ""

@@ -13,7 +13,7 @@ from atlas.views.lists.queries import Row
 from atlas.views.shared.plans import CurationLoss, PlanRow, PlanView
 from atlas.views.shared.wording import counted, signed
 
-ALIKE = 0.6
+ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
 
 HOW_MEASURED = (

@@ -20,7 +20,7 @@ from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
-from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, query_of, search
@@ -354,9 +354,19 @@ def test_the_history_tells_of_entries(memory):
 def test_links_of_an_entry_are_named_in_its_row(memory):
     first, second = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
     memory.journal.add_entries([entry(3, entry_type="task", links=(Link("related", first), Link("caused_by", second)))])
-    assert links_shown(memory) == ["has a cause · 1 related", "no fix yet", ""]
+    assert links_shown(memory) == ["follows the crash of round 2 · 1 related", "✗ no fix yet", ""]
     memory.journal.link(second, first, "fixed_by")
-    assert links_shown(memory) == ["has a cause · 1 related", "fixed", ""]
+    assert links_shown(memory) == [
+        "follows the crash of round 2 · 1 related",
+        "✓ fixed in round 1",
+        "fixes the crash of round 2",
+    ]
+    open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
+    assert not listed_page(memory, ENTRIES, open_crashes).rows
+    memory.journal.unlink(second, first, "fixed_by")
+    open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
+    assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [second]
+    assert listed_page(memory, ENTRIES, Query()).caption == "3 entries · 1 of 1 crash has no fix yet"
 
 
 def links_shown(memory: atlas.MemorySystem) -> list[str]:
