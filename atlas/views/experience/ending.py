@@ -10,6 +10,7 @@ from atlas.views.shared.wording import counted
 from atlas.views.trace.errors import contains_error, error_line
 from atlas.views.trace.terminal import readable
 
+NAMES = {"python": "Python", "json": "JSON", "diff": "changed code"}
 LINE_CHARACTERS = 300
 LOOKED_AT = 20_000
 """The part of a text at its end that is read for its last line."""
@@ -45,7 +46,7 @@ def _solution_line(solution: str) -> str:
     language = "shell" if solution.startswith("#!") else language_of(solution)
     if language is None:
         return _first_line(solution)
-    return f"{counted(len(solution.splitlines()), 'line')} of {language.capitalize()}"
+    return f"{counted(len(solution.splitlines()), 'line')} of {NAMES.get(language, language)}"
 
 
 def _first_line(text: str) -> str:

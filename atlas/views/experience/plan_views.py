@@ -95,7 +95,7 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
-    if plan.n_judged != plan.n_total:
+    if plan.n_judged != plan.n_total and plan.criteria.reason():  # those of a choice by hand are all in the list
         yield f"Only the {plan.n_judged:,} chosen were considered."
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():

@@ -10,6 +10,9 @@ from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, shortened
 
+FEW = 3
+"""Records of several kinds up to which the first is named."""
+
 TITLE_CHARACTERS, CHANGE_CHARACTERS = 80, 160
 
 _VERBS = {
@@ -109,7 +112,7 @@ def _marking(first: RecordChange | None) -> str:
 
 
 def _object(operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return `strategy “Retry once”`, `18 experiences`, or `457 records` of several kinds."""
+    """Return `strategy “Retry once”` or `18 experiences`, and of several kinds `“Retry once” and 1 more` or `9 records`."""
     noun = kind.noun if kind else "record"
     counts = operation.counts
     n = max(counts.values(), default=0)
@@ -118,6 +121,8 @@ def _object(operation: Operation, first: RecordChange | None, kind: Kind | None)
         return f"{counted(n_removed + counts.get('changed', 0), noun)}, which leaves out {n_removed:,}"
     if n == 1 and first is not None and first.kind != "purged":
         return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
+    if kind is None and 1 < n <= FEW and first is not None and first.title:
+        return f"“{shortened(first.title, TITLE_CHARACTERS)}” and {n - 1} more"
     return counted(n, noun)
 
 
