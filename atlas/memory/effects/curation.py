@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -174,50 +174,63 @@ def spread(values: Sequence[Any], limit: int) -> list[Any]:
     return [values[index * len(values) // n] for index in range(n)]
 
 
-def _loss(
-    leaving: Mapping[str, str],
-    replays: Sequence[Replay],
-    tasks: RecordTasks,
-) -> CurationLoss:
+def _loss(leaving: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
     """Return the loss over the replayed tasks, without the counts of records that were not sampled."""
-    tasks_by_record, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
-    n_in_hits = n_from_hits = n_in_blocks = n_from_blocks = 0
-    words, conditions = set[str](), dict[str, None]()
-    for replay in replays:
-        before, after = replay.now, replay.then
-        right = {i: record for i, record in before.hits.items() if tasks.is_right(i, replay.task)}
-        best = max(right.values(), key=worth, default=None)
-        if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
-            tasks_by_record[best.id].append(replay.task.description)
-            best_records[best.id] = best
-        right_ids = [i for i in before.shown if i in right]
-        n_in_hits, n_in_blocks = n_in_hits + len(right), n_in_blocks + len(right_ids)
-        n_from_hits += sum(not {i, leaving.get(i, "")} & set(after.hits) for i in right)
-        n_from_blocks += sum(not {i, leaving.get(i, "")} & set(after.shown) for i in right_ids)
-        if before is not after:
-            words |= _words(before.texts) - _words(after.texts)
-            remaining_conditions = set(_conditions(after.texts))
-            conditions |= {
-                condition: None for condition in _conditions(before.texts) if condition not in remaining_conditions
-            }
-    by_need = sorted(tasks_by_record, key=lambda i: (-worth(best_records[i]), -len(tasks_by_record[i]), i))
+    lost = _lost_records(leaving, replays, tasks)
+    right_hits = [(_right_ids(replay.now.hits, replay, tasks), replay.then.hits) for replay in replays]
+    right_in_blocks = [(_right_ids(replay.now.shown, replay, tasks), replay.then.shown) for replay in replays]
     return CurationLoss(
         n_leaving=len(leaving),
         n_sampled=len(leaving),
         n_known=len(replays),
         n_tasks=len(replays),
-        n_losing=sum(map(len, tasks_by_record.values())),
+        n_losing=sum(len(record_tasks) for _, record_tasks in lost),
         lost=tuple(
-            LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(tasks_by_record[i])))
-            for i in by_need
+            LostRecord(id=record.id, title=_title(record), tasks=tuple(dict.fromkeys(record_tasks)))
+            for record, record_tasks in lost
         ),
-        n_in_hits=n_in_hits,
-        n_lost_from_hits=n_from_hits,
-        n_in_blocks=n_in_blocks,
-        n_lost_from_blocks=n_from_blocks,
-        words=tuple(sorted(words)),
-        conditions=tuple(conditions),
+        n_in_hits=sum(len(ids) for ids, _ in right_hits),
+        n_lost_from_hits=sum(_n_lost(ids, remaining, leaving) for ids, remaining in right_hits),
+        n_in_blocks=sum(len(ids) for ids, _ in right_in_blocks),
+        n_lost_from_blocks=sum(_n_lost(ids, remaining, leaving) for ids, remaining in right_in_blocks),
+        words=tuple(sorted({word for replay in replays for word in _lost_words(replay)})),
+        conditions=tuple(dict.fromkeys(condition for replay in replays for condition in _lost_conditions(replay))),
     )
+
+
+def _lost_records(
+    leaving: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
+) -> list[tuple[Any, list[str]]]:
+    """Return each leaving record that was the best of a task, with these tasks. The most needed record is first."""
+    records: dict[str, Any] = {}
+    record_tasks = defaultdict[str, list[str]](list)
+    for replay in replays:
+        right = [replay.now.hits[record_id] for record_id in _right_ids(replay.now.hits, replay, tasks)]
+        best = max(right, key=worth, default=None)
+        if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
+            records[best.id] = best
+            record_tasks[best.id].append(replay.task.description)
+    lost = [(record, record_tasks[record_id]) for record_id, record in records.items()]
+    return sorted(lost, key=lambda pair: (-worth(pair[0]), -len(pair[1]), pair[0].id))
+
+
+def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[str]:
+    """Return the ids of hits that are right for the task of a replay."""
+    return [i for i in ids if i in replay.now.hits and tasks.is_right(i, replay.task)]
+
+
+def _n_lost(ids: Sequence[str], remaining: Collection[str], leaving: Mapping[str, str]) -> int:
+    """Return how many records are no longer found, neither themselves nor the record that they are merged into."""
+    return sum(i not in remaining and leaving.get(i, "") not in remaining for i in ids)
+
+
+def _lost_words(replay: Replay) -> set[str]:
+    return _words(replay.now.texts) - _words(replay.then.texts)
+
+
+def _lost_conditions(replay: Replay) -> list[str]:
+    remaining = set(_conditions(replay.then.texts))
+    return [condition for condition in _conditions(replay.now.texts) if condition not in remaining]
 
 
 def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
