@@ -186,15 +186,18 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
         candidates = neighbours[leader][~is_taken[neighbours[leader]]][:MAX_PAIRS].tolist()
         if is_taken[leader] or not candidates:
             continue
-        group, lowest = _around(vectors[[leader, *candidates]], [leader, *candidates], threshold)
+        group, lowest = _similar_group(vectors[[leader, *candidates]], [leader, *candidates], threshold)
         if len(group) > 1:
             is_taken[list(group)] = True
             groups.append((group, lowest))
     return groups
 
 
-def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """Return a group of the first row and of rows that are similar to all members, nearest first."""
+def _similar_group(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
+    """Return the first row and others, such that all are pairwise similar, with the lowest similarity.
+
+    Greedy: rows join in the order of their similarity to the first, if they are similar to all members so far.
+    """
     similarities = vectors @ vectors.T
     members = [0]
     allowed = similarities[0] >= threshold
