@@ -366,5 +366,5 @@ class Retriever:
 
 def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
     """Return the highest relevance of a hit, without context."""
-    signals = [(hit.signals.get("meaning", 0.0), hit.signals.get("words", 0.0)) for hit in hits]
-    return max((relevance(meaning, words, weights) for meaning, words in signals), default=0.0)
+    sums = (hit.signals.get("meaning", 0.0) + hit.signals.get("words", 0.0) for hit in hits)
+    return relevance(max(sums, default=0.0), weights)

@@ -158,7 +158,7 @@ def score(
         meaning=closeness,
         words=candidate.words,
         context=min(1.0, candidate.context),
-        relevance=relevance(meaning, words + context, weights),
+        relevance=relevance(meaning + (words + context), weights),
         signals=signals | nudges(candidate, weights, now),
         outcomes={LABELS[candidate.success]: 1},
     )
@@ -179,9 +179,9 @@ def of_words(shares: Values) -> Values:
     return np.asarray(np.minimum(1.0, shares) ** WORDS_POWER, np.float64)
 
 
-def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
-    """Return the relevance, in [0, 1], from the two weighted signals."""
-    return min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0)))
+def relevance(signals: float, weights: RankingWeights) -> float:
+    """Return the relevance, in [0, 1], from the sum of the weighted signals."""
+    return min(1.0, max(0.0, signals / ((weights.meaning + weights.words) or 1.0)))
 
 
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:

@@ -7,8 +7,6 @@ comparison of values that may be strings or numbers, and the keyword index.
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -33,17 +31,9 @@ class Sql:
 class Texts(list[str]):
     """A list of texts as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
 
-    def __conform__(self, protocol: object) -> str | None:
-        """Return JSON as the value that SQLite binds (PEP 246, as the `sqlite3` module has it)."""
-        return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
-
 
 class Numbers(list[int]):
     """A list of whole numbers as one parameter. SQLite gets it as JSON, PostgreSQL as an array."""
-
-    def __conform__(self, protocol: object) -> str | None:
-        """Return JSON as the value that SQLite binds."""
-        return json.dumps(self) if protocol is sqlite3.PrepareProtocol else None
 
 
 class Rows(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -14,7 +15,7 @@ from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import UnreadableRow, damage_error
-from atlas.storage.sql.connection import Dialect
+from atlas.storage.sql.connection import Dialect, Numbers, Texts
 from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
@@ -122,6 +123,10 @@ class LedgerFile:
         if self.path.parent.is_dir():
             return damage_error(self.path, "the file is missing or empty, though the store was in use")
         return store_removed(self.path.parent, self.path)
+
+
+for _kind in (Texts, Numbers):
+    sqlite3.register_adapter(_kind, json.dumps)
 
 
 class SqliteConnection(sqlite3.Connection):

@@ -185,7 +185,7 @@ class LevelMeasurement:
         """Return the relevance of the best answer to each query, 0 for a query without answers."""
 
         def relevance_of(similarity: float, words: float) -> float:
-            return relevance(*weigh(self.scale.meaning(similarity), words, weights), weights)
+            return relevance(sum(weigh(self.scale.meaning(similarity), words, weights)), weights)
 
         best = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
         return np.array(best, np.float64)
