@@ -17,7 +17,6 @@ from atlas.protocols.infra import VectorIndex
 from atlas.storage.following_index import IndexUnusable, Seal
 from atlas.storage.store import Store
 from atlas.storage.vectors.chroma import ChromaIndex
-from atlas.storage.vectors.exact import ExactIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes
 from tests.support.storage.pinecone_server import KEY, serving
 from tests.support.waiting import GIVE_UP_SECONDS
@@ -25,11 +24,9 @@ from tests.support.waiting import GIVE_UP_SECONDS
 DIMENSION = 32
 
 
-@pytest.fixture(params=["exact", "chroma", "chroma server", "pinecone"])
+@pytest.fixture(params=["chroma", "chroma server", "pinecone"])
 def index(request, tmp_path):
-    if request.param == "exact":
-        yield ExactIndex(DIMENSION)
-    elif request.param == "chroma":
+    if request.param == "chroma":
         chroma = ChromaIndex(tmp_path / "chroma", "things")
         yield chroma
         chroma.close()
@@ -81,7 +78,7 @@ def test_it_finds_the_neighbours_that_a_full_comparison_finds(index):
         len({f"k{i}" for i in row} & set(keys_of(index.query(query, 10)))) / 10
         for row, query in zip(truth, queries, strict=True)
     ]
-    assert np.mean(shares) >= (1.0 if isinstance(index, ExactIndex) else 0.95)
+    assert np.mean(shares) >= 0.95
 
 
 def test_it_gives_the_cosine_highest_first(index):
@@ -135,14 +132,6 @@ def test_writing_nothing_is_no_error(index):
     index.upsert([], np.zeros((0, DIMENSION), np.float32))
     index.remove([])
     assert index.count() == 0
-
-
-def test_groups_narrow_a_query_of_the_exact_index():
-    index, vectors = ExactIndex(DIMENSION), clustered(20, seed=9)
-    index.upsert([str(i) for i in range(20)], vectors, groups=[1 + i // 2 for i in range(20)])
-    assert set(keys_of(index.query(vectors[3], 9, groups=np.array([2, 5, 99])))) == {"2", "3", "8", "9"}
-    assert index.query(vectors[3], 1, groups=np.array([5, 2]))[0][0] == "3"
-    assert index.query(vectors[3], 2, groups=np.array([], np.int64)) == []
 
 
 def test_closed_chroma_clients_let_go_of_their_files(tmp_path):

@@ -27,7 +27,7 @@ from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Numbers
 from atlas.storage.sql.records import join_vectors
-from atlas.storage.vectors.exact import products
+from atlas.storage.vectors.in_memory import products
 
 logger = logging.getLogger(__name__)
 MIN_SCANNED, MAX_SCANNED = 800, 1_000

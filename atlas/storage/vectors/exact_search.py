@@ -14,9 +14,8 @@ from atlas.core.types import Vector
 from atlas.infra.background import Background
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.records import Position, Seqs
-from atlas.storage.vectors.exact import products
 from atlas.storage.vectors.following import BATCH, Follower
-from atlas.storage.vectors.in_memory import InMemory, Neighbours, best
+from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, products
 from atlas.storage.vectors.vector_count import VectorCount
 
 logger = logging.getLogger(__name__)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+import numpy as np
+
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.records import Position, Tip, VectorChange
-from atlas.storage.vectors.in_memory import InMemory, keys_and_vectors, keys_of
+from atlas.storage.vectors.in_memory import InMemory
 
 logger = logging.getLogger(__name__)
 
@@ -143,9 +145,20 @@ def _set_seal(index: FollowingIndex, position: Position, n_keys: int | None = No
 
 
 def _apply(index: FollowingIndex, entries: Sequence[VectorChange]) -> None:
-    deleted_keys = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
-    keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
+    deleted_keys = [key for entry in entries for key in _keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
+    live = [entry for entry in entries if len(entry.vectors)]
     if deleted_keys:
         index.remove(deleted_keys)
-    if keys:
-        index.upsert(keys, vectors)
+    if live:
+        keys = [key for entry in live for key in _keys_of(entry.seq, len(entry.vectors))]
+        index.upsert(keys, np.concatenate([entry.vectors for entry in live]))
+
+
+def _keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
+    """Return the keys of a record's windows in an index."""
+    return [f"{seq}:{window}" for window in range(first, n_windows)]
+
+
+def owner(key: str) -> int:
+    """Return the record number in a key of an index."""
+    return int(key.partition(":")[0])

@@ -1,78 +1,107 @@
-"""The vectors of records in memory. A record has a vector for each of its windows."""
+"""The vectors of records in memory, compared row by row. A record has a vector for each of its windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
 from atlas.storage.records import NO_TIP, Position, Seqs, VectorChange
-from atlas.storage.vectors.exact import ExactIndex
 
 Neighbours = list[tuple[int, float]]
 """Numbers of records with the similarity of their best window, highest first."""
 
+MIN_ROWS = 256
+"""Rows of a matrix that is not empty. A full one doubles."""
+
 
 class InMemory:
-    """The vectors of the records that changed after a position."""
+    """The vectors of the records that changed after a position, in one growing matrix. Removed rows are reused."""
 
     def __init__(self, dimension: int) -> None:
-        self.base = Position("", 0)
-        self.seen = 0
-        """The newest revision that was read."""
-
+        self._dimension = dimension
         self.tip = NO_TIP
         """The newest change of the ledger at its last read."""
 
-        self._exact = ExactIndex(dimension)
-        self._windows: dict[int, int] = {}
+        self.clear(Position("", 0))
 
     def clear(self, base: Position) -> None:
-        """Empty the index, and set its position."""
-        self.base, self.seen = base, base.revision
-        self._exact.clear()
-        self._windows.clear()
+        """Drop all vectors, and set the position."""
+        self.base = base
+        self.seen = base.revision
+        """The newest revision that was read."""
+
+        self._matrix: Vectors = np.zeros((0, self._dimension), np.float32)
+        self._owners: Seqs = np.zeros(0, np.int64)
+        """The record of each row, 0 for a free one."""
+
+        self._rows: dict[int, list[int]] = {}
+        """The rows of each record, none for a deleted one."""
+
+        self._n_rows = 0
+        """Number of rows that were ever in use. Later rows are free too, but not in the list."""
+
+        self._free: list[int] = []
 
     def apply(self, entries: Sequence[VectorChange]) -> None:
         """Apply changes, oldest first."""
         for entry in entries:
-            self._exact.remove(keys_of(entry.seq, self._windows.get(entry.seq, 0)))
-            self._windows[entry.seq] = len(entry.vectors)
+            self._free += self._rows.get(entry.seq, [])
+        self._owners[self._free] = 0
+        for entry in entries:
+            self._rows[entry.seq] = [self._take_row() for _ in entry.vectors]
+        self._grow()
         live = [entry for entry in entries if len(entry.vectors)]
-        groups = [entry.seq for entry in live for _ in entry.vectors]
-        self._exact.upsert(*keys_and_vectors(live), groups)
+        if live:
+            rows = [row for entry in live for row in self._rows[entry.seq]]
+            self._matrix[rows] = np.concatenate([entry.vectors for entry in live])
+            self._owners[rows] = np.repeat([entry.seq for entry in live], [len(entry.vectors) for entry in live])
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
         """Return whether the memory contains a record's vectors, or its deletion."""
-        return seq in self._windows
+        return seq in self._rows
 
     def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:
         """Return the k nearest records, among the records of these numbers if they are given."""
-        n_hits = k
+        owners, similarities = self._compare(vector, among)
+        n_windows = k
         while True:
-            hits = self._exact.query(vector, n_hits, groups=among)
-            neighbours = best(((owner(key), similarity) for key, similarity in hits), k)
-            if len(neighbours) == k or len(hits) < n_hits:
+            nearest = top(similarities, n_windows)
+            neighbours = best(zip(owners[nearest].tolist(), similarities[nearest].tolist(), strict=True), k)
+            if len(neighbours) >= k or n_windows >= len(similarities):
                 return neighbours
-            n_hits *= 4
+            n_windows *= 4
 
+    def _compare(self, vector: Vector, among: Seqs | None) -> tuple[Seqs, Vector]:
+        """Return the record and the similarity of each row in use."""
+        owners, matrix = self._owners[: self._n_rows], self._matrix[: self._n_rows]
+        if among is not None:
+            is_wanted = np.zeros(max(owners.max(initial=0), among.max(initial=0)) + 1, bool)
+            is_wanted[among] = True
+            rows = np.flatnonzero(is_wanted[owners])
+            return owners[rows], products(matrix[rows], vector)
+        similarities = products(matrix, vector)
+        if not self._free:
+            return owners, similarities
+        is_used = owners > 0
+        return owners[is_used], similarities[is_used]
 
-def keys_of(seq: int, n_windows: int, first: int = 0) -> list[str]:
-    """Return the keys of a record's windows."""
-    return [f"{seq}:{window}" for window in range(first, n_windows)]
+    def _take_row(self) -> int:
+        """Return a free row, or the one after the last."""
+        if self._free:
+            return self._free.pop()
+        self._n_rows += 1
+        return self._n_rows - 1
 
-
-def owner(key: str) -> int:
-    """Return the record number in a key."""
-    return int(key.partition(":")[0])
-
-
-def keys_and_vectors(live: Sequence[VectorChange]) -> tuple[list[str], Vectors]:
-    """Return the keys of the windows of records, and their vectors as rows."""
-    names = [key for entry in live for key in keys_of(entry.seq, len(entry.vectors))]
-    return names, np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)
+    def _grow(self) -> None:
+        n_before = len(self._matrix)
+        if self._n_rows > n_before:
+            n_more = max(2 * n_before, self._n_rows, MIN_ROWS) - n_before
+            self._matrix = np.concatenate([self._matrix, np.zeros((n_more, self._dimension), np.float32)])
+            self._owners = np.concatenate([self._owners, np.zeros(n_more, np.int64)])
 
 
 def best(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
@@ -81,3 +110,25 @@ def best(hits: Iterable[tuple[int, float]], k: int) -> Neighbours:
     for seq, similarity in hits:
         highest[seq] = max(similarity, highest.get(seq, -2.0))
     return sorted(highest.items(), key=lambda item: -item[1])[:k]
+
+
+def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
+    """Return positions of the k highest values, highest first. Ties are in the order of positions."""
+    if k <= 0 or not len(values):
+        return np.zeros(0, np.intp)
+    if k < len(values):
+        candidates = np.argpartition(values, -k)[-k:]
+        positions = np.flatnonzero(values >= values[candidates].min())
+    else:
+        positions = np.arange(len(values))
+    return positions[np.argsort(-values[positions], kind="stable")][:k]
+
+
+def products(vectors: Vectors, vector: Vector) -> Vector:
+    """Return the dot products of rows with one vector, computed in this thread.
+
+    BLAS would parallelise it over all cores. As it is memory-bound, that gains little, and costs CPU time if other
+    processes are busy: at 3,000 rows 4 ms instead of 0.2.
+    """
+    similarities: Vector = np.einsum("ij,j->i", vectors, vector)
+    return similarities

@@ -19,8 +19,8 @@ from atlas.storage.following_index import (
 )
 from atlas.storage.records import Position, Seqs
 from atlas.storage.vectors.exact_search import compare
-from atlas.storage.vectors.following import Follower
-from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, owner
+from atlas.storage.vectors.following import Follower, owner
+from atlas.storage.vectors.in_memory import InMemory, Neighbours, best
 
 logger = logging.getLogger(__name__)
 
