@@ -13,7 +13,7 @@ from typing import Any
 from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.terms.codec import Decoder
-from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescape
+from atlas.learning.terms.heads import END, SYMBOL_SORT, THEN, read_head, unescape
 from atlas.learning.terms.imports import merge_imports, remove_unread_imports
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
@@ -153,17 +153,60 @@ class Renderer(Decoder):
         """Return the call statement of a function, and the statements that follow it in the block."""
         interface = self._functions[term.head].interface
         call = self._call(term)
+        rest = None if interface.rest is None else term.children[interface.rest]
         names: list[ast.expr] = [
             ast.Name(self.symbol(term.children[index]), ast.Store()) for index in interface.outputs
         ]
         statement: ast.stmt
         if interface.returns:
             statement = ast.Return(call)
+        elif len(names) == 1 and rest is not None and (value := self._returned_value(term, rest)) is not None:
+            return [ast.Return(_with_call(value, call))]
         elif names:
             statement = ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call)
         else:
             statement = ast.Expr(call)
-        return [statement] if interface.rest is None else [statement, *self.block(term.children[interface.rest])]
+        return [statement] if rest is None else [statement, *self.block(rest)]
+
+    def _returned_value(self, term: Term, rest: Term) -> ast.expr | None:
+        """Return the value that the rest of a block returns, if it reads the function's output first and only once."""
+        output = term.children[self._functions[term.head].interface.outputs[0]]
+        if not rest.head.startswith(THEN) or rest.children[1].head != END:
+            return None
+        statement = rest.children[0]
+        if not statement.head.startswith(_RETURN) or sum(part == output for part in statement.walk()) != 1:
+            return None
+        (value,) = statement.children
+        while value.head != _READ and not value.has_holes and (position := _first_operand(value)) is not None:
+            value = value.children[position]
+        return self.node(statement.children[0]) if value == Term(_READ, [output]) else None
+
+
+_RETURN, _READ = "s:Return/e", "e:Name/sym"
+_LEFT = ("e:BinOp/", "e:Compare/", "e:Subscript/", "e:Attribute/")
+"""Heads of expressions that evaluate their first part first."""
+
+
+def _first_operand(value: Term) -> int | None:
+    """Return the number of the part that is evaluated first: of a call of a named function, its first argument."""
+    if value.head.startswith(_LEFT):
+        return 0
+    is_named = value.head.startswith("e:Call/e/[e") and value.children[0].head.startswith("e:Name/")
+    return 1 if is_named else None
+
+
+def _with_call(value: ast.expr, call: ast.expr) -> ast.expr:
+    """Return an expression with a call in place of the variable that it reads first."""
+    match value:
+        case ast.Call(args=[first, *_]):
+            value.args[0] = _with_call(first, call)
+        case ast.BinOp() | ast.Compare():
+            value.left = _with_call(value.left, call)
+        case ast.Subscript() | ast.Attribute():
+            value.value = _with_call(value.value, call)
+        case _:
+            return call
+    return value
 
 
 def program_source(term: Term, functions: Mapping[str, Function], removable: frozenset[str] = frozenset()) -> str:
