@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.learning.analysis.dataflow import Interface, awaits, judge
 from atlas.learning.analysis.functions import Function, name_holes
@@ -15,8 +15,9 @@ from atlas.learning.rewrite.pruning import BodyJudge
 from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.search.statements import Candidate
+from atlas.learning.terms.heads import END, REST, THEN, read_head
 from atlas.learning.terms.patterns import Pattern, rewrite
-from atlas.learning.terms.terms import Term
+from atlas.learning.terms.terms import HOLE, Term
 
 MAX_REWRITTEN = 10_000
 """Largest number of programs that are rewritten on trial. Candidates that may save most are tried first."""
@@ -51,6 +52,7 @@ def add_functions(
     """
     lengths = Lengths(shelf, functions)
     judge_body = BodyJudge(lengths, functions, limits).reason
+    candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
     waiting = [(-candidate.bound / 100, number) for number, candidate in enumerate(candidates)]
     heapq.heapify(waiting)
     n_added = n_rewritten = 0
@@ -74,6 +76,50 @@ def add_functions(
             for name, term in trial.programs.items():
                 shelf.put(name, term)
     return n_added
+
+
+def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
+    """Let functions that end by returning a variable be used before other statements too, and return how many.
+
+    A function is changed if programs and library get no longer. Such a function fits more programs.
+    """
+    n_opened = 0
+    for name in list(shelf.patterns):
+        raise_if_cancelled()
+        if (opened := _with_open_end(shelf.patterns[name])) is None:
+            continue
+        closed, saving = functions[name], Lengths(shelf, functions).saving(name, shelf.callers()[name])
+        trial_shelf = shelf.copy()
+        trial_shelf.inline([name])
+        candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)
+        trial = _try(candidate, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
+        if trial is None or trial.saving < saving:
+            functions[name] = closed
+            continue
+        n_opened += 1
+        shelf.inline([name])
+        shelf.patterns[name] = opened
+        for program, term in trial.programs.items():
+            shelf.put(program, term)
+    return n_opened
+
+
+def _with_open_end(pattern: Pattern) -> Pattern | None:
+    """Return a pattern of statements that ends before its last one, if that returns a variable."""
+    statements, rest = [], pattern.body
+    while rest.head.startswith(THEN):
+        statement, rest = rest.children
+        statements.append(statement)
+    if rest.head != END or len(statements) < 2 or not _returns_variable(statements[-1]):
+        return None
+    body = Term(f"{HOLE}{len(pattern.hole_sorts)}")
+    for statement in reversed(statements[:-1]):
+        body = Term(f"{THEN}/{read_head(statement.head).sort}/{REST}", (statement, body))
+    return replace(pattern, body=body, hole_sorts=(*pattern.hole_sorts, REST))
+
+
+def _returns_variable(statement: Term) -> bool:
+    return statement.head == "s:Return/e" and statement.children[0].head == "e:Name/sym"
 
 
 def _try(

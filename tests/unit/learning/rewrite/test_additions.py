@@ -1,0 +1,77 @@
+"""Functions that end where statements of the program follow, and calls whose result is returned directly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from atlas.learning.compression import Compression, compress
+from atlas.learning.search.engines import Corpus, Proposal
+from atlas.learning.search.statements import statement_patterns
+from atlas.learning.terms.heads import REST
+from atlas.learning.terms.patterns import rewrite
+
+LOOP = """def f(xs, k):
+    found = []
+    for x in xs:
+        if x % k == {number} or x * x > 50:
+            found.append(x * k - 1)
+{end}"""
+ENDS = {
+    "the variable": ("    return found", "return concept_0(xs, k, {number})"),
+    "a length": ("    return len(found)", "return len(concept_0(xs, k, {number}))"),
+    "an operation": ("    return found[0] + k", "return concept_0(xs, k, {number})[0] + k"),
+    "a later argument": ("    return max(k, len(found))", "found = concept_0(xs, k, {number})"),
+    "two reads": ("    return found + found", "found = concept_0(xs, k, {number})"),
+    "another statement": ("    print(found)\n    return k", "found = concept_0(xs, k, {number})"),
+}
+
+
+class ClosedEnds:
+    """A search that finds one function, which the first two programs share and which ends with a `return`."""
+
+    name = "closed ends"
+
+    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
+        first = dict(zip("ab", corpus.terms, strict=False))
+        found = statement_patterns(first, {name: name for name in first}, "fn_")
+        closed = max((each for each in found if REST not in each.pattern.hole_sorts), key=lambda each: each.bound)
+        terms = tuple(rewrite(term, [closed.pattern]) for term in corpus.terms)
+        return Proposal(patterns=(closed.pattern,), terms=terms)
+
+
+def learned(*ends: str) -> Compression:
+    sources = [LOOP.format(number=number, end=end) for number, end in enumerate(ends)]
+    return compress(sources, engine=ClosedEnds())
+
+
+def returned(source: str) -> object:
+    space: dict[str, Callable[..., object]] = {}
+    exec(source, space)
+    return space["f"]([3, 1, 4, 1, 5, 9, 2, 6], 4)
+
+
+@pytest.mark.parametrize(("end", "call"), ENDS.values(), ids=ENDS)
+def test_a_function_that_returns_a_variable_serves_programs_that_go_on_with_it(end: str, call: str) -> None:
+    found = learned("    return found", "    return found", end)
+    (function,) = found.abstractions
+    assert function.uses == ("0", "1", "2")
+    assert call.format(number=2) in found.rewritten["2"].after
+    assert "return concept_0(" in found.rewritten["0"].after
+    for program in found.rewritten.values():
+        assert returned(program.standalone) == returned(program.before)
+
+
+def test_the_tokens_of_a_call_that_is_returned_directly_are_counted() -> None:
+    found = learned("    return found", "    return found", "    return len(found)")
+    function = found.abstractions[0]
+    assert function.saving == found.tokens_before - found.tokens_after - found.tokens_library
+
+
+def test_a_result_that_is_read_after_the_return_keeps_its_variable() -> None:
+    guarded = LOOP.format(number=7, end="    return found").replace("\n    ", "\n        ")
+    guarded = guarded.replace("k):\n", "k):\n    found = None\n    try:\n") + "\n    finally:\n        print(found)\n"
+    sources = [*(LOOP.format(number=number, end="    return found") for number in range(2)), guarded]
+    found = compress(sources, engine=ClosedEnds())
+    assert set(found.rewritten) == {"0", "1"}
