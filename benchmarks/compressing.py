@@ -18,8 +18,9 @@ import numpy as np
 from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
-from atlas.learning.compression import Abstraction, Compression, compress
+from atlas.learning.compression import compress
 from atlas.learning.extraction import programs_of
+from atlas.learning.results import Abstraction, Compression
 from atlas.learning.reuse import evaluate_held_out
 from atlas.learning.rewrite.gates import operations
 from atlas.learning.sandbox.runner import Sandbox

@@ -31,14 +31,14 @@ from atlas.core.imports.lazy import lazy_names
 
 if TYPE_CHECKING:
     from atlas.learning.composition import PipelineCompositionStrategy as PipelineCompositionStrategy
-    from atlas.learning.compression import Abstraction as Abstraction
-    from atlas.learning.compression import Compression as Compression
-    from atlas.learning.compression import Library as Library
-    from atlas.learning.compression import RewrittenProgram as RewrittenProgram
     from atlas.learning.compression import compress as compress
     from atlas.learning.extraction import Extraction as Extraction
     from atlas.learning.extraction import programs_of as programs_of
     from atlas.learning.model_composition import LLMCompositionStrategy as LLMCompositionStrategy
+    from atlas.learning.results import Abstraction as Abstraction
+    from atlas.learning.results import Compression as Compression
+    from atlas.learning.results import Library as Library
+    from atlas.learning.results import RewrittenProgram as RewrittenProgram
     from atlas.learning.reuse import HeldOutResult as HeldOutResult
     from atlas.learning.reuse import Reuse as Reuse
     from atlas.learning.reuse import evaluate_held_out as evaluate_held_out
@@ -54,9 +54,10 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "atlas.learning.composition": ("PipelineCompositionStrategy",),
-        "atlas.learning.compression": ("Abstraction", "Compression", "Library", "RewrittenProgram", "compress"),
+        "atlas.learning.compression": ("compress",),
         "atlas.learning.extraction": ("Extraction", "programs_of"),
         "atlas.learning.model_composition": ("LLMCompositionStrategy",),
+        "atlas.learning.results": ("Abstraction", "Compression", "Library", "RewrittenProgram"),
         "atlas.learning.reuse": ("HeldOutResult", "Reuse", "evaluate_held_out"),
         "atlas.learning.rewritings": ("Rewriting",),
         "atlas.learning.sandbox.runner": ("Sandbox",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,13 +11,13 @@ from atlas.core.imports.distribution import absence
 from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
+from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, open_ends
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
-from atlas.learning.rewrite.sharing import SharedDefinition, Sharing
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
@@ -29,129 +28,21 @@ from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, 
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.statements import statement_patterns
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.terms.description_length import n_tokens
-from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import is_runnable
 from atlas.learning.terms.programs import Program, half_of_tasks
 from atlas.learning.terms.terms import CALL, Term
 from atlas.learning.whole_definitions import (
     Verify,
-    needed_tools,
-    proofs_of,
     tools_and_definitions,
     verified_sharing,
     verifier_with_definitions,
+    with_definitions,
 )
 
 DIFFERENT_AS_TERM = "behaves differently without comments, docstrings and annotations"
 DUPLICATE = "is the same as another function"
 CHANGING = "changes the behaviour of a program"
 DIFFERENT_WITH_FUNCTIONS = "behaves differently with functions that were found in other programs"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Abstraction:
-    """A Python function that several programs have in common."""
-
-    name: str
-    """Placeholder that the code uses until a documenter chooses a real name."""
-
-    source: str
-    """Code that uses the functions in `calls`, Python's builtins, and the modules that it imports."""
-
-    arity: int
-    calls: tuple[str, ...]
-    """Names of other abstractions."""
-
-    needs: tuple[str, ...] = ()
-    """Tools that the code uses, directly or through others. Whoever runs the function has to define these names."""
-
-    uses: tuple[str, ...]
-    """Ids of the programs that call the function, directly or through others."""
-
-    n_tasks: int
-    saving: int
-    """Tokens that the function saves in programs and library, minus its length."""
-
-    saving_elsewhere: int = 0
-    """Tokens that it saves in the programs of one half of the tasks: the half in which it saves less.
-
-    So much it would save there if it had been learned from the other half. Its own length does not count.
-    """
-
-    proofs: tuple[str, ...] = ()
-    """Ids of the programs whose tests run the function and that behaved the same as before."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RewrittenProgram:
-    """A program that calls abstractions."""
-
-    before: str
-    """Program without docstrings, annotations and comments."""
-
-    after: str
-    standalone: str
-    """Source of `after`, preceded by the functions that it needs."""
-
-    functions: tuple[str, ...]
-    """Names of all abstractions that the program needs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """The learned functions, in a form that can be applied to other programs."""
-
-    shelf: Shelf
-    functions: Mapping[str, Function]
-    definitions: tuple[SharedDefinition, ...] = ()
-    """Whole definitions, applied to programs before the functions."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compression:
-    """A library of functions, and the programs that it was learned from."""
-
-    abstractions: tuple[Abstraction, ...]
-    """Functions, callees first."""
-
-    rewritten: Mapping[str, RewrittenProgram]
-    """Programs that call at least one function, by id."""
-
-    n_programs: int
-    """Number of programs that can be compressed."""
-
-    n_searched: int = 0
-    """Number of programs that were searched for functions. The others only use the functions that were found."""
-
-    n_found: int = 0
-    """Abstractions that the search proposed."""
-
-    n_valid: int = 0
-    """Found abstractions that are Python functions."""
-
-    tokens_before: int
-    """Tokens of all programs, after star imports were replaced by imports of the names that are used."""
-
-    tokens_after: int
-    """Tokens of all programs, without the library."""
-
-    tokens_library: int
-    """Tokens of the functions as one module, with each import counted once."""
-
-    refused: Mapping[str, int]
-    """Number of abstractions and programs that were left out, by reason."""
-
-    notes: tuple[str, ...]
-    library: Library
-    engine: str
-    """Display name of the search."""
-
-    @property
-    def ratio(self) -> float:
-        """The compression ratio, library included: 1 if no function was found."""
-        after = self.tokens_after + self.tokens_library
-        return self.tokens_before / after if after else 1.0
 
 
 @dataclass(slots=True)
@@ -419,102 +310,6 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
         engine=run.engine.name,
-    )
-
-
-def with_definitions(
-    compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
-) -> Compression:
-    """Return the compression with the shared definitions as its first functions."""
-    names = {definition.name for definition in sharing.definitions}
-    whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
-    rewritten = whole.rewritten
-    shared = tuple(
-        _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
-    )
-    found = tuple(
-        _with_shared_definitions(abstraction, names, sharing.definitions) for abstraction in compression.abstractions
-    )
-    return replace(
-        compression,
-        abstractions=(*shared, *found),
-        rewritten=rewritten,
-        n_found=compression.n_found + len(shared),
-        n_valid=compression.n_valid + len(shared),
-        tokens_before=compression.tokens_before + whole.n_tokens_less,
-        tokens_library=compression.tokens_library
-        + sum(n_tokens(definition.source) for definition in sharing.definitions),
-        library=replace(compression.library, definitions=sharing.definitions),
-    )
-
-
-def _with_shared_definitions(
-    abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
-) -> Abstraction:
-    """Return a function that calls shared definitions, and needs the tools that these need."""
-    calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
-    needs = {*abstraction.needs} - names | needed_tools(definitions, abstraction.needs)
-    return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholePrograms:
-    """Rewritten programs with the shared definitions that they need."""
-
-    rewritten: dict[str, RewrittenProgram]
-    n_tokens_less: int
-    """Tokens that the shared definitions alone save."""
-
-
-def with_preludes(
-    found: Mapping[str, RewrittenProgram],
-    compressed: Collection[str],
-    sharing: Sharing,
-    originals: Mapping[str, Program],
-) -> WholePrograms:
-    """Return rewritten programs, each preceded by the shared definitions that it uses.
-
-    Args:
-        found: Programs that call functions, without their shared definitions.
-        compressed: Ids of all programs that were searched.
-    """
-    rewritten, n_less = dict(found), 0
-    for name in sharing.programs.keys() & set(compressed):
-        before = ast.unparse(normalise(originals[name].source))
-        source = ast.unparse(normalise(sharing.programs[name].source))
-        inner = found.get(name)
-        n_less += n_tokens(before) - n_tokens(source)
-        rewritten[name] = RewrittenProgram(
-            before=before,
-            after=inner.after if inner else source,
-            standalone=sharing.prelude(name) + (inner.standalone if inner else source),
-            functions=(*sharing.used[name], *(inner.functions if inner else ())),
-        )
-    return WholePrograms(rewritten=rewritten, n_tokens_less=n_less)
-
-
-def _shared_abstraction(
-    definition: SharedDefinition,
-    rewritten: Mapping[str, RewrittenProgram],
-    sharing: Sharing,
-    originals: Mapping[str, Program],
-    verify: Verify | None,
-) -> Abstraction:
-    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
-    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
-    half, length = half_of_tasks(originals.values()), n_tokens(definition.source)
-    n_inside = sum(originals[name].task_id in half for name in users_of)
-    return Abstraction(
-        name=definition.name,
-        source=definition.source,
-        arity=definition.arity,
-        calls=definition.calls,
-        needs=tuple(sorted(needed_tools(sharing.definitions, [definition.name]))),
-        uses=tuple(sorted(users_of)),
-        n_tasks=len({originals[name].task_id for name in users_of}),
-        saving=(len(users_of) - 1) * length,
-        saving_elsewhere=min(n_inside, len(users_of) - n_inside) * length,
-        proofs=proofs_of(definition, sources, sharing, originals, verify),
     )
 
 

@@ -6,16 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.learning.compression import (
-    Compression,
-    Library,
-    RewrittenProgram,
-    compress,
-    default_checks,
-    describe_rewriting,
-    with_preludes,
-)
+from atlas.learning.compression import compress, default_checks, describe_rewriting
 from atlas.learning.reading import StarNames, Tools, make_tools, read_programs
+from atlas.learning.results import Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -26,7 +19,13 @@ from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.programs import Program, half_of_tasks
-from atlas.learning.whole_definitions import Verify, sharing_verdicts, tools_and_definitions, verifier_with_definitions
+from atlas.learning.whole_definitions import (
+    Verify,
+    sharing_verdicts,
+    tools_and_definitions,
+    verifier_with_definitions,
+    with_preludes,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.compression import Compression, RewrittenProgram
 from atlas.learning.examples import RecordedProgram
+from atlas.learning.results import Compression, RewrittenProgram
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.terms.names import defined_name, defines_class, identifiers

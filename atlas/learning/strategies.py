@@ -17,12 +17,13 @@ from atlas.core.filters import scope_of, shared_scope
 from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
-from atlas.learning.compression import Abstraction, Compression, compress
+from atlas.learning.compression import compress
 from atlas.learning.examples import RECORDED, examples_of
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
 from atlas.learning.reasons import explain_empty_result
+from atlas.learning.results import Abstraction, Compression
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.rewritings import (

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from atlas.learning.reading import Tools
+from atlas.learning.results import Abstraction, Compression, RewrittenProgram
 from atlas.learning.rewrite.executable import raising_stub
 from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, read_sources, share
 from atlas.learning.search.limits import Limits
+from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.programs import Program
+from atlas.learning.terms.programs import Program, half_of_tasks
 
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 """Function that runs original programs and their rewritten sources, and compares them.
@@ -83,7 +86,7 @@ def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program]
     return same
 
 
-def proofs_of(
+def _proofs(
     definition: SharedDefinition,
     sources: Mapping[str, str],
     sharing: Sharing,
@@ -104,7 +107,7 @@ def proofs_of(
     return tuple(name for name in passing_names if broken.get(name) is False)
 
 
-def needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
+def _needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
     """Return the tools that definitions need, directly or through other definitions."""
     by_name = {definition.name: definition for definition in definitions}
     reached: set[str] = set()
@@ -115,3 +118,99 @@ def needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]
             reached.add(name)
             waiting += by_name[name].calls
     return {tool for name in reached for tool in by_name[name].tools}
+
+
+def with_definitions(
+    compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
+) -> Compression:
+    """Return the compression with the shared definitions as its first functions."""
+    names = {definition.name for definition in sharing.definitions}
+    whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
+    rewritten = whole.rewritten
+    shared = tuple(
+        _shared_abstraction(definition, rewritten, sharing, originals, verify) for definition in sharing.definitions
+    )
+    found = tuple(
+        _with_shared_definitions(abstraction, names, sharing.definitions) for abstraction in compression.abstractions
+    )
+    return replace(
+        compression,
+        abstractions=(*shared, *found),
+        rewritten=rewritten,
+        n_found=compression.n_found + len(shared),
+        n_valid=compression.n_valid + len(shared),
+        tokens_before=compression.tokens_before + whole.n_tokens_less,
+        tokens_library=compression.tokens_library
+        + sum(n_tokens(definition.source) for definition in sharing.definitions),
+        library=replace(compression.library, definitions=sharing.definitions),
+    )
+
+
+def _with_shared_definitions(
+    abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
+) -> Abstraction:
+    """Return a function that calls shared definitions, and needs the tools that these need."""
+    calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
+    needs = {*abstraction.needs} - names | _needed_tools(definitions, abstraction.needs)
+    return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholePrograms:
+    """Rewritten programs with the shared definitions that they need."""
+
+    rewritten: dict[str, RewrittenProgram]
+    n_tokens_less: int
+    """Tokens that the shared definitions alone save."""
+
+
+def with_preludes(
+    found: Mapping[str, RewrittenProgram],
+    compressed: Collection[str],
+    sharing: Sharing,
+    originals: Mapping[str, Program],
+) -> WholePrograms:
+    """Return rewritten programs, each preceded by the shared definitions that it uses.
+
+    Args:
+        found: Programs that call functions, without their shared definitions.
+        compressed: Ids of all programs that were searched.
+    """
+    rewritten, n_less = dict(found), 0
+    for name in sharing.programs.keys() & set(compressed):
+        before = ast.unparse(normalise(originals[name].source))
+        source = ast.unparse(normalise(sharing.programs[name].source))
+        inner = found.get(name)
+        n_less += n_tokens(before) - n_tokens(source)
+        rewritten[name] = RewrittenProgram(
+            before=before,
+            after=inner.after if inner else source,
+            standalone=sharing.prelude(name) + (inner.standalone if inner else source),
+            functions=(*sharing.used[name], *(inner.functions if inner else ())),
+        )
+    return WholePrograms(rewritten=rewritten, n_tokens_less=n_less)
+
+
+def _shared_abstraction(
+    definition: SharedDefinition,
+    rewritten: Mapping[str, RewrittenProgram],
+    sharing: Sharing,
+    originals: Mapping[str, Program],
+    verify: Verify | None,
+) -> Abstraction:
+    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
+    half, length = half_of_tasks(originals.values()), n_tokens(definition.source)
+    n_inside = sum(originals[name].task_id in half for name in users_of)
+    return Abstraction(
+        name=definition.name,
+        source=definition.source,
+        arity=definition.arity,
+        calls=definition.calls,
+        needs=tuple(sorted(_needed_tools(sharing.definitions, [definition.name]))),
+        uses=tuple(sorted(users_of)),
+        n_tasks=len({originals[name].task_id for name in users_of}),
+        saving=(len(users_of) - 1) * length,
+        saving_elsewhere=min(n_inside, len(users_of) - n_inside) * length,
+        proofs=_proofs(definition, sources, sharing, originals, verify),
+    )

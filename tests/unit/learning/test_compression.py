@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.reuse import evaluate_held_out, reuse
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Proposal

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import constants_of

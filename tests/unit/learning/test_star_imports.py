@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.learning.compression import DIFFERENT_AS_TERM, Compression, compress
+from atlas.learning.compression import DIFFERENT_AS_TERM, compress
 from atlas.learning.examples import run_concept_examples
+from atlas.learning.results import Compression
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine

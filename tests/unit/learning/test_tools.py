@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from atlas.core.types import Outcome, Task, Trajectory, VerificationSpec
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.strategies import StitchCompressionStrategy

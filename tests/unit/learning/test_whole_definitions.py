@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.terms.programs import Program

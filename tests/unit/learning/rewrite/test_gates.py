@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.rewrite.gates import (
     ANOTHER_NAME,
     ONLY_CALLS_PARAMETER,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atlas.learning.analysis.functions import program_source
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.rewrite.executable import rewritten_source
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf

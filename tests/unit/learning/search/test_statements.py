@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.statements import Candidate, statement_patterns
 from atlas.learning.terms.codec import encode
