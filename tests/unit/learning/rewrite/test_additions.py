@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from atlas.learning.compression import Compression, compress
+from atlas.learning.compression import compress
+from atlas.learning.results import Compression
+from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.statements import statement_patterns
 from atlas.learning.terms.heads import REST
 from atlas.learning.terms.patterns import rewrite
+from atlas.learning.terms.programs import Program
 
 LOOP = """def f(xs, k):
     found = []
@@ -75,3 +80,33 @@ def test_a_result_that_is_read_after_the_return_keeps_its_variable() -> None:
     sources = [*(LOOP.format(number=number, end="    return found") for number in range(2)), guarded]
     found = compress(sources, engine=ClosedEnds())
     assert set(found.rewritten) == {"0", "1"}
+
+
+IMPORTING = """from common import *
+def solve{number}(xs):
+    found = []
+    for x in xs:
+        if weight(x) > {number} and x != {number}:
+            found.append(weight(x) + 1)
+{end}"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
+def test_a_result_of_code_from_a_module_beside_programs_is_returned_directly(tmp_path: Path) -> None:
+    (tmp_path / "common.py").write_text("def weight(x):\n    return x * x\n", "utf-8")
+    ends = ("    return found", "    return found", "    return sum(found)")
+    programs = [
+        Program(
+            id=str(number),
+            task_id=str(number),
+            source=IMPORTING.format(number=number, end=end),
+            tests=f"assert solve{number}([0, 3, 1]) in ([10, 2], [10], 10)",
+        )
+        for number, end in enumerate(ends)
+    ]
+    with Sandbox(path=[tmp_path]) as sandbox:
+        found = compress(programs, engine=ClosedEnds(), sandbox=sandbox)
+    (function,) = found.abstractions
+    assert function.proofs == ("0", "1", "2")
+    assert "from common import weight" in function.source
+    assert "return sum(concept_0(xs, 2))" in found.rewritten["2"].after
