@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
-from atlas.views.map.page import MIN_EXPERIENCES, quality_help, quality_text
+from atlas.views.map.page import MIN_EXPERIENCES, shown_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
@@ -42,7 +42,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             persist_state="session",
             wrap=True,
         )
-        st.caption(quality_text(sheet.map), help=f"{ABOUT} {quality_help(sheet.map)}", width="content")
+        st.caption(shown_text(sheet.map), help=ABOUT, width="content")
     beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
@@ -58,7 +58,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
                 draw_domains(memory, sheet)
         else:
             draw_opened(ROOM, memory, opened)
-        draw_refit(memory, sheet.map)
+        draw_refit(memory, sheet)
 
 
 def draw_nothing(memory: MemorySystem) -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.support.browser.axe import found_in
 from tests.support.browser.page import THEMES, settle
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS, rows
+from tests.support.browser.tables import rows
 from tests.support.repository import REPOSITORY
 from tests.support.sample import make_sample
 
@@ -107,8 +107,8 @@ def test_the_tray_leaves_the_foot_of_the_map_to_be_seen(page: Page, serve: Serve
     page.set_viewport_size(LAPTOP)
     _go(page, f"{serve(sample)}/map")
     page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0")
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 60, "y": HEADER_PIXELS + ROW_PIXELS / 2})
-    page.get_by_role("button", name="Select all of it").click()
+    page.get_by_role("button", name="rebuilding search indexes").click()
+    page.get_by_role("button", name="Select all ").click()
     tray = page.locator(".st-key-tray")
     expect(tray).to_be_visible()
     settle(page)

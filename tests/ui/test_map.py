@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
 from atlas.views.map.packets import mask_text
-from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers
+from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, table, tables, touch_table
 from tests.support.records import attempt, attempts, kinds
 from tests.support.stores import make_store
 
@@ -54,11 +55,10 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     make_store(tmp_path, kinds(60))
     app = dashboard(tmp_path, "map")
     assert layer(app, "map_points")["n"] == 60
-    table = app.dataframe[0].value
-    assert len(table) >= 2
-    assert table["succeeded"].iloc[0].startswith("0 % of ")
+    assert len(domains(app)) >= 2
+    assert domains(app)["rate"].iloc[0]["text"].startswith("0 % of ")
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
-    assert len(layer(app, "map_colours")["labels"]) == len(table)
+    assert len(layer(app, "map_colours")["labels"]) == len(domains(app))
     assert_no_problem(app)
     [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
     assert "by the upper end of the likely range" in heading.help
@@ -194,7 +194,7 @@ def test_a_question_that_is_asked_on_the_map_is_the_scopes_and_its_hits_stand_be
     assert app.query_params["scope_text"] == "cron"
     marks = layer(app, "map_marks")
     assert marks["asked"] == "cron"
-    assert list(app.dataframe[0].value["rank"]) == list(range(1, len(marks["hits"]) + 1))
+    assert list(table(app)["rank"]) == [str(rank) for rank in range(1, len(marks["hits"]) + 1)]
     tell(app, "map_points", "asked", {"text": ""})
     assert layer(app, "map_marks")["hits"] == []
     assert_no_problem(app)
@@ -214,16 +214,18 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "map")
     app.session_state["map_domain"] = worst = domain_numbers(app)[0]
     app.run()
-    assert any("0 % of 20 with a known outcome succeeded" in element.value for element in app.caption)
+    assert any("20 of 20 experiences with a known outcome" in element.value for element in app.caption)
+    assert "**:red[0 % succeeded]**" in [element.value for element in app.markdown]
     app.button(key="map_domain_select").click().run()
-    n = int(domains(app)["n"].iloc[0])
-    assert len(app.session_state["selection"].ids) == n
+    assert len(app.session_state["selection"].ids) == 20
     assert app.session_state["selection"].origin == "domain on the map"
-    app.button(key="map_domain_focus").click().run()
-    assert layer(app, "map_marks")["focus"]["turn"] == 1
     (name,) = (box for box in app.text_input if str(box.key).startswith(f"map_name_{worst}"))
     name.set_value("Databases").run()
+    app.button(key="map_domain_close").click().run()
     assert domains(app)["name"].iloc[0] == "Databases"
+    touch_table(app, "opened", str(worst))
+    assert app.session_state["map_domain"] == worst
+    assert layer(app, "map_marks")["focus"]["turn"] == 1
     assert "Databases" in [label["name"] for label in layer(app, "map_colours")["labels"]]
     assert_no_problem(app)
 
@@ -255,7 +257,7 @@ def test_a_browser_without_webgl_gets_a_chart(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map")
     tell(app, "map_points", "unsupported", {"webgl2": False})
-    assert parts(app) == {}
+    assert "map_points" not in parts(app)
     assert any("no WebGL2" in element.value for element in app.caption)
     app = dashboard(tmp_path, "map", map_renderer="plotly")
     assert parts(app) == {}
@@ -331,7 +333,7 @@ def layer(app: AppTest, name: str) -> dict[str, Any]:
 
 def domains(app: AppTest) -> Any:
     """The table of the domains, which stands below what is said of a selection."""
-    return next(table.value for table in app.dataframe if {"name", "n"} <= {*table.value})
+    return next(frame for frame in map(partial(table, app), range(tables(app))) if {"name", "rate"} <= {*frame})
 
 
 def key(app: AppTest) -> str:

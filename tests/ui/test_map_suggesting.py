@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, said, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, domain_numbers, said, table, tables, undo_button
 from tests.support.messages_server import Reply, call, error, message, serving
 from tests.support.records import kinds
 from tests.support.stores import make_store
@@ -30,8 +31,8 @@ def model(monkeypatch):
 
 
 def names_on(app: AppTest) -> list[str]:
-    """The names in the table of domains. What is typical of an open domain stands above it."""
-    return next(frame.value["name"].tolist() for frame in app.dataframe if "name" in frame.value)
+    """The names in the table of domains."""
+    return next(frame["name"].tolist() for frame in map(partial(table, app), range(tables(app))) if "name" in frame)
 
 
 def test_a_model_names_the_domains_and_that_can_be_taken_back(dashboard: Dashboard, tmp_path, model):
@@ -45,6 +46,7 @@ def test_a_model_names_the_domains_and_that_can_be_taken_back(dashboard: Dashboa
     assert any(f"named {len(before)} domains (1 call" in element.value for element in app.text)
     app.session_state["map_domain"] = domain_numbers(app)[0]
     assert "name suggested by" in said(app.run())
+    app.button(key="map_domain_close").click().run()
     undo_button(app).click().run()
     assert names_on(app) == before
     assert any(element.value.startswith("Undone: ") for element in app.text)

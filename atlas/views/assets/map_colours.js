@@ -20,7 +20,8 @@ function readTheme(root, pen) {
   const isDark = ground[0] + ground[1] + ground[2] < 1.5
   const listed = style.getPropertyValue('--st-chart-categorical-colors').match(/#[0-9a-f]{6}/gi)
   const base = (listed ?? BLUE_TO_GREY).map(read).map((one) => (isDark ? mix(one, [1, 1, 1], 0.28) : one))
-  return { text, ground, accent, isDark, base, grey: mix(text, ground, 0.55), font: style.fontFamily }
+  const red = read(style.getPropertyValue('--st-red-text-color') || '#a8321f')
+  return { text, ground, accent, red, isDark, base, grey: mix(text, ground, 0.55), font: style.fontFamily }
 }
 
 // The first round takes the theme's colours as they are; later rounds are darker, then paler, so that none comes twice.

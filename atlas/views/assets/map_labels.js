@@ -7,7 +7,11 @@ const SURE = 3 // labels that stand on the map even if no free place is left: th
 const CELL_PIXELS = 6
 const ANGLES = 16
 const DISTANCES = [6, 14, 26, 44, 70, 105, 150] // pixels from the edge of a domain's core
-const NEAR = 70 // the farthest of these for a name that need not stand: a map of long lines is hard to read
+const NEAR = 70 // the farthest of these for a name that need not stand: a map of many long lines is hard to read
+const FEW = 20 // names of which each may stand as far off as there are places
+const WIDE_STAGE = 700 // pixels from which a name may stand that far off
+const NAME_SIZE = 13, NOTE_SIZE = 11
+const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_MOST = 3000 // reach and opacity of the shade about the points of weak domains, and points up to which it is drawn
 const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
 
 const isApart = (box, taken) =>
@@ -43,8 +47,19 @@ function mapLabels(map) {
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
   }
 
+  /** The points of the domains that do clearly worse than the rest. None where the colours mean something else. */
+  function weakPoints() {
+    const { points, colours } = map, found = []
+    const isWeak = colours.labels.map(({ weak, colour }) => weak && colour != null)
+    if (!isWeak.includes(true)) return found
+    for (let i = 0; i < points.n && found.length <= WEAK_MOST; i++) if (isWeak[colours.label_of[i]] && map.isVisible(i)) found.push(i)
+    return found.length <= WEAK_MOST ? found : []
+  }
+
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
+    const closer = Math.max(1, map.camera.magnification()), strength = WEAK_STRENGTH * Math.min(1, 3 - closer) // amid a domain it would tint all
+    if (strength > 0) map.overlay.shade(weakPoints(), WEAK_PIXELS * closer, map.theme.red, strength)
     const taken = [...map.covered]
     standing = []
     labelsNow().forEach((label, place) => {
@@ -60,7 +75,7 @@ function mapLabels(map) {
   function put(label, px, py, taken, isSure) {
     const { name, note, number, radius } = label, { overlay } = map
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
-    const half = Math.max(overlay.measure(text, 12, 600), note ? overlay.measure(note, 10.5, 400) : 0) / 2 + 4, low = note ? 16 : 10
+    const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
     const before = spots.get(number)
     const spot = before && isFree(box(before), taken) && !pointsIn(box(before)) ? before : nearest(box, [px, py], taken, half, radius * map.view.scale, isSure)
@@ -78,7 +93,7 @@ function mapLabels(map) {
 
   /** The nearest free place. Where none is bare of points, that with the fewest, if a name has to stand. */
   function nearest(box, place, taken, half, reach, isSure) {
-    const core = Math.min(reach * 1.3, 120)
+    const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW && map.width - map.insets.right > WIDE_STAGE ? Infinity : NEAR
     let best = null, least = Infinity
     for (const distance of DISTANCES)
       for (let turn = 0; turn < ANGLES; turn++) {
@@ -86,18 +101,19 @@ function mapLabels(map) {
         const spot = [across * (core + distance + half), down * (core + distance + 14)]
         if (!isFree(box(spot), taken)) continue
         const n = pointsIn(box(spot)), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
-        if ((isSure || (!n && distance <= NEAR)) && cost < least) (least = cost), (best = spot)
+        if ((isSure || (!n && distance <= near)) && cost < least) (least = cost), (best = spot)
       }
     return best
   }
 
-  function write({ note, colour, radius }, text, px, py, [dx, dy], [left, top, right, bottom]) {
+  function write({ note, colour, radius, weak }, text, px, py, [dx, dy], [left, top, right, bottom]) {
     const { theme, overlay } = map, reach = radius * map.view.scale
     const rgb = colour == null ? theme.text : mix(entryColour(theme, { colour }), theme.text, 0.45)
     const ex = Math.min(Math.max(px, left), right), ey = Math.min(Math.max(py, top), bottom), far = Math.hypot(ex - px, ey - py)
     if (far > reach + LEADER_FROM) overlay.line([[[ex, ey], [px + ((ex - px) * reach) / far, py + ((ey - py) * reach) / far]]], 1, rgb, 0.5)
-    overlay.write(text, px + dx, py + dy - (note ? 7 : 0), 12, 600, rgb)
-    if (note) overlay.write(note, px + dx, py + dy + 8, 10.5, 400, theme.text, 0.85)
+    overlay.write(text, px + dx, py + dy - (note ? 8 : 0), NAME_SIZE, 600, weak ? theme.red : rgb)
+    if (weak && note) overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
+    else if (note) overlay.write(note, px + dx, py + dy + 8, NOTE_SIZE, 400, theme.text, 0.85)
   }
 
   // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.

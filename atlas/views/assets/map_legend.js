@@ -16,10 +16,12 @@ function mapLegend(map, legend) {
     opener.className = 'title'
     opener.setAttribute('aria-expanded', String(isOpen))
     const list = make('div', 'entries', null)
-    legend.replaceChildren(opener, list)
+    const marks = make('span', 'shapes', null)
+    legend.replaceChildren(opener, list, marks)
     colours.legend.forEach((i) => drawEntry(list, i))
     list.scrollLeft = scrolled
-    if (!colours.shapes && map.camera.pointSize() >= 5) make('span', 'shapes', hasDomains ? legend : list, '● succeeded  ✕ failed  ◆ unknown')
+    if (!colours.shapes && map.camera.pointSize() >= 5) marks.append('● succeeded  ✕ failed  ◆ unknown')
+    if (hasDomains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', marks, 'clearly below the average')
   }
 
   function toggle() {

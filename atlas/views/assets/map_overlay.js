@@ -59,6 +59,32 @@ function mapOverlay(map, canvas) {
     pen.setLineDash([])
   }
 
+  /** The area of points that stand together, each with its surroundings. */
+  function shade(points, radius, rgb, alpha) {
+    pen.beginPath()
+    for (const i of points) {
+      const [px, py] = map.camera.where(i)
+      pen.moveTo(px + radius, py)
+      pen.arc(px, py, radius, 0, 7)
+    }
+    pen.fillStyle = css(rgb, alpha)
+    pen.fill()
+  }
+
+  /** A text in a box of one colour. */
+  function badge(text, px, py, size, rgb, onRgb) {
+    const half = measure(text, size, 600) / 2 + 6
+    pen.beginPath()
+    pen.roundRect(px - half, py - 8.5, 2 * half, 17, 8.5)
+    pen.fillStyle = css(rgb)
+    pen.fill()
+    pen.font = `600 ${size}px ${map.theme.font}`
+    pen.textAlign = 'center'
+    pen.textBaseline = 'middle'
+    pen.fillStyle = css(onRgb)
+    pen.fillText(text, px, py + 0.5)
+  }
+
   let contours = null
   // Worked out again where other points are to be seen; while one pans and zooms the same lines are only moved.
   function drawContours() {
@@ -75,5 +101,5 @@ function mapOverlay(map, canvas) {
     pen.restore()
   }
 
-  return { pen, wipe, measure, write, line, ring, drawOutline, drawContours }
+  return { pen, wipe, measure, write, line, ring, shade, badge, drawOutline, drawContours }
 }

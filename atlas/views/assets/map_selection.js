@@ -43,6 +43,7 @@ function mapSelection(map, renderer, said) {
     nChosen = 0
     for (let i = 0; i < map.points.n; i++) nChosen += bit(chosen, i)
     if (!nChosen) map.lasso = null
+    map.tools.tellSelection(nChosen)
     said.textContent = nChosen ? `${nChosen.toLocaleString('en')} selected` : ''
     refill()
   }

@@ -17,26 +17,30 @@ function mapTools(map, root, stage, surface) {
   Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
   ask.hidden = !map.callbacks.onAsk
 
+  let group = make('span', 'group', bar) // what belongs together stands together
+
   function icon(title, sign, act, word = '') {
     const drawing = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
     const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
     drawing.setAttribute('viewBox', '0 0 16 16')
     path.setAttribute('d', SIGNS[sign])
     drawing.append(path)
-    const made = makeButton(map, bar, title, '', act)
+    const made = makeButton(map, group, title, '', act)
     made.append(drawing)
     if (word) make('span', 'word', made, word)
     return made
   }
 
   const buttons = Object.entries(TOOLS).map(([name, title]) => [name, icon(title, name, () => (take(name), map.changed()), TOOL_WORDS[name])])
+  const clearButton = icon('Clear the selection (Escape)', 'clear', () => map.selection.clear())
+  group = make('span', 'group', bar)
   icon('Zoom in (+)', 'plus', () => map.camera.zoom(1.5))
   icon('Zoom out (−)', 'minus', () => map.camera.zoom(1 / 1.5))
-  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()), 'All')
-  icon('Clear the selection (Escape)', 'clear', () => map.selection.clear(), 'Clear')
+  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()), 'Show all')
+  group = make('span', 'group', bar)
   const contourButton = icon('Show density (D)', 'contours', toggleContours, 'Density')
   contourButton.setAttribute('aria-pressed', 'false')
-  icon('Full screen (F)', 'full', full, 'Full')
+  icon('Full screen (F)', 'full', full, 'Full screen')
   if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()), 'Panel')
 
   function full() {
@@ -58,6 +62,11 @@ function mapTools(map, root, stage, surface) {
     map.dirty()
   }
 
+  /** Offer to clear a selection where there is one. */
+  function tellSelection(n) {
+    clearButton.hidden = !n
+  }
+
   // A question that somebody is typing stays.
   function tellQuestion(text) {
     if (document.activeElement !== question && ask.getRootNode().activeElement !== question) question.value = text
@@ -70,5 +79,5 @@ function mapTools(map, root, stage, surface) {
   const hasAsked = () => [isAsked, (isAsked = false)][0]
   map.on(ask, 'submit', (event) => (event.preventDefault(), (isAsked = true), map.callbacks.onAsk?.({ text: question.value.trim() })))
   map.on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
-  return { boxes, take, full, toggleContours, tellQuestion, focusQuestion: () => question.focus(), hasAsked, isContoured: () => isContoured }
+  return { boxes, take, full, toggleContours, tellQuestion, tellSelection, focusQuestion: () => question.focus(), hasAsked, isContoured: () => isContoured }
 }

@@ -98,6 +98,11 @@ const FORMS = {
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       made('span', `verdict ${value.tone}`, value.verdict), range]
   },
+  rate: ({ share, text, weak }) => {
+    const fill = made('span', 'fill'), meter = made('span', `meter${weak ? ' weak' : ''}`, fill)
+    fill.style.width = percent(share ?? 0)
+    return [made('span', weak ? 'bad' : '', text), meter]
+  },
   lines: (value) => value.map((part) => made('span', 'part', part)),
 }
 
@@ -177,7 +182,7 @@ const BOX = 20, GAP = 14, LEAST = 170
 
 // The columns for which there is room. Those at the end go first. What opens the record stays.
 function fitting(all, width, hasBoxes, isNarrow) {
-  const columns = isNarrow ? all.map((column) => (column.form === 'outcomes' ? { ...column, title: '', width: 82, isShort: true } : column)) : all
+  const columns = isNarrow ? all.map((column) => (column.form === 'outcomes' ? { ...column, title: '', width: Math.min(column.width, 82), isShort: true } : column)) : all
   let free = width - 28 - (hasBoxes ? BOX + GAP : 0)
   const kept = []
   for (const column of columns) {

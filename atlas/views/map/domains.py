@@ -1,22 +1,43 @@
-"""The domains of a map, lowest success rate first, with their sizes, rates and typical records."""
+"""The domains of a map, lowest success rate first, with their sizes, rates and tasks."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
+from atlas.views.experience.list import outcome_labels
+from atlas.views.kinds.columns import WIDE, Column
+from atlas.views.kinds.experience import OUTCOME, TASK
+from atlas.views.lists.queries import Row
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import rate_sentence, rate_text
-from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
+from atlas.views.shared.rates import interval_text, rate_text
+from atlas.views.shared.wording import OUTCOMES, counted, percent
 
-TASK_CHARACTERS = 80
-"""Maximum characters of a task in a row beside the map."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+READ = 200
+"""Maximum number of members whose tasks are read for the list of a domain's tasks."""
+
+LISTED = 4
+"""Maximum number of tasks in each list of a domain's tasks."""
+
+FAILED = 1
+"""Number of the outcome `failed` in `OUTCOMES`."""
+
+DOMAIN_COLUMNS = (
+    Column("rate", "Succeeded", 92, "rate", "Of the attempts whose outcome is known. Red is clearly below the average"),
+    Column("name", "Domain", WIDE),
+)
+SIGNS = replace(OUTCOME, width=58)
+TASK_COLUMNS = (SIGNS, TASK)
+RANK_COLUMNS = (Column("rank", "", 16, "number"), replace(OUTCOME, width=26), TASK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +58,9 @@ class DomainRow:
     typical: tuple[str, ...]
     """Ids of typical experiences of the domain."""
 
+    is_weak: bool = False
+    """True if its rate is below that of all experiences, by more than chance explains."""
+
     suggested_by: str = ""
     """The language model that suggested the name, or empty for other names."""
 
@@ -55,32 +79,56 @@ class DomainRow:
             "number": self.number,
             "name": self.name,
             "note": self.note,
+            "weak": self.is_weak,
         }
 
-    def as_line(self) -> dict[str, Any]:
+    def as_line(self) -> Row:
         """Return the domain as a table shows it."""
-        return {
-            "name": self.name,
-            "n": self.n,
-            "succeeded": f"{rate_text(self.rate)} of {self.rate.n_known:,}" if self.rate.n_known else "–",
-        }
+        n = self.rate.n_known
+        text = f"{rate_text(self.rate)} of {n:,}" if n else "–"
+        return DomainLine(
+            id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypicalLine:
-    """One experience that is typical of a domain."""
+class DomainLine(Row):
+    """One domain in the table beside the map."""
 
-    id: str
-    outcome: str
-    """`✓`, `✗` or `?`."""
+    name: str
+    rate: Mapping[str, Any]
+    """Its success rate as a share and as text, and whether it is weak."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLine(Row):
+    """One task in a list beside the map. Tasks that differ in numbers alone are one."""
+
+    outcomes: tuple[str, ...]
+    """Labels of its attempts, as `outcome_labels` returns them."""
 
     task: str
-    """How the task begins. Untrusted text."""
+    """Untrusted text."""
+
+    rank: int = 0
+    """Rank as an answer to the question, from 1, or 0 where nothing is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTasks:
+    """Tasks of a domain."""
+
+    failing: tuple[TaskLine, ...]
+    """Tasks that failed most, if there are any."""
+
+    typical: tuple[TaskLine, ...]
+    """Other tasks, the most typical first."""
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
     """Return the domains, sorted by the upper bound of their success rate's interval."""
-    rows = [_row(memory_map, outcomes, domain) for domain in memory_map.domains]
+    average = success_rate(outcomes).share
+    rows = [_row(memory_map, outcomes, domain, average) for domain in memory_map.domains]
     return tuple(sorted(rows, key=lambda row: (_most_hopeful(row.rate), -row.n, row.name)))
 
 
@@ -98,51 +146,67 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
     return "No domains stand out. A memory shows some when it has a few dozen experiences of several kinds."
 
 
-def domain_sentence(row: DomainRow) -> str:
-    """Return `48 experiences · 23 % succeeded (11–41 %, 30 of known outcome)`, and who suggested the name, if any.
+def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
+    """Return `19 of 20 experiences with a known outcome · likely 11–41 % · average 65 %`, and the name's author."""
+    if row.rate.n_known:
+        parts = [f"{row.rate.n_known:,} of {counted(row.n, 'experience')} with a known outcome"]
+        parts += [f"likely {interval_text(row.rate)}", f"average {rate_text(average)}"]
+    else:
+        parts = [f"{counted(row.n, 'experience')} of unknown outcome"]
+    suggested = [f"name suggested by {row.suggested_by}"] if row.suggested_by else []
+    return " · ".join([*parts, *suggested]).replace(" %", NO_BREAK + "%")
 
-    Experiences of unknown outcome are among the first number, and not in the rate.
+
+def members_read(memory_map: MemoryMap, row: DomainRow) -> list[str]:
+    """Return ids of a domain's members, the most typical first, then those near its centre: at most `READ`."""
+    members = np.flatnonzero(memory_map.labels == row.number)
+    apart = np.linalg.norm(memory_map.coordinates[members] - np.array(row.centre, np.float32), axis=1)
+    near = (memory_map.ids[number] for number in members[np.argsort(apart, kind="stable")[:READ]].tolist())
+    return [*dict.fromkeys([*row.typical, *near])][:READ]
+
+
+def domain_tasks(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> DomainTasks:
+    """Return the tasks of a domain.
+
+    Args:
+        ids: Experiences of the domain, the most typical first.
+        points: The points of the map with their outcomes.
+        titles: Titles by id. Experiences without a title are left out.
     """
-    suggested = f" · name suggested by {row.suggested_by}" if row.suggested_by else ""
-    return f"{counted(row.n, 'experience')} · {rate_sentence(row.rate)}{suggested}"
-
-
-def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
-    """Return the typical experiences of a domain that are still there."""
-    ids = [record_id for record_id in row.typical if record_id in titles and record_id in points.number_by_id]
-    return tuple(
-        TypicalLine(id=record_id, outcome=_sign(record_id, points), task=shortened(titles[record_id], TASK_CHARACTERS))
-        for record_id in ids
+    attempts = defaultdict[str, list[str]](list)
+    for record_id in ids:
+        if record_id in titles and record_id in points.number_by_id:
+            attempts[re.sub(r"[\W\d_]+", "", titles[record_id])].append(record_id)
+    groups = list(attempts.values())
+    failing = sorted(
+        (group for group in groups if _n_lost(group, points) > 0), key=lambda group: -_n_lost(group, points)
     )
+    failing = failing[:LISTED]
+    typical = [group for group in groups if group not in failing][:LISTED]
+    first, second = ([_task_line(group, points, titles) for group in part] for part in (failing, typical))
+    return DomainTasks(failing=tuple(first), typical=tuple(second))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankLine:
-    """One experience that a question found."""
-
-    id: str
-    rank: int
-    """From 1, which is best."""
-
-    outcome: str
-    """`✓`, `✗` or `?`."""
-
-    task: str
-    """How the task begins. Untrusted text."""
-
-
-def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
+def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[TaskLine, ...]:
     """Return the hits of a question that are still there and on the map."""
     return tuple(
-        RankLine(
-            id=record_id,
-            rank=rank,
-            outcome=_sign(record_id, points),
-            task=shortened(titles[record_id], TASK_CHARACTERS),
-        )
+        replace(_task_line([record_id], points, titles), rank=rank)
         for rank, record_id in enumerate(ids, 1)
         if record_id in titles and record_id in points.number_by_id
     )
+
+
+def _task_line(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> TaskLine:
+    """Return a line that opens the first attempt, or the first that failed."""
+    outcomes = [_outcome(record_id, points) for record_id in ids]
+    first = next((i for i, outcome in zip(ids, outcomes, strict=True) if outcome == OUTCOMES[FAILED]), ids[0])
+    return TaskLine(id=first, outcomes=outcome_labels(outcomes), task=titles[first])
+
+
+def _n_lost(ids: Sequence[str], points: Points) -> int:
+    """Return how many more attempts failed than succeeded."""
+    outcomes = [_outcome(record_id, points) for record_id in ids]
+    return outcomes.count(OUTCOMES[FAILED]) - outcomes.count(OUTCOMES[0])
 
 
 def sizes_offered(memory_map: MemoryMap) -> list[int]:
@@ -152,25 +216,31 @@ def sizes_offered(memory_map: MemoryMap) -> list[int]:
     return sorted({size for size in steps if size <= max(5, n // 4)} | {memory_map.recipe.min_domain_size})
 
 
-def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainRow:
+def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain, average: float | None) -> DomainRow:
     inside = memory_map.labels == domain.number
-    counts = np.bincount(outcomes[inside], minlength=3).tolist()
+    rate = success_rate(outcomes[inside])
     apart = np.linalg.norm(memory_map.coordinates[inside] - np.array(domain.centre, np.float32), axis=1)
     return DomainRow(
         number=domain.number,
         name=domain.name,
         is_named_by_person=domain.is_named_by_person,
         n=int(inside.sum()),
-        rate=SuccessRate.of(dict(zip(OUTCOMES, counts, strict=True))),
+        rate=rate,
         centre=domain.centre,
         radius=float(np.median(apart)) if len(apart) else 0.0,
         typical=domain.typical,
+        is_weak=rate.interval is not None and average is not None and rate.interval.high < average,
         suggested_by=domain.suggested_by,
     )
 
 
-def _sign(record_id: str, points: Points) -> str:
-    return SIGNS[OUTCOMES[points.outcomes[points.number_by_id[record_id]]]]
+def success_rate(outcomes: Categories) -> SuccessRate:
+    """Return the success rate of experiences, given the outcome of each."""
+    return SuccessRate.of(dict(zip(OUTCOMES, np.bincount(outcomes, minlength=3).tolist(), strict=True)))
+
+
+def _outcome(record_id: str, points: Points) -> str:
+    return OUTCOMES[points.outcomes[points.number_by_id[record_id]]]
 
 
 def _most_hopeful(rate: SuccessRate) -> float:

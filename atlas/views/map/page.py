@@ -225,12 +225,16 @@ QUALITY_HELP = (
 )
 
 
-def quality_text(memory_map: MemoryMap) -> str:
-    """Return how much is on the map, and its engine."""
+def shown_text(memory_map: MemoryMap) -> str:
+    """Return how much is on the map."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
-    engine = ENGINES.get(memory_map.recipe.engine, "made elsewhere")
-    return f"{counted(len(memory_map.ids), 'experience')} · {engine}{placed}"
+    return f"{counted(len(memory_map.ids), 'experience')}{placed}"
+
+
+def quality_text(memory_map: MemoryMap) -> str:
+    """Return how much is on the map, and its engine."""
+    return f"{shown_text(memory_map)} · {ENGINES.get(memory_map.recipe.engine, 'made elsewhere')}"
 
 
 def quality_help(memory_map: MemoryMap) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atlas.core.statistics import SuccessRate
 from atlas.maps.columns import ReadColumn
 from atlas.maps.map import MemoryMap
 from atlas.views.map.colours import COLUMNS, Colouring
-from atlas.views.map.domains import DomainRow, domain_rows
+from atlas.views.map.domains import DomainRow, domain_rows, success_rate
 from atlas.views.map.packets import fingerprint
 from atlas.views.map.page import colouring_of, colours_packet
 from atlas.views.map.points import Points, points_of
@@ -21,6 +22,11 @@ class Sheet:
     points: Points
     domains: tuple[DomainRow, ...]
     """Domains of the map, worst first."""
+
+    @property
+    def rate(self) -> SuccessRate:
+        """Success rate of all experiences on the map."""
+        return success_rate(self.points.outcomes)
 
     def domain(self, number: int | None) -> DomainRow | None:
         """Return the domain of this number, if there is one."""

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.difference import Difference, Share, difference_of
-from atlas.views.map.domains import rank_lines
+from atlas.views.map.domains import RANK_COLUMNS, rank_lines
 from atlas.views.map.page import Hits
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest
-from pages.components.lists.record_table import WRAPPED_ROW_PIXELS, open_clicked, table_height
+from pages.components.lists.record_table import WRAPPED_ROW_PIXELS, experience_table
 from pages.components.lists.selection import current_selection
 from pages.components.shared.memory_map import live_columns
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.snapshot import store_state
 
-HITS_AT_ONCE = 6
-HITS = {
-    "rank": st.column_config.NumberColumn("", width=35),
-    "outcome": st.column_config.TextColumn("", width=30),
-    "task": st.column_config.TextColumn("Task", width=215),
-}
+HITS_LISTED = 12
+"""Hits that are listed. The map marks more of them."""
+
 WORD_PIXELS = 28
 """Height of a row with a single word."""
 
@@ -46,19 +42,9 @@ def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
     if not lines:
         st.caption("Nothing in scope answers this question.")
         return
-    key = f"map_hits_{digest(hits.ids, sheet.points.key)}"
-    st.dataframe(
-        [asdict(line) for line in lines],
-        column_config=HITS,
-        column_order=("rank", "outcome", "task"),
-        hide_index=True,
-        row_height=WRAPPED_ROW_PIXELS,
-        height=table_height(len(lines), HITS_AT_ONCE, WRAPPED_ROW_PIXELS),
-        key=key,
-        on_select=partial(open_clicked, tuple(line.id for line in lines), key),
-        selection_mode="single-cell",
-        alt="What the question found, best first",
-    )
+    experience_table(lines[:HITS_LISTED], columns=RANK_COLUMNS, key=f"map_hits_{digest(hits.ids, sheet.points.key)}")
+    if len(lines) > HITS_LISTED:
+        st.caption(f"The best {HITS_LISTED} of {len(lines)}. The map marks all of them.")
 
 
 def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:

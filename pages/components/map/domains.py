@@ -1,116 +1,89 @@
-"""Beside the map: the domains, worst first, with actions."""
+"""Beside the map: the domains, worst first, or one of them with its tasks."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
 from atlas.views.curate.health import DOMAIN_ORDER
-from atlas.views.lists.fitting import fitted
 from atlas.views.map.domains import (
+    DOMAIN_COLUMNS,
+    TASK_COLUMNS,
     DomainRow,
     domain_sentence,
+    domain_tasks,
     domains_caption,
+    members_read,
     no_domains_sentence,
     sizes_offered,
-    typical_lines,
 )
 from atlas.views.map.sheet import Sheet
-from pages.components.lists.record_table import (
-    PADDING_PIXELS,
-    WRAPPED_ROW_PIXELS,
-    clicked_row,
-    open_clicked,
-    table_height,
-)
+from atlas.views.shared.scope import Scope
+from pages.components.lists.record_table import clickable_table, experience_table
 from pages.components.lists.selection import select
 from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
 from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
+from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.undo_toast import announce_problem
-
-NAME_PIXELS, MAX_DOMAINS = 180, 12
-COLUMNS = {
-    "name": st.column_config.TextColumn("Domain", width=NAME_PIXELS),
-    "succeeded": st.column_config.TextColumn(
-        "Succeeded", width=85, help="Of the attempts whose outcome is known. A click shows the 95 % interval"
-    ),
-}
-TYPICAL = {
-    "outcome": st.column_config.TextColumn("", width=30),
-    "task": st.column_config.TextColumn("Typical of it", width=210),
-}
 
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw the domains with their success rates, and details of the chosen one."""
+    """Draw the chosen domain, or all domains with their success rates."""
+    domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
+    if domain is not None:
+        _draw_domain(memory, sheet, domain)
+        return
     st.markdown("**Domains, weakest first**", help=DOMAIN_ORDER)
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
-    else:
-        domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
-        st.caption(f"{domains_caption(sheet.map)}. Click one to see what is typical of it.")
-        if domain is not None:
-            _draw_domain(memory, sheet, domain)
-        _draw_table(sheet)
-        draw_suggesting(memory, sheet)
-    if not sheet.map.is_sketch:
-        _draw_size(sheet)
-
-
-def _draw_table(sheet: Sheet) -> None:
-    key = f"map_domains_{sheet.points.key}_{hash(tuple((row.number, row.name) for row in sheet.domains))}"
-
-    def look() -> None:
-        clicked = clicked_row(key, len(sheet.domains))
-        number = None if clicked is None else sheet.domains[clicked].number
-        open_domain(sheet, number)
-        if number is not None:
-            focus_on(number)
-
-    st.dataframe(
-        [row.as_line() | {"name": fitted(row.name, NAME_PIXELS - PADDING_PIXELS)} for row in sheet.domains],
-        column_config=COLUMNS,
-        column_order=list(COLUMNS),
-        hide_index=True,
-        height=table_height(len(sheet.domains), MAX_DOMAINS),
-        key=key,
-        on_select=look,
-        selection_mode="single-cell",
-        alt="Domains and how well they go, worst first",
+        return
+    st.caption(f"{domains_caption(sheet.map)}. Click one to see its tasks.")
+    clickable_table(
+        [row.as_line() for row in sheet.domains],
+        columns=DOMAIN_COLUMNS,
+        label="Domains",
+        key=f"map_domains_{sheet.points.key}",
+        on_click=partial(_look, sheet),
     )
+    draw_suggesting(memory, sheet)
+
+
+def _look(sheet: Sheet, number: str) -> None:
+    open_domain(sheet, int(number))
+    focus_on(int(number))
 
 
 def _draw_domain(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
-    with st.container(border=True):
+    st.button("All domains", key="map_domain_close", type="tertiary", icon=":material/arrow_back:",
+              on_click=open_domain, args=(sheet, None))  # fmt: skip
+    with st.container(key="map_domain_name"):
         st.text(domain.name)
-        st.caption(domain_sentence(domain))
-        with st.container(horizontal=True):
-            select_all, show = partial(_select_all, memory, sheet, domain), partial(focus_on, domain.number)
-            st.button("Select all of it", key="map_domain_select", icon=":material/select_all:", on_click=select_all)
-            st.button("Zoom to it", key="map_domain_focus", icon=":material/zoom_in:", on_click=show)
-        _draw_typical(memory, sheet, domain)
+    if domain.note:
+        st.markdown(f"**:red[{domain.note}]**" if domain.is_weak else f"**{domain.note}**")
+    st.caption(domain_sentence(domain, sheet.rate))
+    with st.container(horizontal=True):
+        st.button(f"Select all {domain.n:,}", key="map_domain_select", icon=":material/select_all:",
+                  on_click=_select_all, args=(memory, sheet, domain))  # fmt: skip
+        is_listed = st.button("List them", key="map_domain_list", icon=":material/list:", on_click=narrow_to,
+                              args=(Scope(domains=(domain.number,)),))  # fmt: skip
+    if is_listed:
+        go_to("pages/experiences.py")
+    _draw_tasks(memory, sheet, domain)
+    with st.expander("Rename"):
         _draw_name(memory, sheet, domain)
 
 
-def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
-    lines = typical_lines(domain, sheet.points, memory.experience.titles(domain.typical))
-    key = f"map_typical_{domain.number}_{sheet.points.key}"
-
-    st.dataframe(
-        [asdict(line) for line in lines],
-        column_config=TYPICAL,
-        column_order=("outcome", "task"),
-        hide_index=True,
-        row_height=WRAPPED_ROW_PIXELS,
-        height="content",
-        key=key,
-        on_select=partial(open_clicked, tuple(line.id for line in lines), key),
-        selection_mode="single-cell",
-    )
+def _draw_tasks(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
+    ids = members_read(sheet.map, domain)
+    tasks = domain_tasks(ids, sheet.points, memory.experience.titles(ids))
+    parts = {"What fails most": tasks.failing, "Other tasks" if tasks.failing else "Typical tasks": tasks.typical}
+    for number, (title, lines) in enumerate(parts.items()):
+        if lines:
+            st.markdown(f"**{title}**")
+            experience_table(lines, columns=TASK_COLUMNS, key=f"map_tasks_{number}_{domain.number}_{sheet.points.key}")
 
 
 def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
@@ -128,7 +101,8 @@ def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
     )
 
 
-def _draw_size(sheet: Sheet) -> None:
+def draw_size(sheet: Sheet) -> None:
+    """Draw the slider for the smallest domain, where there is a choice."""
     sizes = sizes_offered(sheet.map)
     if len(sizes) > 1:
         now = sheet.map.recipe.min_domain_size

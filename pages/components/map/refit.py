@@ -1,12 +1,13 @@
-"""The button for a new map, and its progress."""
+"""How the map is made: its settings, the button for a new one, and its progress."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.map.page import ENGINE_HELP, REFIT_ENGINES, SUGGESTED
-from atlas.views.shared.results import MemoryMap
+from atlas.views.map.page import ENGINE_HELP, REFIT_ENGINES, SUGGESTED, quality_help, quality_text
+from atlas.views.map.sheet import Sheet
+from pages.components.map.domains import draw_size
 from pages.components.shared.jobs import draw_cancel
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 
@@ -15,8 +16,8 @@ ENGINE = "map_engine"
 """Key of the box for the layout of the new map."""
 
 
-def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
-    """Draw the button that starts a new map, or its progress."""
+def draw_refit(memory: MemorySystem, sheet: Sheet) -> None:
+    """Draw how the map was made, with the settings of a new one, or the progress of one that is being made."""
     live = live_map(memory)
     if live.needs_worker():
         live.refit(_size())
@@ -27,12 +28,15 @@ def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
     if status and status.state == "failed":
         st.warning("No new map could be made; this is the earlier one.", icon=":material/error:")
         st.text(status.message)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox("Laid out by", list(REFIT_ENGINES), format_func=REFIT_ENGINES.__getitem__, key=ENGINE, width=200,
+    if sheet.map.needs_refit:
+        st.caption(f"{SUGGESTED} Make a new map below.")
+    with st.expander("How the map is made"):
+        st.caption(f"{quality_text(sheet.map)}. {quality_help(sheet.map)}")
+        if not sheet.map.is_sketch:
+            draw_size(sheet)
+        st.selectbox("Laid out by", list(REFIT_ENGINES), format_func=REFIT_ENGINES.__getitem__, key=ENGINE,
                      help=ENGINE_HELP, persist_state="session")  # fmt: skip
         st.button("Make a new map", key="map_refit", icon=":material/refresh:", on_click=_refit, args=(memory,))
-        if memory_map.needs_refit:
-            st.caption(SUGGESTED)
 
 
 @st.fragment(run_every=0.7)

@@ -16,11 +16,13 @@ from atlas.views.map.colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUT
 from atlas.views.map.domains import (
     domain_rows,
     domain_sentence,
+    domain_tasks,
     domains_caption,
+    members_read,
     no_domains_sentence,
     rank_lines,
     sizes_offered,
-    typical_lines,
+    success_rate,
 )
 from atlas.views.map.figure import map_figure
 from atlas.views.map.packets import component_script, layer_script, mask_bits, mask_text, pack, renderer_script
@@ -36,6 +38,7 @@ from atlas.views.map.page import (
     quality_text,
     query_place,
     selected_after,
+    shown_text,
 )
 from atlas.views.map.points import points_of
 from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
@@ -45,6 +48,11 @@ from tests.support.records import attempt, attempts
 from tests.support.stores import make_store
 
 N = 12
+
+
+def plain(text: str) -> str:
+    """A text with blanks that a line may end at."""
+    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def make_map(
@@ -169,9 +177,12 @@ def test_a_mask_becomes_ids(points):
 def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
     assert [row.name for row in rows] == ["web", "soup", "tax"]
-    assert domain_sentence(rows[0]) == "2 experiences · 0 % of 2 with a known outcome succeeded (likely 0–66 %)"
+    assert plain(domain_sentence(rows[0], success_rate(points.outcomes))) == (
+        "2 of 2 experiences with a known outcome · likely 0–66 % · average 82 %"
+    )
     assert rows[0].as_label()["note"] == "0 % succeeded"
-    assert rows[0].as_line() == {"name": "web", "n": 2, "succeeded": "0 % of 2"}
+    assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0 % of 2", "weak": False}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
@@ -179,7 +190,7 @@ def test_a_domain_of_which_no_outcome_is_known_comes_last():
     columns = {**COLUMNS, "outcome": {f"id{i}": "succeeded" for i in range(5)}}
     rows = domain_rows(memory_map, points_of(memory_map, columns).outcomes)
     assert [row.name for row in rows] == ["tax", "soup", "web"]
-    assert domain_sentence(rows[1]) == "4 experiences · outcomes unknown"
+    assert domain_sentence(rows[1], rows[0].rate) == "4 experiences of unknown outcome"
     assert rows[1].note == ""
 
 
@@ -187,9 +198,20 @@ def test_what_waits_for_an_outcome_counts_in_no_rate_of_a_domain():
     columns = {**COLUMNS, "outcome": {"id0": "succeeded", "id1": "failed", "id5": "unknown"}}
     row = next(row for row in domain_rows(make_map(), points_of(make_map(), columns).outcomes) if row.name == "tax")
     assert (row.n, row.rate.n_known, row.rate.n_unknown) == (5, 2, 3)
-    assert domain_sentence(row) == "5 experiences · 50 % of 2 with a known outcome succeeded (likely 9–91 %)"
+    assert plain(domain_sentence(row, row.rate)) == (
+        "2 of 5 experiences with a known outcome · likely 9–91 % · average 50 %"
+    )
     assert row.note == "50 % succeeded"
-    assert row.as_line() == {"name": "tax", "n": 5, "succeeded": "50 % of 2"}
+    assert row.as_line().rate["text"] == "50 % of 2"
+
+
+def test_a_domain_is_weak_where_its_rate_is_below_the_average_by_more_than_chance():
+    labels, n = [0] * 20 + [1] * 20, 40
+    outcomes = {f"id{i}": "failed" if i < 18 else "succeeded" for i in range(n)}
+    memory_map = make_map([f"id{i}" for i in range(n)], labels, ("poor", "good"))
+    rows = domain_rows(memory_map, points_of(memory_map, {**COLUMNS, "outcome": outcomes}).outcomes)
+    assert [(row.name, row.is_weak) for row in rows] == [("poor", True), ("good", False)]
+    assert rows[0].as_label()["weak"]
 
 
 def test_the_caption_counts_domains_and_what_is_in_none():
@@ -205,16 +227,26 @@ def test_a_sketch_does_not_say_that_there_are_no_domains():
     assert "No domains stand out" in no_domains_sentence(fitted)
 
 
-def test_what_is_typical_and_gone_is_left_out(points):
-    row = domain_rows(make_map(), points.outcomes)[0]
-    (line,) = typical_lines(row, points, {"id10": "Fix <b>it</b>"})
-    assert (line.id, line.outcome, line.task) == ("id10", "✗", "Fix <b>it</b>")
+def test_tasks_of_a_domain_that_fail_come_first_and_what_is_gone_is_left_out(points):
+    titles = {"id0": "Run 1", "id1": "Run 2", "id10": "Fix <b>it</b>", "id3": "Paint"}
+    of_domain = domain_tasks(["id3", "id0", "gone", "id1", "id10"], points, titles)
+    assert [line.task for line in (*of_domain.failing, *of_domain.typical)].count("Fix <b>it</b>") == 1
+    assert "id10" in [line.id for line in of_domain.failing]
+    assert not [line for line in of_domain.typical if line.outcomes == ("✗ failed",)]
+    assert len([line for line in (*of_domain.failing, *of_domain.typical) if line.task.startswith("Run")]) == 1
 
 
-def test_what_was_found_keeps_its_rank_and_long_tasks_end_in_an_ellipsis(points):
+def test_members_are_read_the_typical_first():
+    row = domain_rows(make_map(), points_of(make_map(), COLUMNS).outcomes)[0]
+    ids = members_read(make_map(), row)
+    assert set(ids) >= set(row.typical)
+    assert ids[: len(row.typical)] == list(row.typical)
+
+
+def test_what_was_found_keeps_its_rank(points):
     first, last = rank_lines(["id10", "gone", "id3"], points, {"id10": "Fix it", "id3": "x" * 300})
     assert (first.rank, first.id, first.task) == (1, "id10", "Fix it")
-    assert (last.rank, last.id, last.task) == (3, "id3", "x" * 79 + "…")
+    assert (last.rank, last.id, last.task) == (3, "id3", "x" * 300)
 
 
 def test_sizes_offered_hold_the_maps_own_and_end_where_no_two_domains_fit():
@@ -344,7 +376,7 @@ def test_quality_says_what_made_the_map_and_how_much_came_since():
     assert quality_text(memory_map) == "12 experiences · UMAP (built in)"
     assert quality_help(memory_map).startswith("98 % of neighbours are true, and the seed is 42.")
     memory_map.is_placed[:3] = True
-    assert quality_text(memory_map).endswith("3 placed since the map was made")
+    assert shown_text(memory_map) == "12 experiences · 3 placed since the map was made"
 
 
 def test_a_map_has_another_name_once_a_domain_is_renamed_or_a_point_moves():
