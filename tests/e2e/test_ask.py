@@ -216,6 +216,22 @@ def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
     expect(page).not_to_have_url(re.compile("ask_present"))
 
 
+def test_the_proof_and_the_search_for_a_missing_record_are_a_click_away(
+    page: Page, serve: Serve, tried_both_ways: Path
+):
+    page.goto(f"{serve(tried_both_ways)}/ask?ask_text=Print+the+parcel+labels+of+a+customer")
+    line = page.locator(".st-key-ask_proof_line")
+    expect(line).to_contain_text(re.compile("without memory ✗.*with memory ✓"), timeout=PATIENCE_MILLISECONDS)
+    expect(line).to_contain_text("Print the parcel labels of a customer")
+    settle(page)
+    for link, heading in (("See both side by side", "Recorded proof"), ("Is one missing?", "Why was it not found?")):
+        page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, 0)")
+        title = page.get_by_role("heading", name=heading)
+        expect(title).not_to_be_in_viewport()
+        page.get_by_role("link", name=link).click()
+        expect(title).to_be_in_viewport()
+
+
 def test_a_memory_that_was_expected_says_why_it_was_not_found(page: Page, serve: Serve, tried_both_ways: Path):
     page.goto(f"{serve(tried_both_ways)}/ask?ask_text={TASK.replace(' ', '+')}")
     box = page.locator(".st-key-ask_expected input")

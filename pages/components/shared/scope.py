@@ -64,7 +64,7 @@ def draw_scope(memory: MemorySystem) -> None:
     keep_scope(scope)
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)
-    with above:
+    with above, st.container(key="scope_whole" if is_empty else "scope_narrow"):
         _draw_sentence(memory, scope, memory_map, left_out_sentence(n_left_out))
 
 

@@ -35,7 +35,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
             st.text(index_fault(memory))
         draw_live(memory)
         if n_experiences(memory):
-            # frame.css hides it where it does not apply. It is drawn there too, as its boxes would forget their values.
+            # Always drawn, as its boxes forget their values otherwise. frame.css hides it where it has no use.
             with st.container(key="sidebar_scope" if page in SCOPED else "sidebar_scope_unused"):
                 draw_scope(memory)
         if page in OVERVIEW:

@@ -12,6 +12,7 @@ from atlas.core.unseen import shown_id
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
+from atlas.views.ask.hidden import hidden_hits
 from atlas.views.ask.missing import NamedRecord, Question, explained, named_records
 from tests.support.memories import attempt
 
@@ -67,6 +68,17 @@ def test_what_is_not_relevant_enough_names_the_level_that_it_misses(memory):
     assert explanation.sentence.startswith("Its relevance of 0.0")
     assert "does not reach the level of 0." in explanation.sentence
     assert explanation.card.bar.segments
+
+
+def test_what_a_search_hides_is_listed_below_its_level(memory):
+    memory.experience.store(attempt(REFUND))
+    memory.experience.store(attempt("boil an egg for breakfast"))
+    question = asked(memory)
+    part = next(part for part in question.answer.parts if part.name == "experience")
+    assert part.hidden == "1 less relevant hidden"
+    [hidden] = hidden_hits(memory, REFUND, part, question.configuration)
+    assert hidden.title == "boil an egg for breakfast"
+    assert hidden.relevance < part.level
 
 
 def test_what_is_buried_or_left_out_says_so(memory):

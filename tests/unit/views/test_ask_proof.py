@@ -53,6 +53,12 @@ def both_ways(memory):
     return memory
 
 
+def test_a_proof_has_the_outcome_of_every_attempt_and_its_task(both_ways):
+    proof = proof_of(both_ways, asked(both_ways, REFUND), both_ways.memory_effect())
+    assert proof.outcomes == ((False, False), (True, True))
+    assert proof.task.startswith(REFUND)
+
+
 def asked(memory, text):
     configuration = Configuration()
     result = hits_for(memory, text, configuration)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import atlas
 from atlas.core.hits import Hit
+from atlas.core.types import Strategy
 from atlas.testing import HashEmbedder
+from atlas.views.ask.cards import memory_card
 from atlas.views.lists import highlighting
 from atlas.views.lists.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
 from atlas.views.lists.hits import HitCard, bar_of, hit_card
@@ -147,6 +149,18 @@ def test_a_card_keeps_hostile_text_as_the_text_that_it_is():
     sent = json.loads(json.dumps(card.as_json()))
     assert "".join(text for text, _ in sent["pieces"]) == HOSTILE
     assert [text for text, is_match in sent["pieces"] if is_match] == ["egg"] * 4
+
+
+def test_the_parameters_of_a_strategy_are_sent_with_its_card(tmp_path):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as memory:
+        memory.strategies.add(
+            Strategy(
+                title="Feeds", situation="An import of {table}", suggestion="Wait", parameters=({"name": "table"},)
+            )
+        )
+        [hit] = memory.strategies.retrieve("import", 1, threshold=0.0).hits
+        card = memory_card(memory, "strategies", hit, "import", atlas.RankingWeights())
+    assert card.as_json()["parameters"] == ["table"]
 
 
 def test_a_title_is_left_out_where_the_passage_begins_with_it():
