@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.cases import Cases
@@ -49,8 +50,8 @@ from pages.components.shared.snapshot import page_memory
 from pages.frame.address import QUEUE, parameter, set_parameter
 
 
-def ask(titles: dict[str, str]) -> str:
-    """Return the open queue or rule, which is in the URL, so that it can be linked."""
+def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
+    """Return the open queue or rule, which is in the URL, so that it can be linked, and a container beside it."""
     opened = parameter(QUEUE)
     current = opened if opened in titles else next(iter(titles))
     suffix = abs(hash((*titles.items(), current)))  # new keys if a count or the URL changes
@@ -68,6 +69,7 @@ def ask(titles: dict[str, str]) -> str:
             placeholder="Back to the inbox",
             width=280,
         )
+        beside = st.container(width="stretch")
         key = f"curate_rule_{suffix}"
         st.segmented_control(
             "By rule",
@@ -78,7 +80,7 @@ def ask(titles: dict[str, str]) -> str:
             on_change=_open,
             args=(key,),
         )
-    return current
+    return current, beside
 
 
 def _open(key: str) -> None:
@@ -93,7 +95,7 @@ def draw(memory: MemorySystem) -> None:
     scope = current_where(memory)
     scanned = page_scan(memory)
     cases = page_cases(memory, found, duplicates, scope, scanned)
-    queue = ask(tabs(cases.counts(), parameter(QUEUE)))
+    queue, beside = ask(tabs(cases.counts(), parameter(QUEUE)))
     st.caption(MEANINGS[queue])
     if queue == SUSPICIOUS and scanned.n_left:
         st.caption(f"{counted(scanned.n_left, 'record')} still to be scanned. Reload to see the newest findings.")
@@ -105,7 +107,7 @@ def draw(memory: MemorySystem) -> None:
         draw_compression(memory, scope)
     else:
         if queue != BURIED:  # already decided
-            draw_inbox(memory, cases.of(queue), queue)
+            draw_inbox(memory, cases.of(queue), queue, beside)
         draw_whole_queue(memory, cases, queue, found, duplicates)
 
 

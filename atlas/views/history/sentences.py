@@ -112,7 +112,7 @@ def _marking(first: RecordChange | None) -> str:
 
 
 def _object(operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return `strategy “Retry once”` or `18 experiences`, and of several kinds `“Retry once” and 1 more` or `9 records`."""
+    """Return `strategy “Retry once”`, `18 experiences`, or of several kinds `“Retry once” and 1 more`, `9 records`."""
     noun = kind.noun if kind else "record"
     counts = operation.counts
     n = max(counts.values(), default=0)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.case_rows import WAITING_COLUMNS, waiting_rows
@@ -94,12 +95,17 @@ def _cases(
     return find_cases(_memory, _found, _duplicates, inside=_inside, kept=_kept, findings=_scanned.findings)
 
 
-def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
-    """Draw the first case that was not postponed, the number of remaining ones, and in the inbox the next ones."""
+def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: DeltaGenerator) -> None:
+    """Draw the first case that was not postponed, the number of remaining ones, and in the inbox the next ones.
+
+    Args:
+        beside: Where the progress is drawn.
+    """
     later: frozenset[str] = st.session_state.get(_LATER, frozenset())
     left = [case for case in cases if case.name not in later]
     view = next(filter(None, (case_view(memory, case) for case in left)), None)
-    _draw_progress(queue, len(cases), len(cases) - len(left))
+    with beside:
+        _draw_progress(queue, len(cases), len(cases) - len(left))
     if view is None:
         if cases or queue == INBOX:  # the queue in the tab below shows its own message when it is empty
             _draw_end(n_later=len(cases) - len(left))
