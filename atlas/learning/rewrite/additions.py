@@ -88,7 +88,8 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
         raise_if_cancelled()
         if (opened := _with_open_end(shelf.patterns[name])) is None:
             continue
-        closed, saving = functions[name], Lengths(shelf, functions).saving(name, shelf.callers()[name])
+        closed, lengths = functions[name], Lengths(shelf, functions)
+        saving = lengths.saving_in(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
         trial_shelf = shelf.copy()
         trial_shelf.inline([name])
         candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)
