@@ -266,7 +266,7 @@ def test_a_large_corpus_is_sampled_from_every_kind_and_says_so() -> None:
     assert "a sample of 10 of 60 programs" in found.notes[0]
     assert sample(terms, Limits(max_heads=50)) != list(terms)
     assert sample(terms, Limits()) == list(terms)
-    giant = term_of("x = [" + "1, " * 500 + "]")
+    giant = term_of("x = [" + "1, " * 250 + "]")
     assert len(sample({"giant": giant, **terms}, Limits(max_heads=giant.size - 1))) > 1
     assert "giant" not in sample({"giant": giant}, Limits(max_heads=giant.size - 1))
     first = {"giant": giant, "small": term_of("y = 2")}
