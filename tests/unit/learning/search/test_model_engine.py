@@ -120,7 +120,7 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
     proposal, _ = propose(functions(proposed), UNNAMED, given=given)
     (learned,) = proposal.learned
     assert learned.n_verified == learned.n_checked == 4
-    assert proposal.rewritings[1].after == f"def f1(xs):\n    seen = {learned.concept.name}(xs)\n    return sum(seen)"
+    assert proposal.rewritings[1].after == f"def f1(xs):\n    return sum({learned.concept.name}(xs))"
 
 
 @pytest.mark.parametrize(
