@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
@@ -11,7 +12,7 @@ from atlas.core.settings import Settings
 from atlas.importers.sample import load_sample
 from tests.support.dashboard import Dashboard, drawn_by, undo_button
 from tests.support.hostile import MARKER
-from tests.support.records import attempt, attempts
+from tests.support.records import START, attempt, attempts
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store, opened_store
 
@@ -94,7 +95,8 @@ def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_
 
 def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_path):
     hostile = f"<script>{MARKER}</script>"
-    make_store(tmp_path, [attempt(hostile, source=hostile, domain=hostile, agent=hostile) for _ in range(3)])
+    days = (START + timedelta(days=number) for number in range(3))
+    make_store(tmp_path, [attempt(hostile, source=hostile, domain=hostile, agent=hostile, at=at) for at in days])
     app = dashboard(tmp_path, "overview")
     (chart,) = app.get("plotly_chart")
     assert MARKER not in str(chart.proto)

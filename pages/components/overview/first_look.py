@@ -65,7 +65,7 @@ def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates
             st.caption("Success of all attempts at these tasks so far. The bands are 95 % intervals.")
             chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
             st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
-        if not effect.n_tasks:
+        if not effect.n_tasks and len(view.days) > 1:
             st.subheader("Growth and success by day", anchor=False)
             draw_growth(view.days)
         if effect.rows:
