@@ -153,7 +153,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         **filterable(concept.metadata),
         "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),
-        "content_hash": _hash(concept),
+        "content_hash": content_hash(concept),
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
     present = {name: value for name, value in metadata.items() if value not in ("", [])}
@@ -181,7 +181,7 @@ def _significant_names(concept: CodeConcept) -> list[str]:
     return [name for name in names if isinstance(name, str) and len(name) > 2 and not _NUMBERED.fullmatch(name)]
 
 
-def _hash(concept: CodeConcept) -> str:
+def content_hash(concept: CodeConcept) -> str:
     """Return a hash of the language and the code, and of the scope if there is one."""
     parts = [concept.language, normal_form(concept)]
     if scope := scope_of(concept.metadata):
