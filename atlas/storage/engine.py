@@ -127,7 +127,7 @@ class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record and of the records merged into it."""
+        """Return the usage of each record and of the records merged into it, without unused records."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of the records merged into it, oldest first."""

@@ -24,14 +24,22 @@ C = TypeVar("C", bound=Closable)
 class ConnectionPool(Generic[C]):
     """The connections of a process, one for each thread. A forked child opens new ones."""
 
-    def __init__(self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], C],
+        is_usable: Callable[[C], bool] = lambda _: True,
+        *,
+        is_stale: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Open connections with a function.
 
         Args:
             is_usable: Returns whether an idle connection may be used again.
+            is_stale: Returns whether the caches of idle connections may be stale.
         """
         self._connect = connect
         self._is_usable = is_usable
+        self._is_stale = is_stale
         self._local = threading.local()
         self._open: dict[C, threading.Thread] = {}
         self._in_use: Counter[C] = Counter()
@@ -39,14 +47,10 @@ class ConnectionPool(Generic[C]):
         fork_safety.watch(self)
 
     @contextmanager
-    def connection(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
-        """Yield this thread's connection. A nested block gets the same connection, even after `close`.
-
-        Args:
-            is_stale: Returns whether the caches of idle connections may be stale.
-        """
+    def connection(self) -> Iterator[C]:
+        """Yield this thread's connection. A nested block gets the same connection, even after `close`."""
         with self._lock:
-            if is_stale():
+            if self._is_stale():
                 self._close_idle()
             connection: C | None = getattr(self._local, "connection", None)
             if connection is None or not self._is_open(connection):

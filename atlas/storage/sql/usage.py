@@ -54,10 +54,7 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record and of the records merged into it.
-
-        Empty usage for unused records.
-        """
+        """Return the usage of each record and of the records merged into it, without unused records."""
         usage_rows = counted_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
@@ -66,7 +63,7 @@ class SqlUsage:
             totals: dict[str, Usage] = {}
             for record_id, *figures in rows:
                 totals[record_id] = _add(totals.get(record_id, NO_USAGE), _decode_usage(*figures))
-        return {record_id: totals.get(record_id, NO_USAGE) for record_id in ids}
+        return totals
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of those merged into it, oldest first, at most one for each attempt."""
@@ -104,7 +101,8 @@ class SqlUsage:
 
     def check_unused(self, collection: str, expected: Mapping[str, Usage]) -> None:
         """Raise `PlanOutdated` if a record's usage differs from the expected usage. Call it inside a transaction."""
-        if self.read(collection, list(expected)) != dict(expected):
+        usage = self.read(collection, list(expected))
+        if any(usage.get(record_id, NO_USAGE) != figures for record_id, figures in expected.items()):
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan again"
             )

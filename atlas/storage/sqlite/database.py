@@ -7,7 +7,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
@@ -148,7 +148,7 @@ class SqliteDatabase:
         self._busy_timeout_seconds = busy_timeout_seconds
         self.on_commit: Callable[[], None] = lambda: None
         self._file = LedgerFile(path)
-        self._connections = ConnectionPool(self._connect)
+        self._connections = ConnectionPool(self._connect, is_stale=self._file.has_shrunk)
 
     is_file = True
 
@@ -165,7 +165,7 @@ class SqliteDatabase:
             with self._translate_errors():
                 yield outer
             return
-        with self._translate_errors(), self._connection() as connection:
+        with self._translate_errors(), self._connections.connection() as connection:
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -176,7 +176,7 @@ class SqliteDatabase:
     @contextmanager
     def session(self) -> Iterator[SqliteConnection]:
         """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
-        with self._translate_errors(), self._connection() as connection:
+        with self._translate_errors(), self._connections.connection() as connection:
             yield connection
 
     @contextmanager
@@ -193,7 +193,7 @@ class SqliteDatabase:
                 f"the store at {self.path.parent} was opened for reading only; open it without read_only"
             )
         check_role(Role.WRITER, "change the store")
-        with self._translate_errors(), self._connection() as connection:
+        with self._translate_errors(), self._connections.connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -229,7 +229,7 @@ class SqliteDatabase:
         with self._translate_errors():
             copy = sqlite3.connect(target)
             try:
-                with self._connection() as connection:
+                with self._connections.connection() as connection:
                     connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
             finally:
@@ -240,7 +240,7 @@ class SqliteDatabase:
         with self._translate_errors():
             source_connection = sqlite3.connect(source)
             try:
-                with self._connection() as connection:
+                with self._connections.connection() as connection:
                     source_connection.backup(connection)
             finally:
                 source_connection.close()
@@ -286,13 +286,6 @@ class SqliteDatabase:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
-
-    def _connection(self) -> AbstractContextManager[SqliteConnection]:
-        """Return a context manager that yields this thread's connection.
-
-        If the file has shrunk, the connection is reopened, because its cache may be stale.
-        """
-        return self._connections.connection(is_stale=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
         writing_mode = "rw" if self._file.was_opened else "rwc"
