@@ -13,6 +13,7 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
+from atlas.infra.actor import Actor, Role, acting
 from atlas.infra.bridge import in_thread
 from atlas.storage.marks import files as marks_files
 from atlas.storage.retrievals import FLUSH_RECORDS
@@ -63,6 +64,24 @@ def test_records_are_filtered_by_their_marks(marked, where, expected):
     assert things.count(where) == len(expected)
     assert "".join(sorted(things.query(vector_of("a"), 9, where).ids)) == expected
     assert "".join(sorted(things.search_text("text", 9, where).ids)) == expected
+
+
+@pytest.mark.parametrize(
+    ("reader", "with_buried", "expected"),
+    [("", False, "abcd"), ("intern", False, "abd"), ("other", False, "abcd"), ("", True, "b"), ("intern", True, "b")],
+)
+def test_a_search_leaves_out_records_in_quarantine_and_buried_or_pending_ones(marked, reader, with_buried, expected):
+    marked.mark(a=Marks(buried=True), b=Marks(buried=True), d=Marks(buried=True))
+    marked.store.collection(THINGS).quarantine({"b": "it reads like an attack"})
+    marked.delete("c")
+    with acting(Actor("intern", Role.WRITER, is_reviewed=True)):
+        marked.add("c2")
+    marked.add("intern")  # the id of a record, and the text of a mark, are no names of readers
+    marked.mark(intern=Marks(note="intern"))
+    hidden = marked.store.ledger.marks.hidden(THINGS, reader, with_buried=with_buried)
+    assert hidden.tolist() == sorted(hidden.tolist())
+    ids = {record.id for record in marked.store.ledger.at(hidden.tolist()).values()}
+    assert ids == {"c2" if letter == "c" else letter for letter in expected}
 
 
 def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
