@@ -8,6 +8,7 @@ import stat
 import warnings
 import zipfile
 from collections import namedtuple
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -270,26 +271,28 @@ def packed(tmp_path, *entries: tuple[str | zipfile.ZipInfo, bytes]):
     return tmp_path / "packed.zip"
 
 
-def bomb(tmp_path, n_bytes: int):
-    """A small file whose ledger unpacks to a large one."""
+@pytest.fixture(scope="module")
+def bomb(tmp_path_factory) -> Path:
+    """A small file whose ledger unpacks to 600 MB."""
+    path = tmp_path_factory.mktemp("bomb") / "bomb.zip"
     with (
-        zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as file,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file,
         file.open(LEDGER, "w", force_zip64=True) as entry,
     ):
-        for _ in range(n_bytes >> 20):
+        for _ in range(600):
             entry.write(bytes(1 << 20))
-    return tmp_path / "bomb.zip"
+    return path
 
 
 @pytest.mark.parametrize("use", [restore, look_into])
-def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, use):
-    source, n_unpacked = bomb(tmp_path, 600 << 20), []
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(bomb, tmp_path, monkeypatch, use):
+    n_unpacked = []
     monkeypatch.setattr(backups.shutil, "copyfileobj", lambda *arguments: n_unpacked.append(arguments))
-    assert source.stat().st_size < 1 << 20
+    assert bomb.stat().st_size < 1 << 20
     with opened(tmp_path / "store") as store:
         add(store, "a")
         with pytest.raises(InvalidInput, match=r"unpacks to 600\.0 MB, over 50 times its size of 0\.6 MB.*_MAX_RATIO"):
-            use(store, source)
+            use(store, bomb)
         assert ids_of(store) == ["a"]
     assert n_unpacked == []
 
