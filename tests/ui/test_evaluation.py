@@ -140,10 +140,17 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     assert_no_problem(app)
 
 
-def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, repeated(6))
-    measure(tmp_path)
-    app = dashboard(tmp_path, "evaluation")
+@pytest.fixture(scope="module")
+def measured_once(tmp_path_factory) -> Path:
+    """A store of repeated attempts, measured."""
+    store = tmp_path_factory.mktemp("measured")
+    make_store(store, repeated(6))
+    measure(store)
+    return store
+
+
+def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, measured_once, tmp_path):
+    app = dashboard(copied(measured_once, tmp_path), "evaluation")
     app.session_state["evaluation_measure"] = "outcome predicted"
     app.run()
     assert "How often an attempt ended as most of the first 4 hits" in texts(app)
@@ -151,10 +158,8 @@ def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, tmp
     assert_no_problem(app)
 
 
-def test_what_changed_since_is_said(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, repeated(6))
-    measure(tmp_path)
-    save(tmp_path, "another", words=1.0)
+def test_what_changed_since_is_said(dashboard: Dashboard, measured_once, tmp_path):
+    save(copied(measured_once, tmp_path), "another", words=1.0)
     app = dashboard(tmp_path, "evaluation")
     assert "Profiles have changed since this was measured." in texts(app)
     make_store(tmp_path, attempts(2))
@@ -162,9 +167,8 @@ def test_what_changed_since_is_said(dashboard: Dashboard, tmp_path):
     assert "2 experiences added or changed since this was measured." in texts(app)
 
 
-def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, repeated(6))
-    measure(tmp_path)
+def test_a_damaged_result_is_as_none(dashboard: Dashboard, measured_once, tmp_path):
+    copied(measured_once, tmp_path)
     EvaluationFile(tmp_path / CACHE, COLLECTION).path.write_bytes(b"garbage")
     app = dashboard(tmp_path, "evaluation")
     assert app.button(key="evaluation_run").label == "Measure"
