@@ -122,23 +122,22 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
     assert min(opened[6:]) <= max(opened[:6])  # a thread may just read the store for its copies of marks
 
 
-@pytest.mark.parametrize("query", [{}, {"scope_text": "report", "scope_by": "Words"}], ids=["browsing", "searching"])
-def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
+def test_a_page_that_embeds_nothing_loads_no_model(tmp_path):
+    """Neither to browse nor to search by words."""
     (shown,) = make_store(tmp_path, attempts(1))
     (known,) = make_library(tmp_path, concept(1))
     (noted,) = make_journal(tmp_path, entry(1))
     with opened_store(tmp_path) as memory:
         tried = memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
         memory.strategies.update_stats(tried, True)
-    others = {"concepts": known, "strategies": tried, "journal": noted}
-    opened = [(page, {**query, "id": i}) for page, i in (*((page, shown) for page in PAGES), *others.items())]
+    shown_on = [*((page, shown) for page in PAGES), ("concepts", known), ("strategies", tried), ("journal", noted)]
+    queries = ({}, {"scope_text": "report", "scope_by": "Words"})
+    opened = [(page, {**query, "id": record_id}) for query in queries for page, record_id in shown_on]
     program = f"""
 import sys
-from streamlit.testing.v1 import AppTest
+from tests.support.dashboard import page_at
 for page, query in {opened!r}:
-    app = AppTest.from_file({str(REPOSITORY / "app.py")!r}, default_timeout=120)
-    app.query_params.update(query)
-    app.switch_page(f"pages/{{page}}.py").run()
+    app = page_at(page, query).run()
     assert not app.exception and not app.error, app
     print("shown", page, *{SLOW} & {{*sys.modules}})
 """
