@@ -15,7 +15,7 @@ from atlas.learning.rewrite.pruning import BodyJudge
 from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.search.statements import Candidate
-from atlas.learning.terms.heads import END, REST, THEN, read_head
+from atlas.learning.terms.heads import END, REST, THEN
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import HOLE, Term
 
@@ -107,15 +107,16 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
 
 def _with_open_end(pattern: Pattern) -> Pattern | None:
     """Return a pattern of statements that ends before its last one, if that returns a variable."""
-    statements, rest = [], pattern.body
+    links: list[Term] = []
+    rest = pattern.body
     while rest.head.startswith(THEN):
-        statement, rest = rest.children
-        statements.append(statement)
-    if rest.head != END or len(statements) < 2 or not _returns_variable(statements[-1]):
+        links.append(rest)
+        rest = rest.children[1]
+    if rest.head != END or len(links) < 2 or not _returns_variable(links.pop().children[0]):
         return None
     body = Term(f"{HOLE}{len(pattern.hole_sorts)}")
-    for statement in reversed(statements[:-1]):
-        body = Term(f"{THEN}/{read_head(statement.head).sort}/{REST}", (statement, body))
+    for link in reversed(links):
+        body = Term(link.head, (link.children[0], body))
     return replace(pattern, body=body, hole_sorts=(*pattern.hole_sorts, REST))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,10 @@ from atlas.learning.results import Compression
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.statements import statement_patterns
-from atlas.learning.terms.heads import REST
-from atlas.learning.terms.patterns import rewrite
+from atlas.learning.terms.heads import REST, STATEMENT
+from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.programs import Program
+from atlas.learning.terms.terms import Term
 
 LOOP = """def f(xs, k):
     found = []
@@ -39,11 +40,28 @@ class ClosedEnds:
     name = "closed ends"
 
     def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
-        first = dict(zip("ab", corpus.terms, strict=False))
-        found = statement_patterns(first, {name: name for name in first}, "fn_")
-        closed = max((each for each in found if REST not in each.pattern.hole_sorts), key=lambda each: each.bound)
-        terms = tuple(rewrite(term, [closed.pattern]) for term in corpus.terms)
-        return Proposal(patterns=(closed.pattern,), terms=terms)
+        closed = largest_pattern(corpus.terms, "fn_", REST)
+        return Proposal(patterns=(closed,), terms=tuple(rewrite(term, [closed]) for term in corpus.terms))
+
+
+class ClosedEndsThatCall:
+    """A search that finds such a function, and one for a statement in it."""
+
+    name = "closed ends that call"
+
+    def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
+        inner = largest_pattern(corpus.terms, "fn_0", STATEMENT)
+        terms = [rewrite(term, [inner]) for term in corpus.terms]
+        outer = largest_pattern(terms, "fn_1", REST)
+        return Proposal(patterns=(inner, outer), terms=tuple(rewrite(term, [outer]) for term in terms))
+
+
+def largest_pattern(terms: Sequence[Term], prefix: str, sort: str) -> Pattern:
+    """Return the pattern that saves most in the first two programs, of those without a hole for further statements."""
+    first = dict(zip("ab", terms, strict=False))
+    found = statement_patterns(first, {name: name for name in first}, prefix)
+    closed = [each for each in found if each.pattern.sort == sort and REST not in each.pattern.hole_sorts]
+    return max(closed, key=lambda each: each.bound).pattern
 
 
 def learned(*ends: str) -> Compression:
@@ -72,6 +90,20 @@ def test_the_tokens_of_a_call_that_is_returned_directly_are_counted() -> None:
     found = learned("    return found", "    return found", "    return len(found)")
     function = found.abstractions[0]
     assert function.saving == found.tokens_before - found.tokens_after - found.tokens_library
+
+
+def test_a_function_that_calls_another_as_a_statement_serves_programs_that_go_on() -> None:
+    ends = ["    return found"] * 8 + ["    return len(found)"] * 2
+    alike, apart = (LOOP.replace("found = []", f"found = [{first}]") for first in ("k // 2 - k % 3", "{number}"))
+    sources = [alike.format(number=number, end=end) for number, end in enumerate(ends)]
+    sources += [apart.format(number=number, end="    return xs, found") for number in range(10, 13)]
+    found = compress(sources, engine=ClosedEndsThatCall())
+    inner, outer = found.abstractions
+    assert outer.calls == (inner.name,)
+    assert len(outer.uses) == len(ends)
+    assert f"return len({outer.name}(" in found.rewritten["9"].after
+    for program in found.rewritten.values():
+        assert returned(program.standalone) == returned(program.before)
 
 
 def test_a_result_that_is_read_after_the_return_keeps_its_variable() -> None:
