@@ -59,7 +59,9 @@ class Postings:
         """Return the postings of the phrase of this word and the next one, with the places of the latter."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
-        is_next = np.searchsorted(more, fewer, "right") > np.searchsorted(more, fewer)
+        if not len(fewer):
+            return Postings.of_occurrences(fewer)
+        is_next = more[np.minimum(np.searchsorted(more, fewer), len(more) - 1)] == fewer
         return Postings.of_occurrences(fewer[is_next])
 
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
