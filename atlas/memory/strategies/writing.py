@@ -297,7 +297,7 @@ class StrategyWriter:
     def _drafts(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
-            return in_waves(abstractor.abstract, attempts, at_once)
+            return in_waves(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
         pairs = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
         return in_waves(lambda pair: abstractor.abstract_beside(*pair), pairs, at_once)
 

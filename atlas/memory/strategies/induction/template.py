@@ -67,7 +67,11 @@ class TemplateStrategyAbstractor:
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy of a successful attempt, or None if it failed, or is too specific or too short."""
-        return await asyncio.to_thread(_abstract, trajectory)
+        return await asyncio.to_thread(self.abstract_now, trajectory)
+
+    def abstract_now(self, trajectory: Trajectory) -> Strategy | None:
+        """Return the same in the caller's thread, without an event loop."""
+        return _abstract(trajectory)
 
 
 def _abstract(trajectory: Trajectory) -> Strategy | None:
