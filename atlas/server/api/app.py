@@ -83,9 +83,12 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     )
     api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
     checked = [Depends(name_route), Depends(check_query)]
-    api.include_router(health.router, dependencies=checked)
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
-    for routes in (context, attempts, traces, history, changes, verbs, access, review, records):
+    # A request is compared with each route until one matches, so those of agents come first.
+    for router in (records.searches, context.router, attempts.router):
+        api.include_router(router, dependencies=[key, *checked])
+    api.include_router(health.router, dependencies=checked)
+    for routes in (traces, history, changes, verbs, access, review, records):
         api.include_router(routes.router, dependencies=[key, *checked])
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)

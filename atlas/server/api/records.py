@@ -40,12 +40,13 @@ from atlas.server.api.shapes import (
 from atlas.server.names import MemoryName
 from atlas.verbs.values import decode_fields
 
+searches = APIRouter(route_class=ThreadRoute)
 router = APIRouter(route_class=ThreadRoute)
 
 PARTS = "(uses|rate|links|versions)"
 
 
-@router.post("/{memory}/search")
+@searches.post("/{memory}/search")
 def search_records(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
     """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
     records = memory_named(served, memory)
