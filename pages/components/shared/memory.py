@@ -72,10 +72,11 @@ def opened_now() -> OpenedMemory:
     _release_copies(settings)
     if is_frozen(path):
         _copies().add((str(path), read_only))
-    opened = _open(str(path), read_only, _settings=settings)
+    # By names, as Streamlit inspects the function's signature for each argument by position.
+    opened = _open(path=str(path), read_only=read_only, _settings=settings)
     if _is_another(opened, path):  # if the store is gone, reading it raises
         reopen()
-        opened = _open(str(path), read_only, _settings=settings)
+        opened = _open(path=str(path), read_only=read_only, _settings=settings)
     return opened
 
 
