@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 VOWELS = "aeiou"
+STEMS_KEPT = 50_000
+"""Words whose stems are kept in memory, as the same words come again in every task."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -87,6 +91,7 @@ def is_plural(noun: str) -> bool:
     return len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
 
 
+@lru_cache(STEMS_KEPT)
 def stem(word: str) -> str:
     """Return what the forms of a word share: `cancel` of `cancels`, `cancelling` and `cancelled`."""
     word = singular(word)

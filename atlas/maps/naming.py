@@ -20,8 +20,8 @@ WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Maximum number of members of a domain whose words are counted."""
 
-READ_FOR_NAMES = 500
-"""Maximum number of members of a domain whose phrases are counted."""
+READ_FOR_NAMES, LEAST_READ, READ_IN_ALL = 500, 50, 12_000
+"""Maximum number of members of a domain whose phrases are counted, its least value for many domains, and in all."""
 
 MOSTLY = 0.6
 """Least share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""
@@ -64,10 +64,18 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     singulars = _singulars(frequencies)
     counts = {number: _count_members(domain_texts, singulars) for number, domain_texts in texts_by_domain.items()}
     sizes = {number: len(domain_texts) for number, domain_texts in texts_by_domain.items()}
-    weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
+    total = Counter[str]()
+    for domain_counts in counts.values():
+        total.update(domain_counts)
+    weights = {
+        number: _weights(counts[number], sizes[number], total, sum(sizes.values()))
+        for number in texts_by_domain
+        if number != UNCLUSTERED
+    }
     owners = _owners(weights)
+    n_read = min(READ_FOR_NAMES, max(LEAST_READ, READ_IN_ALL // len(texts_by_domain)))
     sampled = {
-        number: [text.text for text in domain_texts[:: _step(domain_texts, READ_FOR_NAMES)]]
+        number: [text.text for text in domain_texts[:: _step(domain_texts, n_read)]]
         for number, domain_texts in texts_by_domain.items()
     }
     names = subject_names(sampled, people)
@@ -199,17 +207,19 @@ def _count_members(texts: Sequence[Prose], singulars: Mapping[str, str]) -> Coun
     return counts
 
 
-def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int, int]) -> dict[str, float]:
-    """Return how distinctive each word is for a domain: its share of members, times how much rarer it is elsewhere."""
-    size = sizes[number]
-    n_others = sum(sizes.values()) - size
+def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int) -> dict[str, float]:
+    """Return how distinctive each word is for a domain: its share of members, times how much rarer it is elsewhere.
+
+    Args:
+        counts: Number of members with each word.
+        size: Number of members.
+        total: Number of records with each word, of all domains.
+        n_total: Number of records of all domains.
+    """
     fewest = max(2, SHARED_BY * size)
     weights = {}
-    for word, n in counts[number].items():
-        elsewhere = sum(
-            domain_counts.get(word, 0) for other_number, domain_counts in counts.items() if other_number != number
-        )
-        share, share_elsewhere = n / size, (elsewhere + 0.5) / (n_others + 1)
+    for word, n in counts.items():
+        share, share_elsewhere = n / size, (total[word] - n + 0.5) / (n_total - size + 1)
         if n >= fewest and share > share_elsewhere:
             weights[word] = float(share * np.log(1 + share / share_elsewhere))
     return weights

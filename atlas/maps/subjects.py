@@ -7,10 +7,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, combinations
 
 from atlas.maps.clauses import EMPTY, Clause, clauses
-from atlas.maps.grammar import LIGHT_VERBS, gerund, is_plural, plural, singular, stem
+from atlas.maps.grammar import LIGHT_VERBS, STEMS_KEPT, gerund, is_plural, plural, singular, stem
 
 NAMES_KEPT = 8
 _ANY = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -93,13 +94,18 @@ class Subject:
     @property
     def stems(self) -> frozenset[str]:
         """Stems that a task contains if it is about this."""
-        return frozenset(map(stem, filter(None, (*self.words, self.of, *self.verb.split()[:1]))))
+        return _stems(*self.words, self.of, *self.verb.split()[:1])
 
     @property
     def n_words(self) -> int:
         """Weight of the phrase: how specific it is."""
         words = [word for word in (*self.words, self.of) if word and word not in EMPTY]
         return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
+
+
+@lru_cache(STEMS_KEPT)
+def _stems(*words: str) -> frozenset[str]:
+    return frozenset(map(stem, filter(None, words)))
 
 
 Subjects = tuple[Subject, ...]
@@ -268,7 +274,9 @@ class _Namer:
         """Return whether two phrases differ in words and tasks, and describe enough tasks together."""
         if bool(first.verb) != bool(second.verb):
             return False
-        if first.stems & second.stems and (not _is_same_noun(first, second) or stem(first.verb) == stem(second.verb)):
+        if not first.stems.isdisjoint(second.stems) and (
+            not _is_same_noun(first, second) or stem(first.verb) == stem(second.verb)
+        ):
             return False
         ours, others = (self.index.tasks(subject.stems)[1] & self.group.tasks for subject in (first, second))
         n_added = min((ours & ~others).bit_count(), (others & ~ours).bit_count())

@@ -31,7 +31,7 @@ def draw_refit(memory: MemorySystem, sheet: Sheet) -> None:
     if sheet.map.needs_refit:
         st.caption(f"{SUGGESTED} Make a new map below.")
     with st.expander("How the map is made"):
-        st.caption(f"{quality_text(sheet.map)}. {quality_help(sheet.map)}")
+        st.caption(quality_text(sheet.map), help=quality_help(sheet.map))
         if not sheet.map.is_sketch:
             draw_size(sheet)
         st.selectbox("Laid out by", list(REFIT_ENGINES), format_func=REFIT_ENGINES.__getitem__, key=ENGINE,

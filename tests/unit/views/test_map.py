@@ -182,7 +182,7 @@ def test_domains_come_worst_first_with_their_interval(points):
     )
     assert rows[0].as_label()["note"] == "0 % succeeded"
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
-    assert rows[0].as_line().rate == {"share": 0.0, "text": "0 % of 2", "weak": False}
+    assert rows[0].as_line().rate == {"share": 0.0, "text": "0 % of 2", "weak": True}
 
 
 def test_a_domain_of_which_no_outcome_is_known_comes_last():
