@@ -18,6 +18,8 @@ from tests.support.stores import make_journal, opened_store
 N_ENTRIES = 60
 LONG_AGO = datetime.now(UTC) - timedelta(days=300)
 
+WHOLE = f"{N_ENTRIES} entries · 15 of 16 crashes have no fix yet. Click one to open it."
+
 
 @pytest.fixture
 def store(tmp_path) -> Path:
@@ -55,13 +57,13 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     page.on("request", lambda request: asked.append(request.url))
     address = serve(store)
     page.goto(f"{address}/journal")
-    expect(page.get_by_text(f"{N_ENTRIES} entries. Click one to open it.")).to_be_visible()
+    expect(page.get_by_text(WHOLE, exact=True)).to_be_visible()
     shoot(page, "journal")
     brush(page, 0.1, 0.3)
-    expect(page.get_by_text(f"of {N_ENTRIES} entries. Click one to open it.")).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"^\d+ of {N_ENTRIES} entries"))).to_be_visible()
     expect(page).to_have_url(re.compile("journal_since=.*journal_until="))
     page.get_by_role("button", name="All rounds").click()
-    expect(page.get_by_text(f"{N_ENTRIES} entries. Click one to open it.", exact=True)).to_be_visible()
+    expect(page.get_by_text(WHOLE, exact=True)).to_be_visible()
     settle(page)
     click_row(page, "Died of an empty list")
     expect(page.get_by_text(f"round {N_ENTRIES} · fixed it")).to_be_in_viewport()

@@ -102,9 +102,9 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     """Return the number of entries, with how many of the crashes among them have no fix."""
     crashes = memory.journal.ids(_both(query.where, {"entry_type": CRASH}))
     n_open = len(crashes) - len({*crashes} & {*memory.journal.column("fixed_by")})
-    have = "has" if n_open == 1 else "have"
-    note = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet" if n_open else ""
-    return Count(memory.journal.count(query.where), note)
+    n, have = memory.journal.count(query.where), "has" if n_open == 1 else "have"
+    note = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet" if 0 < n_open < n else ""
+    return Count(n, note)
 
 
 def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
