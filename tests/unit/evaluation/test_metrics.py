@@ -7,7 +7,6 @@ from math import log2
 
 import numpy as np
 import pytest
-from sklearn.metrics import ndcg_score
 
 from atlas.evaluation.metrics import (
     METRICS,
@@ -68,6 +67,8 @@ def test_ndcg_at_k_is_one_where_more_than_k_are_perfect():
 
 
 def test_ndcg_is_that_of_scikit_learn():
+    from sklearn.metrics import ndcg_score  # only here: each test process imports this module
+
     draw = np.random.default_rng(3)
     for _ in range(20):
         grades = draw.integers(0, 4, size=15)
