@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,7 @@ from fastapi.security import HTTPBearer
 from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
@@ -72,6 +73,18 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     Args:
         is_warm: Whether the embedding model is ready. Until then searches use keywords only.
     """
+    state = {"open_memory": open_memory, "is_warm": is_warm, "doors": doors}
+
+    async def api(scope: Scope, receive: Receive, send: Send) -> None:
+        await _routes()({**scope, "state": {**scope.get("state", {}), **state}}, receive, send)
+
+    open_paths = ("/health", "/health/live", "/health/ready", "/openapi.json")
+    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=open_paths)
+
+
+@cache
+def _routes() -> Api:
+    """Return the routes, which take some tenths of a second to build. Each request brings the memory in its state."""
     api = Api(
         title="ATLAS memory",
         version="1",
@@ -81,7 +94,6 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
         responses=PROBLEMS,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
-    api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
     checked = [Depends(name_route), Depends(check_query)]
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     # A request is compared with each route until one matches, so those of agents come first.
@@ -93,8 +105,7 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _plain)
-    open_paths = ("/health", "/health/live", "/health/ready", "/openapi.json")
-    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=open_paths)
+    return api
 
 
 async def _problem_response(request: Request, error: Exception) -> Response:

@@ -67,7 +67,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
 def _refusal(request: Request) -> str:
     """Return the reason why the key of a stream is no longer valid, or an empty string."""
     try:
-        request.app.state.doors.enter(request.headers.get("authorization", ""))
+        request.state.doors.enter(request.headers.get("authorization", ""))
     except AtlasError as error:
         return str(error)
     return ""

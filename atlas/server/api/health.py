@@ -24,7 +24,7 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
     """Return whether the store can be read and, with a key, the state of searches."""
     try:
         try:
-            actor = request.app.state.doors.enter(request.headers.get("authorization", ""))
+            actor = request.state.doors.enter(request.headers.get("authorization", ""))
         except NotAllowed:
             return health_ready(request, response)
         with acting(actor):

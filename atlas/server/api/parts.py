@@ -64,7 +64,7 @@ def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 def served(request: Request) -> MemorySystem:
     """Return the served memory, open."""
-    memory: MemorySystem = request.app.state.open_memory()
+    memory: MemorySystem = request.state.open_memory()
     return memory
 
 
@@ -73,7 +73,7 @@ async def _served_later(request: Request) -> Later[MemorySystem]:
 
 
 async def _is_warm_later(request: Request) -> Later[bool]:
-    return Later(request.app.state.is_warm)
+    return Later(request.state.is_warm)
 
 
 Served = Annotated[MemorySystem, Depends(_served_later)]
