@@ -47,13 +47,11 @@ with atlas.open_memory() as memory:
 """
 
 DASHBOARD = """
-from streamlit.testing.v1 import AppTest
+from tests.support.dashboard import page_at
 
 asked = {"scope_text": "cancel a flight", "ask_text": "cancel a flight of a customer"}
 for page in sys.argv[1:]:
-    app = AppTest.from_file("app.py", default_timeout=300)
-    app.query_params.update(asked)
-    app.switch_page(f"pages/{page}.py").run()
+    app = page_at(page, asked).run()
     assert not app.exception and not app.error, app
     say(page)
 """
