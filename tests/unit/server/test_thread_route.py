@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
@@ -28,8 +30,11 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
     async def loop() -> int:
         return threading.get_ident()
 
-    app = FastAPI()
-    app.state.open_memory, app.state.is_warm = (lambda: noting("memory")), (lambda: noting(True))
+    @asynccontextmanager
+    async def state(app: FastAPI) -> AsyncIterator[dict[str, object]]:
+        yield {"open_memory": lambda: noting("memory"), "is_warm": lambda: noting(True)}
+
+    app = FastAPI(lifespan=state)
     app.include_router(router)
     with TestClient(app) as client:
         assert client.get("/memory").json() == "memory True"
