@@ -183,23 +183,32 @@ class Renderer(Decoder):
 
 
 _RETURN, _READ = "s:Return/e", "e:Name/sym"
-_LEFT = ("e:BinOp/", "e:Compare/", "e:Subscript/", "e:Attribute/")
+_LEFT = ("e:BinOp/", "e:Compare/", "e:Subscript/", "e:Attribute/", "e:UnaryOp/")
 """Heads of expressions that evaluate their first part first."""
 
 
 def _first_operand(value: Term) -> int | None:
-    """Return the number of the part that is evaluated first: of a call of a named function, its first argument."""
+    """Return the number of the part that is evaluated first: of `len(items)` and `", ".join(items)`, the argument."""
     if value.head.startswith(_LEFT):
         return 0
-    is_named = value.head.startswith("e:Call/e/[e") and value.children[0].head.startswith("e:Name/")
-    return 1 if is_named else None
+    if not value.head.startswith("e:Call/"):
+        return None
+    function = value.children[0]
+    if function.head.startswith("e:Attribute/") and not function.children[0].head.startswith("e:Constant/"):
+        return 0
+    is_fixed = function.head.startswith(("e:Attribute/", "e:Name/"))
+    return 1 if is_fixed and value.head.startswith("e:Call/e/[e") else None
 
 
 def _with_call(value: ast.expr, call: ast.expr) -> ast.expr:
     """Return an expression with a call in place of the variable that it reads first."""
     match value:
-        case ast.Call(args=[first, *_]):
+        case ast.Call(func=ast.Name() | ast.Attribute(value=ast.Constant()), args=[first, *_]):
             value.args[0] = _with_call(first, call)
+        case ast.Call():
+            value.func = _with_call(value.func, call)
+        case ast.UnaryOp():
+            value.operand = _with_call(value.operand, call)
         case ast.BinOp() | ast.Compare():
             value.left = _with_call(value.left, call)
         case ast.Subscript() | ast.Attribute():

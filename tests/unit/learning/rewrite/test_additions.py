@@ -28,6 +28,11 @@ ENDS = {
     "the variable": ("    return found", "return concept_0(xs, k, {number})"),
     "a length": ("    return len(found)", "return len(concept_0(xs, k, {number}))"),
     "an operation": ("    return found[0] + k", "return concept_0(xs, k, {number})[0] + k"),
+    "a method of a constant": (
+        "    return ', '.count(str(found))",
+        "return ', '.count(str(concept_0(xs, k, {number})))",
+    ),
+    "a method of the variable": ("    return not found.count(k)", "return not concept_0(xs, k, {number}).count(k)"),
     "a later argument": ("    return max(k, len(found))", "found = concept_0(xs, k, {number})"),
     "two reads": ("    return found + found", "found = concept_0(xs, k, {number})"),
     "another statement": ("    print(found)\n    return k", "found = concept_0(xs, k, {number})"),
