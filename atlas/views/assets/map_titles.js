@@ -7,6 +7,7 @@ const CROWD = 250 // points on the stage up to which titles are shown
 const TITLE_CHARACTERS = 34 // of a line
 const TITLE_LINES = 2
 const TITLE_ROOM = [110, 30] // pixels about a point in which no other one has a title
+const RING_ROOM = 15 // pixels from the edge of a point that is ringed to its title, with its rank between
 const TITLE_HEIGHT = 13
 const REST_MILLISECONDS = 220
 
@@ -25,7 +26,7 @@ function linesOfTitle(text) {
 
 function mapTitles(map) {
   const texts = new Map(), sides = new Map() // the lines of each title, and the side of its point on which it stood, by the point
-  let wanted = [], crowd = [], seen = '', resting = 0, shown = []
+  let wanted = [], crowd = [], seen = '', resting = 0, shown = [], hits = new Set()
 
   /** The points on the stage, and where. None where there are too many to tell apart. */
   function onStage() {
@@ -40,13 +41,14 @@ function mapTitles(map) {
     return found
   }
 
-  /** Choose which have a title: what had one keeps it, then those nearest to the middle of the stage. */
+  /** Choose which have a title: what had one keeps it, then those nearest to the middle of the stage. Once asked, hits alone. */
   function choose() {
     crowd = onStage()
+    hits = new Set(map.marks.hits)
     const held = new Set(wanted), [room, tall] = TITLE_ROOM
     const far = ({ i, px, py }) => (held.has(i) ? 0 : 1e9) + Math.hypot(px - map.width / 2, py - map.height / 2)
     const taken = []
-    for (const { i, px, py } of [...crowd].sort((one, other) => far(one) - far(other))) {
+    for (const { i, px, py } of crowd.filter((point) => !hits.size || hits.has(point.i)).sort((one, other) => far(one) - far(other))) {
       const box = [px - room / 2, py - tall / 2, px + room / 2, py + tall / 2]
       if (taken.length < TITLES_MOST && isApart(box, taken.map((one) => one.box))) taken.push({ i, box })
     }
@@ -60,7 +62,7 @@ function mapTitles(map) {
   // Chosen only where the view has come to rest, so that nothing is asked for on the way.
   function watch() {
     const { points, view, width, height, hidden, days, marks } = map
-    const now = [points.key, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
+    const now = [points.key, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown, marks.hits].join()
     if (now === seen) return
     seen = now
     clearTimeout(resting)
@@ -94,7 +96,7 @@ function mapTitles(map) {
 
   /** Right of its point, left of it, over it and under it. */
   function spotsOf(i, lines) {
-    const [px, py] = map.camera.where(i), gap = map.camera.pointSize() / 2 + 4
+    const [px, py] = map.camera.where(i), gap = map.camera.pointSize() / 2 + (hits.has(i) ? RING_ROOM : 4)
     const wide = Math.max(...lines.map((line) => map.overlay.measure(line, 11, 400))) + 2, tall = lines.length * TITLE_HEIGHT
     const around = (x, y) => [x, y - tall / 2, x + wide, y + tall / 2]
     const [over, under] = [py - gap - tall / 2, py + gap + tall / 2]
