@@ -15,7 +15,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
-from pages.components.overview.parts import draw_sources, draw_totals
+from pages.components.overview.parts import draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
@@ -25,10 +25,6 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_answers(memory, view, found, duplicates)
-    st.subheader("What is remembered", anchor=False)
-    draw_totals(view)
-    with st.expander("Success by source", icon=":material/table_rows:"):
-        draw_sources(view.sources)
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:

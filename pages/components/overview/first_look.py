@@ -20,7 +20,7 @@ from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.evaluation.own import draw_verdict
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import CHART, draw_domains, draw_growth, draw_health
+from pages.components.overview.parts import CHART, draw_domains, draw_health, draw_remembered
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -54,7 +54,7 @@ def draw_steps() -> None:
 def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates: DuplicatesResult) -> None:
     """Draw the effect of memory, and beside it the weak tasks, the verdict on searches, and what needs attention.
 
-    Where no attempts can be compared, the growth of the store stands below the advice.
+    What is remembered stands below both, or below the effect if that is only advice.
     """
     helps, badly = st.columns(2, gap="medium")
     effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
@@ -65,9 +65,8 @@ def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates
             st.caption("Success of all attempts at these tasks so far. The bands are 95 % intervals.")
             chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
             st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
-        if not effect.n_tasks and len(view.days) > 1:
-            st.subheader("Growth and success by day", anchor=False)
-            draw_growth(view.days)
+        if not effect.n_tasks:
+            draw_remembered(view)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
@@ -80,6 +79,8 @@ def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
         draw_verdict(memory)
         draw_health(found, duplicates)
+    if effect.n_tasks:
+        draw_remembered(view)
 
 
 def draw_effect(view: EffectView) -> None:

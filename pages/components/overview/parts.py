@@ -38,12 +38,20 @@ def draw_totals(view: Overview) -> None:
                 st.page_link(page, label=label, icon=icon, width="content")
 
 
+def draw_remembered(view: Overview) -> None:
+    """Draw what the store holds, how it grew, and how attempts of each source went."""
+    st.subheader("What is remembered", anchor=False)
+    draw_totals(view)
+    if len(view.days) > 1:
+        with st.expander("Growth and success by day", icon=":material/monitoring:"):
+            draw_growth(view.days)
+    with st.expander("Success by source", icon=":material/table_rows:"):
+        draw_sources(view.sources)
+
+
 def draw_growth(days: Sequence[Day]) -> None:
     """Draw the number of new attempts per day, and the cumulative success rate."""
-    if days:
-        st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
-    else:
-        st.caption("The time of these attempts is not known.")
+    st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
 
 
 def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
