@@ -61,7 +61,11 @@ const FORMS = {
     fill.style.width = percent(value)
     return [meter, value.toFixed(2)]
   },
-  meter: ({ share, text }) => [...FORMS.share(share).slice(0, 1), text],
+  meter: ({ share, text, weak }) => {
+    const meter = FORMS.share(share)[0]
+    meter?.classList.toggle('weak', Boolean(weak))
+    return [meter, made('span', weak ? 'bad' : '', text)]
+  },
   picture: (value) => {
     if (!value) return []
     const image = made('img', '')
@@ -97,11 +101,6 @@ const FORMS = {
     range.title = 'The true rate lies in this range with a probability of 95 %'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       made('span', `verdict ${value.tone}`, value.verdict), range]
-  },
-  rate: ({ share, text, weak }) => {
-    const fill = made('span', 'fill'), meter = made('span', `meter${weak ? ' weak' : ''}`, fill)
-    fill.style.width = percent(share ?? 0)
-    return [made('span', weak ? 'bad' : '', text), meter]
   },
   lines: (value) => value.map((part) => made('span', 'part', part)),
 }

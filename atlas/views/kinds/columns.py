@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal[
-    "text", "number", "decimal", "share", "time", "picture", "outcomes", "badge", "heading", "steps", "code", "record",
-    "lines", "rate",
+    "text", "number", "decimal", "share", "meter", "time", "picture", "outcomes", "badge", "heading", "steps", "code",
+    "record", "lines",
 ]  # fmt: skip
-"""Display format of a value: a share as a bar from 0 to 1, a picture by its URL, outcomes as coloured labels, a
-rate as a bar with its text.
+"""Display format of a value: a share as a bar from 0 to 1, a meter as a bar with a text that is red if weak, a
+picture by its URL, outcomes as coloured labels.
 
 A heading, steps, code and a record take several lines, and so does a row that has a heading.
 """

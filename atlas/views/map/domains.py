@@ -32,7 +32,9 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("rate", "Succeeded", 92, "rate", "Of the attempts whose outcome is known. Red is clearly below the average"),
+    Column(
+        "rate", "Succeeded", 92, "meter", "Of the attempts whose outcome is known. Red is clearly below the average"
+    ),
     Column("name", "Domain", WIDE),
 )
 SIGNS = replace(OUTCOME, width=58)

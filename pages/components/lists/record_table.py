@@ -34,24 +34,6 @@ def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: K
            on_opened_change=partial(_open, key))  # fmt: skip
 
 
-def clickable_table(
-    rows: Sequence[Row], *, columns: Columns, label: str, key: str, on_click: Callable[[str], None]
-) -> None:
-    """Draw a table of other things than records.
-
-    Args:
-        label: Name of the table for screen readers.
-        on_click: Callback with the id of the clicked row.
-    """
-
-    def take() -> None:
-        if clicked := st.session_state[key].get("opened"):
-            on_click(str(clicked))
-
-    data = {**table_as_json(EXPERIENCE, columns, rows), "label": label, "opened": None, "selected": None}
-    _table(key=key, data=data, on_opened_change=take)
-
-
 def selectable_table(
     rows: Sequence[Row],
     *,

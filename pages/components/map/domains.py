@@ -21,7 +21,7 @@ from atlas.views.map.domains import (
 )
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.scope import Scope
-from pages.components.lists.record_table import clickable_table, experience_table
+from pages.components.lists.record_table import experience_table, plain_table
 from pages.components.lists.selection import select
 from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
 from pages.components.map.suggesting import draw_suggesting
@@ -41,12 +41,12 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
         st.caption(no_domains_sentence(sheet.map))
         return
     st.caption(f"{domains_caption(sheet.map)}. Click one to see its tasks.")
-    clickable_table(
+    plain_table(
         [row.as_line() for row in sheet.domains],
         columns=DOMAIN_COLUMNS,
         label="Domains",
         key=f"map_domains_{sheet.points.key}",
-        on_click=partial(_look, sheet),
+        on_opened=partial(_look, sheet),
     )
     draw_suggesting(memory, sheet)
 
