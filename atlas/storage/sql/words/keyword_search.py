@@ -194,7 +194,7 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
 
 def _select_readable(counts: Mapping[Term, int]) -> list[Term]:
     """Return the words whose postings are read: those that are probably searched for, or part of a pair that is."""
-    return [*_select_rarest({term: n for term, n in counts.items() if 0 < n <= COMMON})]
+    return [*_select_rarest(counts, COMMON)]
 
 
 def _max_count(n_records: int) -> int:
@@ -204,17 +204,16 @@ def _max_count(n_records: int) -> int:
 
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
     """Return the terms to search for, with their document frequencies."""
-    selected = _select_rarest(counts, n_records)
+    max_count = _max_count(n_records)
+    selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
-        max_count = _max_count(n_records)
         common = _count(connection, table, [term for term, n in counts.items() if n > max_count], n_records)
         selected |= dict(sorted(common.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
     return selected
 
 
-def _select_rarest(counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the rarest terms that occur, up to the maximum of a search."""
-    max_count = _max_count(n_records)
+def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int]:
+    """Return the rarest terms that occur in up to `max_count` records, up to the maximum of a search."""
     rare = [(term, n) for term, n in counts.items() if 0 < n <= max_count]
     ordered = sorted(rare, key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
