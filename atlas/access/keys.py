@@ -24,8 +24,8 @@ from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
 from atlas.protocols.access import KEYS
 from atlas.protocols.infra import Clock
-from atlas.storage.place.audit import KEY_MADE, KEY_REVOKED, AuditLog
-from atlas.storage.place.values import AccessValues
+from atlas.storage.location.audit import KEY_MADE, KEY_REVOKED, AuditLog
+from atlas.storage.location.values import AccessValues
 
 PREFIX = "atlas_"
 """Prefix of every key, for scanners of leaked secrets."""

@@ -15,9 +15,9 @@ from atlas.infra.actor import Actor
 from atlas.infra.clock import SystemClock
 from atlas.protocols.access import LINKS
 from atlas.protocols.infra import Clock
+from atlas.storage.location.audit import LINK_ENDED, LINK_MADE, AuditLog
+from atlas.storage.location.values import AccessValues
 from atlas.storage.maintenance.freeze import sweep, thaw
-from atlas.storage.place.audit import LINK_ENDED, LINK_MADE, AuditLog
-from atlas.storage.place.values import AccessValues
 
 _NAME_CHARACTERS = 64
 

@@ -20,8 +20,8 @@ from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
 from atlas.protocols.access import PEOPLE
 from atlas.protocols.infra import Clock
-from atlas.storage.place.audit import READMITTED, REMOVED, ROLE_GIVEN, SIGNED_IN, AuditLog
-from atlas.storage.place.values import AccessValues
+from atlas.storage.location.audit import READMITTED, REMOVED, ROLE_GIVEN, SIGNED_IN, AuditLog
+from atlas.storage.location.values import AccessValues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

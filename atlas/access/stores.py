@@ -20,8 +20,8 @@ from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
 from atlas.storage.frozen import present_copy
-from atlas.storage.place.audit import AuditLog
-from atlas.storage.place.values import DamagedText
+from atlas.storage.location.audit import AuditLog
+from atlas.storage.location.values import DamagedText
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)

@@ -46,7 +46,7 @@ class AccessText(Protocol):
         """Yield a function that replaces the text, under an exclusive lock."""
 
 
-class AccessPlace(Protocol):
+class AccessStorage(Protocol):
     """The access rights and the audit log of one store."""
 
     def text(self, name: str) -> AccessText:

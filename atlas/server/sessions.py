@@ -14,7 +14,7 @@ from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.infra.actor import Actor
-from atlas.storage.place.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
+from atlas.storage.location.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 
 COOKIE = "atlas_session"
 MAX_SESSIONS = 10_000

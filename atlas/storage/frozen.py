@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from atlas.core.errors import StoreUnavailable
-from atlas.storage.place.access import access_place
+from atlas.storage.location.access import access_storage
 
 PREFIX = "frozen-"
 """Prefix of the directories of frozen copies within a store."""
@@ -35,7 +35,7 @@ def present_copy(store: Path, name: str) -> Path | None:
         before = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
     except (OSError, ValueError, AttributeError):
         return copy if copy.is_dir() else None  # opening it reports the error
-    return copy if before == access_place(store).last_purge() else None
+    return copy if before == access_storage(store).last_purge() else None
 
 
 def frozen_at(store: Path) -> datetime | None:

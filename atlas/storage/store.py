@@ -41,11 +41,11 @@ from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
 from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.location.audit import AuditLog
+from atlas.storage.location.label import LABEL as LABEL
+from atlas.storage.location.label import address_of, remember
 from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.judgements import JudgementBook
-from atlas.storage.place.audit import AuditLog
-from atlas.storage.place.label import LABEL as LABEL
-from atlas.storage.place.label import address_of, remember
 from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import COPY_NOTE, mismatch
 from atlas.storage.retrievals import RetrievalLog

@@ -18,8 +18,8 @@ from atlas.core.errors import NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT, KEYS
 from atlas.storage.frozen import frozen_copy
+from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.freeze import freeze
-from atlas.storage.place.audit import AuditLog
 from atlas.storage.store import Store
 from tests.support.processes.purging import purge
 from tests.support.records import attempts

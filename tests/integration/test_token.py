@@ -14,7 +14,7 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.access.server_token import endpoint, token_file_name
 from atlas.infra.actor import Role
-from atlas.storage.place.audit import AuditLog
+from atlas.storage.location.audit import AuditLog
 from tests.support.bare_proxy import bare_proxy
 from tests.support.browser.server import atlas_serve
 from tests.support.mcp_clients import Connection, said

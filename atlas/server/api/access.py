@@ -18,7 +18,7 @@ from atlas.access.people import Person
 from atlas.infra.actor import Role, check_role, refuse_in_scope
 from atlas.server.api.parts import Served, ThreadRoute
 from atlas.server.api.shapes import Id, RequestBody, Text
-from atlas.storage.place.audit import AuditEvent
+from atlas.storage.location.audit import AuditEvent
 from atlas.views.settings.audit import events_of
 from atlas.views.settings.copies import make_own_backup, recorded_backups
 from atlas.views.settings.keys import KeyState, key_state, revoke_key, ring_of

@@ -29,12 +29,12 @@ from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.permissions import create_private
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import in_use
+from atlas.storage.location.audit import BACKED_UP, RESTORED
 from atlas.storage.maintenance.names import NAMES as NAMES
 from atlas.storage.maintenance.names import names_text
 from atlas.storage.marks.codec import decode_marks, is_marks_by_table
 from atlas.storage.marks.files import marks_file
 from atlas.storage.marks.reading import MAX_BYTES
-from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
 from atlas.storage.vectors.remote.book import INDEX, restore_notes
 

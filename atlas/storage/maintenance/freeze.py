@@ -15,8 +15,8 @@ from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
 from atlas.storage.frozen import PREFIX, STAMP, frozen_copy, present_copy
 from atlas.storage.history import Reword
+from atlas.storage.location.access import access_storage
 from atlas.storage.maintenance.names import NAMES, names_text
-from atlas.storage.place.access import access_place
 from atlas.storage.store import LABEL, LEDGER, Store
 
 LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
@@ -46,7 +46,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     try:
         target.mkdir(mode=0o700)
         with in_use(target):
-            last_purge = access_place(store.path).last_purge()  # a purge during the copy makes the copy unusable
+            last_purge = access_storage(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
             purge = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)

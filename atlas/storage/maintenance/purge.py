@@ -14,8 +14,8 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
 from atlas.storage.erasing import copies, strangers
 from atlas.storage.history import Quote, Removal, Reword, UnfinishedPurge
+from atlas.storage.location.audit import PURGED
 from atlas.storage.maintenance.backup import Backup, read_backups
-from atlas.storage.place.audit import PURGED
 from atlas.storage.records import Moment
 from atlas.storage.store import Store
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 
 from atlas.memory.base.tables import plain_cell
 from atlas.memory.system import MemorySystem
-from atlas.storage.place.audit import AuditEvent
+from atlas.storage.location.audit import AuditEvent
 from atlas.views.settings.roles import check_admin
 
 

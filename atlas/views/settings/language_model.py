@@ -10,7 +10,7 @@ from atlas.llm.check import check_model
 from atlas.llm.client import KEY as KEY
 from atlas.llm.client import ModelClient
 from atlas.memory.system import MemorySystem
-from atlas.storage.place.audit import MODEL_CHOSEN
+from atlas.storage.location.audit import MODEL_CHOSEN
 from atlas.views.settings.roles import ADMIN_OF_ALL_ONLY, ADMIN_ONLY, check_admin_of_all, may_administer
 
 MODEL = "ATLAS_LLM_MODEL"

@@ -12,10 +12,10 @@ from typing import Any
 from atlas.core.address import companion
 from atlas.core.operations import Marks
 from atlas.protocols.access import AUDIT
+from atlas.storage.location import access
+from atlas.storage.location.access import access_storage
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.files import marks_file
-from atlas.storage.place import access
-from atlas.storage.place.access import access_place
 from atlas.storage.postgres.schema import in_postgres
 from atlas.storage.sqlite.mark_migration import FILE_TABLES
 from tests.support.storage.engines import rows_of, run_in
@@ -106,7 +106,7 @@ def make_postgres_version_3(address: str) -> None:
         "DROP TABLE access_texts, audit_lines",
         "UPDATE meta SET value = '3' WHERE name = 'schema_version'",
     )
-    access_place(directory).close()
+    access_storage(directory).close()
     access._tables.cache_clear()  # as in a new process, which has not looked for these files yet
 
 

@@ -13,9 +13,9 @@ from atlas.infra import actor as actors
 from atlas.infra.actor import Actor, Finder, Role, acting
 from atlas.maps.labels import DomainNames
 from atlas.memory.experience.memory import COLLECTION
+from atlas.storage.location.audit import MODEL_CHOSEN
 from atlas.storage.maintenance.backup import backup, look_into, restore
 from atlas.storage.maintenance.doctor import examine
-from atlas.storage.place.audit import MODEL_CHOSEN
 from atlas.testing import HashEmbedder
 from atlas.views.settings.language_model import choose_model
 from tests.support.records import attempt

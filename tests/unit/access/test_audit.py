@@ -9,8 +9,8 @@ from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT
+from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.backup import backup
-from atlas.storage.place.audit import AuditLog
 from atlas.testing import HashEmbedder
 from atlas.views.settings.audit import AuditRow, as_csv, audit_rows, kinds_of, of_kind
 from atlas.views.settings.keys import key_rows, make_key, revoke_key

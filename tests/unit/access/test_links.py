@@ -16,9 +16,9 @@ from atlas.core.types import Task
 from atlas.infra.actor import Actor, Role, acting
 from atlas.server.sessions import Sessions
 from atlas.storage.frozen import frozen_at, frozen_copy
+from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.freeze import LEFT_OUT, freeze
-from atlas.storage.place.audit import AuditLog
 from atlas.storage.store import LEDGER
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.settings.links import end_link, link_rows, make_link

@@ -12,7 +12,7 @@ from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.core.errors import NotAllowed
 from atlas.infra.actor import Actor, Role, acting
-from atlas.storage.place.audit import AuditLog
+from atlas.storage.location.audit import AuditLog
 from atlas.testing import HashEmbedder
 from atlas.views.settings.keys import key_rows, make_key, revoke_key
 from atlas.views.settings.links import end_link, link_rows, make_link

@@ -23,7 +23,7 @@ from atlas.server.access import ApiKeyMiddleware, Doors, HostMiddleware
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
-from atlas.storage.place.audit import REFUSED, TOKEN_ENTERED
+from atlas.storage.location.audit import REFUSED, TOKEN_ENTERED
 from atlas.testing import FixedClock
 
 EVE = Identity(issuer="https://id.example", subject="eve", name="<b>Eve</b>")

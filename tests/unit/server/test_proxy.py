@@ -24,7 +24,7 @@ from atlas.server.entrance import Entrance
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy
-from atlas.storage.place.audit import LINK_MADE, LINK_OPENED
+from atlas.storage.location.audit import LINK_MADE, LINK_OPENED
 
 PROXY = Proxy(addresses=frozenset({"10.0.0.5"}), user="X-Forwarded-User", name="X-Name", groups="X-Forwarded-Groups")
 ADA = {"X-Forwarded-User": "ada@example", "X-Name": "Ada", "X-Forwarded-Groups": "others, team"}

@@ -25,7 +25,7 @@ from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, MAX_OF_ONE, Sessions
-from atlas.storage.place.audit import REFUSED
+from atlas.storage.location.audit import REFUSED
 from tests.support.lying_provider import lying_provider, signed, signed_with_the_public_key, unsigned
 
 ROLES = {"admins": Role.ADMIN, "team": Role.CURATOR}

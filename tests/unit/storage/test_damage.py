@@ -22,7 +22,7 @@ from tests.support.storage.ledgers import MODEL, THINGS, Opened, files_in
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
 IDS = [f"r{i}" for i in range(40)]
-AUDIT = "atlas.storage.place.audit"
+AUDIT = "atlas.storage.location.audit"
 """Logger of the audit log. A server of an earlier test writes its refusals a minute late, when its store is gone."""
 
 

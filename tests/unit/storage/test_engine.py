@@ -14,7 +14,7 @@ ENGINES = ("atlas/storage/sql/", "atlas/storage/sqlite/", "atlas/storage/postgre
 OTHERS_FILES = "atlas/importers/"
 """It reads SQLite files that other programs wrote."""
 
-KNOWS_THE_ENGINE = {"atlas/storage/store.py", "atlas/storage/erasing.py", "atlas/storage/place/access.py"}
+KNOWS_THE_ENGINE = {"atlas/storage/store.py", "atlas/storage/erasing.py", "atlas/storage/location/access.py"}
 """One opens the ledger. One reads the id of the ledger that is at a path now, without opening a store. One finds where
 the keys are that a server asks for before it opens a store."""
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from atlas.core.errors import AtlasError, StoreUnavailable
 from atlas.protocols.access import AccessText, StoredText
-from atlas.storage.place.access import access_place
+from atlas.storage.location.access import access_storage
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class DamagedText(ValueError):
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(problem)
         self.name = name
-        """Name of the text, without its place."""
+        """Name of the text, without its directory."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class AccessValues(Generic[T]):
     """Named values, shared by servers, which always read the latest."""
 
     directory: Path
-    """The store's, or that with its files of this machine."""
+    """The store's directory, or the local directory of a store in a database."""
 
     name: str
     """Name of the text with the values."""
@@ -79,7 +79,7 @@ class AccessValues(Generic[T]):
             replace(json.dumps(encoded, indent=1, ensure_ascii=False))
 
     def _text(self) -> AccessText:
-        return access_place(self.directory).text(self.name)
+        return access_storage(self.directory).text(self.name)
 
 
 @contextmanager

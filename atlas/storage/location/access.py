@@ -9,12 +9,12 @@ from atlas.core.address import Address
 from atlas.core.errors import StoreUnavailable
 from atlas.core.imports.distribution import extra
 from atlas.infra.access_files import AccessDirectory
-from atlas.protocols.access import AccessPlace
-from atlas.storage.place.label import address_of
+from atlas.protocols.access import AccessStorage
+from atlas.storage.location.label import address_of
 
 
-def access_place(directory: Path) -> AccessPlace:
-    """Return the place of a store's access values: its directory, or tables of its database.
+def access_storage(directory: Path) -> AccessStorage:
+    """Return the storage of a store's access rights: its directory, or tables of its database.
 
     Raises:
         StoreUnavailable: The store is in PostgreSQL, and its driver is not installed.
@@ -24,7 +24,7 @@ def access_place(directory: Path) -> AccessPlace:
 
 
 @cache
-def _tables(address: Address, directory: Path) -> AccessPlace:
+def _tables(address: Address, directory: Path) -> AccessStorage:
     with extra("postgres", "a store in PostgreSQL", StoreUnavailable):
         from atlas.storage.postgres.access import AccessTables
     return AccessTables(address, directory)

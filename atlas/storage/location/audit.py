@@ -18,7 +18,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import actor_name
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
-from atlas.storage.place.access import access_place
+from atlas.storage.location.access import access_storage
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class AuditLog:
             n=n,
         )
         try:
-            access_place(self.directory).add_line(json.dumps(_encode(event), ensure_ascii=False))
+            access_storage(self.directory).add_line(json.dumps(_encode(event), ensure_ascii=False))
         except (OSError, StoreUnavailable) as error:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
@@ -124,7 +124,7 @@ class AuditLog:
         Raises:
             StoreUnavailable: The log cannot be read.
         """
-        lines = access_place(self.directory).lines()
+        lines = access_storage(self.directory).lines()
         return [event for line in reversed(lines) if (event := _decode_entry(line)) is not None]
 
 
