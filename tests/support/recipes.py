@@ -21,7 +21,7 @@ from atlas.infra.clock import SystemClock
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.memory import Row as StoredRow
-from atlas.memory.base.records import Entry, columns, drop_known
+from atlas.memory.base.records import Entry, drop_known, encode_entries
 from atlas.memory.kinds.kind import FURTHER, MemoryKind
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.system import MemorySystem
@@ -88,7 +88,7 @@ class RecipeBook(Memory[Recipe]):
         """Change a recipe and return it."""
         [recipe] = self.get_many([recipe_id])
         changed = replace(recipe, **changes)
-        self._store.update(*columns([_entry(changed)], self._store, self.embedder, {}))
+        self._store.update(*encode_entries([_entry(changed)], self._store, self.embedder, {}))
         return changed
 
     def export(self, ids: Sequence[str]) -> list[ExportedRecipe]:
@@ -100,7 +100,7 @@ class RecipeBook(Memory[Recipe]):
         """Put recipes that are not there yet back, with their marks. Return their ids."""
         new = drop_known([_entry(one.recipe) for one in exported], self._store)
         restored = {one.recipe.id: to_restored(one) for one in exported}
-        return list(self._store.add_unknown(*columns(new, self._store, self.embedder, {}), restored))
+        return list(self._store.add_unknown(*encode_entries(new, self._store, self.embedder, {}), restored))
 
 
 def _entry(recipe: Recipe) -> Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -356,14 +356,27 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def columns(
+class EncodedEntries(NamedTuple):
+    """Entries as the arguments of a store's `add` and `update`: lists of the same length."""
+
+    ids: list[str]
+    embeddings: list[EncodedText]
+    metadatas: list[dict[str, Any]]
+    documents: list[str]
+
+
+def encode_entries(
     entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
-) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
-    """Return ids, embeddings, metadatas and documents. Vectors in `embedded` are reused."""
+) -> EncodedEntries:
+    """Return entries with the vectors of their documents. Vectors in `embedded`, by document, are reused."""
     documents = [entry.document for entry in entries]
     vectors = _embed(documents, store, embedder, embedded)
-    ids, metadatas = [entry.id for entry in entries], [entry.metadata for entry in entries]
-    return ids, [vectors[document] for document in documents], metadatas, documents
+    return EncodedEntries(
+        ids=[entry.id for entry in entries],
+        embeddings=[vectors[document] for document in documents],
+        metadatas=[entry.metadata for entry in entries],
+        documents=documents,
+    )
 
 
 def drop_known(entries: Sequence[Entry], store: Collection) -> list[Entry]:

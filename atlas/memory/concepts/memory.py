@@ -24,7 +24,7 @@ from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import check_ids, columns, retry
+from atlas.memory.base.records import check_ids, encode_entries, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
@@ -147,7 +147,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Update the primitives that `primitive_updates` returns, as one operation, and return their ids."""
         changed = self.primitive_updates(loader)
         if changed:
-            renewed = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
+            renewed = encode_entries([to_entry(concept) for concept in changed], self._store, self.embedder, {})
             scoped = self._store if self.operation_id else self._store.within("edit", "primitives")
             scoped.update(*renewed)
         return [concept.id for concept in changed]

@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found
-from atlas.memory.base.records import columns, drop_known
+from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, checked, content_hash, made_at, to_entry, usage_of
 from atlas.protocols.infra import Clock, WholeEmbedder
@@ -43,7 +43,7 @@ class ConceptWriter:
         new_ids = {entry.id for entry in entries}
         new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
         scoped = self.store if self.store.operation_id else self.store.within("store", reason)
-        arguments = columns([to_entry(concept) for concept in new], self.store, self.embedder, {})
+        arguments = encode_entries([to_entry(concept) for concept in new], self.store, self.embedder, {})
         return scoped.add_unknown(*arguments, restored, alone_in=alone_in)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
@@ -67,7 +67,7 @@ class ConceptWriter:
         if changed.name != before.name:
             self._check_name(changed)
         self._check_hash(changed)
-        arguments = columns([to_entry(changed)], self.store, self.embedder, {})
+        arguments = encode_entries([to_entry(changed)], self.store, self.embedder, {})
         self.store.update(*arguments, unchanged_since=moment)
         return changed
 

@@ -10,7 +10,6 @@ from atlas.core.codec import decode_experience
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
-from atlas.embedding.chunking import EncodedText
 from atlas.infra.actor import in_actor_scope
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
@@ -19,7 +18,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.memory import Memory, Row, Weights, not_found
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import Entry, columns, drop_known, first_vectors, retry
+from atlas.memory.base.records import EncodedEntries, Entry, drop_known, encode_entries, first_vectors, retry
 from atlas.memory.experience import extraction
 from atlas.memory.experience.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -427,13 +426,15 @@ class ChromaExperienceMemory(Memory[Experience]):
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
         new = drop_known([_entry(experience) for experience in experiences], self._store)
-        return self._store.add_unknown(*columns(new, self._store, self.embedder, {})) if new else []
+        return self._store.add_unknown(*encode_entries(new, self._store, self.embedder, {})) if new else []
 
     def _columns(
         self, experiences: Sequence[Experience], embedded: Mapping[str, Vectors] | None = None
-    ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
-        """Return the columns of a vector store: ids, embeddings, metadatas, documents."""
-        return columns([_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {})
+    ) -> EncodedEntries:
+        """Return experiences as the arguments of the store's `add` and `update`."""
+        return encode_entries(
+            [_entry(experience) for experience in experiences], self._store, self.embedder, embedded or {}
+        )
 
 
 def _entry(experience: Experience) -> Entry:

@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, check_ids, columns, filterable, retry
+from atlas.memory.base.records import Entry, check_ids, encode_entries, filterable, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
@@ -91,7 +91,7 @@ class Conversations(Memory[Turn]):
             moment, latest = self._store.moment(), self._latest(conversation)
         with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))
         log = self._log.within("store")
-        log.store.add(*columns([with_context], self._store, self.embedder, {}))
+        log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
         log.settle([turn.id], list(latest), moment)
         return turn.id
 
@@ -107,7 +107,7 @@ class Conversations(Memory[Turn]):
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")
-        added = log.store.add_unknown(*columns(entries, self._store, self.embedder, {}))
+        added = log.store.add_unknown(*encode_entries(entries, self._store, self.embedder, {}))
         log.renew_present(added)  # the text of a turn includes its predecessors
         return added
 

@@ -15,7 +15,7 @@ from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest
 from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.records import columns, retry
+from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
@@ -112,7 +112,7 @@ class EntryLog(Log):
             moment, latest = self.store.moment(), self._latest()
         before = before_each(new, latest)
         records = [to_entry(entry, before[entry.id]) for entry in new]
-        added = scoped.store.add_unknown(*columns(records, self.store, self.embedder, {}))
+        added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
         scoped.settle(added, [line.id for line in latest], moment)
         return added
 
@@ -159,7 +159,7 @@ class EntryLog(Log):
             replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry
             for entry in neighbours
         ]
-        ids, embeddings, metadatas, documents = columns(renewals, self.store, self.embedder, {})
+        ids, embeddings, metadatas, documents = encode_entries(renewals, self.store, self.embedder, {})
         unchanged = list(written.values())
         self.within(kind, reason).store.update(
             [*ids, *(row["id"] for row in unchanged)],

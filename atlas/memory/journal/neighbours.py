@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.filters import is_scope_name, scope_of
-from atlas.memory.base.records import Entry, columns, retry
+from atlas.memory.base.records import Entry, encode_entries, retry
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
@@ -83,7 +83,7 @@ class Log:
         with self.store.reading():
             records = find_changed_rows(self.store, self.log_text, gone=gone, changed=changed)
         if records or gone:
-            arguments = columns(records, self.store, self.embedder, {})
+            arguments = encode_entries(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
 
     def renew_present(self, ids: Sequence[str]) -> None:

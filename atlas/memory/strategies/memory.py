@@ -137,7 +137,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
         valid = self._new(checked(strategy, self._clock.now()))
-        added = self._store.add_unknown(*self._writer.columns(valid))
+        added = self._store.add_unknown(*self._writer.encode(valid))
         if not added:
             raise self._known_already(valid)
         return valid.id
@@ -345,7 +345,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             return []
         valid = [in_actor_scope(checked(item.strategy, self._clock.now())) for item in by_id.values()]
         restored = {strategy_id: to_restored(item) for strategy_id, item in by_id.items()}
-        return self._store.add_unknown(*self._writer.columns(*valid), restored)
+        return self._store.add_unknown(*self._writer.encode(*valid), restored)
 
     arestore_many = twin(restore_many)
 
@@ -378,7 +378,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         changed = checked(replace(before, **changes), self._clock.now())
         if self._store.known_hashes([content_hash(changed)]).get(content_hash(changed), before.id) != before.id:
             raise self._known_already(changed)
-        self._store.update(*self._writer.columns(changed), unchanged_since=moment)
+        self._store.update(*self._writer.encode(changed), unchanged_since=moment)
         return changed
 
     def _known_already(self, strategy: Strategy) -> InvalidInput:

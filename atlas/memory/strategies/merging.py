@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
@@ -55,7 +56,7 @@ def plan_strategy_merge(
     Raises:
         InvalidInput: A strategy does not exist.
     """
-    for strategy_id in (strategy_id for ids in groups for strategy_id in ids):
+    for strategy_id in chain.from_iterable(groups):
         if strategy_id not in strategies:
             raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted")
     planned = tuple(_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)

@@ -20,7 +20,7 @@ from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import join_distinct
-from atlas.memory.base.records import columns, retry
+from atlas.memory.base.records import EncodedEntries, encode_entries, retry
 from atlas.memory.strategies.outcomes import RetirementRule, read_retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
@@ -113,10 +113,30 @@ class StrategyDraft:
     """Id of the bank's strategy for a similar situation, or empty."""
 
 
-def grouped(
-    abstracted: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
-) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
-    """Return the strategies to add and to change, each with the sources of all drafts for its situation.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedDrafts:
+    """Drafts of new strategies, and what the bank has near them."""
+
+    drafts: Sequence[StrategyDraft]
+    stored: Mapping[str, Strategy]
+    """The strategies of the bank that are near to a draft, by id."""
+
+    retired: Mapping[str, str]
+    """The reason of each retired strategy, by id. Empty if no strategy is near."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedDrafts:
+    """The strategies to write for drafts, each with the sources of all drafts for its situation."""
+
+    added: tuple[Strategy, ...]
+    changed: tuple[Strategy, ...]
+
+
+def merge_drafts(
+    drafts: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
+) -> MergedDrafts:
+    """Merge the drafts for the same situation with each other, and with the stored strategy for it.
 
     Args:
         stored: Strategies of the bank that are near to a draft, by id.
@@ -126,10 +146,10 @@ def grouped(
     added: list[Strategy] = []
     vectors: list[Vectors] = []
     changed: dict[str, Strategy] = {}
-    for draft in abstracted:
-        known = changed.get(draft.strategy.id) or stored.get(draft.strategy.id)
-        if known is not None:  # the model returned the id of an existing strategy that covers the attempt
-            changed[known.id] = with_sources(known, draft.strategy)
+    for draft in drafts:
+        existing = changed.get(draft.strategy.id) or stored.get(draft.strategy.id)
+        if existing is not None:  # the model returned the id of an existing strategy that covers the attempt
+            changed[existing.id] = with_sources(existing, draft.strategy)
             continue
         if draft.near:
             combined = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
@@ -146,7 +166,10 @@ def grouped(
             draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
         added.append(draft.strategy)
         vectors.append(draft.vector)
-    return tuple(added), tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id])
+    return MergedDrafts(
+        added=tuple(added),
+        changed=tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id]),
+    )
 
 
 def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
@@ -176,19 +199,21 @@ class StrategyWriter:
     read: Callable[[Sequence[Row]], list[Strategy]]
     """Function from rows to strategies."""
 
-    def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        """Return strategies as columns of the store."""
-        return columns([to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {})
+    def encode(self, *strategies: Strategy) -> EncodedEntries:
+        """Return strategies as the arguments of the store's `add` and `update`."""
+        return encode_entries(
+            [to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {}
+        )
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Write the strategy of an attempt. See `ChromaStrategyBank.write`."""
         if not self._should_abstract(trajectory):
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
-            similar = self.read(self.store.get(ids))
-            known = next((strategy for strategy in similar if trajectory.id in strategy.sources), None)
-            if known is not None:
-                return known
+            candidates = self.read(self.store.get(ids))
+            existing = next((strategy for strategy in candidates if trajectory.id in strategy.sources), None)
+            if existing is not None:
+                return existing
         with operation():
             abstracted = next(self._abstract_each([trajectory]))
             if isinstance(abstracted, AtlasError):
@@ -203,22 +228,21 @@ class StrategyWriter:
         attempts = [trajectory for trajectory in trajectories if self._should_abstract(trajectory)]
         with operation() as account:
             drafts, problems = self._abstract_all(attempts, sources, on_progress)
-            placements, neighbours, out_of_use = self._place(drafts)
+            compared = self._compare_with_stored(drafts)
             unmerged: list[str] = []
-            added, changed = grouped(
-                placements, neighbours, self.same_situation, partial(self._combine, unmerged=unmerged)
-            )
+            combine = partial(self._combine, unmerged=unmerged)
+            result = merge_drafts(compared.drafts, compared.stored, self.same_situation, combine)
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
-            added=added,
-            joined=changed,
+            added=result.added,
+            joined=result.changed,
             n_attempts=len(attempts),
             n_known=n_known,
             n_nothing=len(attempts) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
             unmerged=tuple(unmerged),
             spent=str(account.spent) if account.spent.n_calls else "",
-            retired=tuple(strategy.id for strategy in changed if strategy.id in out_of_use),
+            retired=tuple(strategy.id for strategy in result.changed if strategy.id in compared.retired),
             ids_before=ids,
             moment=moment,
         )
@@ -229,10 +253,10 @@ class StrategyWriter:
             raise PlanOutdated("strategies were added or deleted since the plan was made; nothing was done. Plan again")
         self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.within("store", "from attempts")
-        joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # embedded before writing
+        joined, added = self.encode(*plan.joined), self.encode(*plan.added)  # both embedded before anything is written
         if plan.joined:
-            scoped.update(*joined_columns, unchanged_since=plan.moment)
-        return scoped.add_unknown(*added_columns) if plan.added else []
+            scoped.update(*joined, unchanged_since=plan.moment)
+        return scoped.add_unknown(*added) if plan.added else []
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
         """Check that changed strategies keep their sources and `created_at`.
@@ -316,21 +340,20 @@ class StrategyWriter:
         sources = self.store.column("sources")
         return {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
 
-    def _place(
-        self, strategies: Sequence[Strategy]
-    ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
-        """Return drafts of new strategies, the existing strategies near them, and the retired ones."""
+    def _compare_with_stored(self, strategies: Sequence[Strategy]) -> ComparedDrafts:
+        """Return new strategies as drafts, with the stored strategies near them."""
         if not strategies:
-            return [], {}, {}
-        vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
+            return ComparedDrafts(drafts=(), stored={}, retired={})
+        vectors = [np.atleast_2d(embedding)[0] for embedding in self.encode(*strategies).embeddings]
         with self.store.reading():
-            placements = [
+            drafts = [
                 StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
-            related = {draft.near for draft in placements if draft.near} | {draft.strategy.id for draft in placements}
+            related = {draft.near for draft in drafts if draft.near} | {draft.strategy.id for draft in drafts}
             stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related)))}
-            return placements, stored, read_retired(self.store, self.retirement) if stored else {}
+            retired = read_retired(self.store, self.retirement) if stored else {}
+            return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
@@ -344,16 +367,16 @@ class StrategyWriter:
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
-        arguments = self.columns(strategy)
+        arguments = self.encode(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
-        neighbour_id = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
+        neighbour_id = strategy.id if is_known else self._near(arguments.embeddings[0].vectors[0], strategy)
         if neighbour_id:
             combined = retry(lambda: self._with_sources(neighbour_id, strategy))
             if combined.strategy is not None:
                 return combined.strategy
             if combined.why_not:
                 strategy = _with_reason_not_merged(strategy, combined.why_not)
-                arguments = self.columns(strategy)
+                arguments = self.encode(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
             existing_id = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
             return retry(lambda: self._with_sources(existing_id, strategy)).strategy or strategy
@@ -394,7 +417,7 @@ class StrategyWriter:
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             reason = f"one more source: {stored.title}"
             scoped = self.store if self.store.operation_id else self.store.within("store", reason)
-            scoped.update(*self.columns(changed), unchanged_since=moment)
+            scoped.update(*self.encode(changed), unchanged_since=moment)
         return combined
 
 
