@@ -17,7 +17,7 @@ from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.plugged import PluggedMemory
-from atlas.memory.query import AnyMemory, Ids, Texts, error_text, joined
+from atlas.memory.query import AnyMemory, Ids, Texts, error_text, join_errors
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
@@ -182,7 +182,8 @@ class UseCounter:
         if success is None:
             return result
         unknown, failed = list(attribution.unknown), list[dict[str, str]]()
-        for name, record_id in ((name, i) for name, ids in attribution.used.items() for i in ids):
+        used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
+        for name, record_id in used_records:
             try:
                 if full_id := self._count(name, record_id, success, trajectory, operation_id):
                     result.used.setdefault(name, []).append(full_id)
@@ -194,7 +195,7 @@ class UseCounter:
         problems = list(attribution.problems)
         if unknown:
             problems.append(f"no record with the id {', '.join(map(repr, unknown))} was retrieved for the task")
-        result.errors = joined(*failed, *({"used": problem} for problem in problems))
+        result.errors = join_errors(*failed, *({"used": problem} for problem in problems))
         return result
 
     def _count(
@@ -258,17 +259,18 @@ def _attribution_from_prefixes(prefixes: Sequence[str], retrieved: Ids) -> Attri
     """Return the retrieved ids with these prefixes."""
     used: dict[str, list[str]] = {}
     unknown = []
+    records = [(name, record_id) for name, ids in retrieved.items() for record_id in ids]
     for prefix in prefixes:
-        pairs = [(name, i) for name, ids in retrieved.items() for i in ids]
-        matches = [pair for pair in pairs if pair[1] == prefix] or [
-            pair for pair in pairs if _has_prefix(prefix, pair[1])
-        ]
+        matches = [(name, record_id) for name, record_id in records if record_id == prefix]
+        if not matches:
+            matches = [(name, record_id) for name, record_id in records if _has_prefix(prefix, record_id)]
         if len(matches) == 1:
             name, record_id = matches[0]
             used.setdefault(name, []).append(record_id)
         else:
             unknown.append(prefix)
-    return Attribution(used={n: tuple(dict.fromkeys(ids)) for n, ids in used.items()}, unknown=tuple(unknown))
+    distinct_ids = {name: tuple(dict.fromkeys(ids)) for name, ids in used.items()}
+    return Attribution(used=distinct_ids, unknown=tuple(unknown))
 
 
 def _ids(value: Any) -> tuple[str, ...] | None:

@@ -158,12 +158,12 @@ def own_memory(memory: M | PluggedMemory | None) -> M | None:
     return None if isinstance(memory, PluggedMemory) else memory
 
 
-def own_or_plugged(memory: object, plugged: type[PluggedMemory]) -> Any:
+def adapt_memory(memory: object, plugged: type[PluggedMemory]) -> Any:
     """Return a memory of ATLAS unchanged, and any other memory in an adapter."""
     return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
 
 
-def lacking(memory: object, noun: str) -> NotFound:
+def missing_memory_error(memory: object, noun: str) -> NotFound:
     """Return the error for a memory that is missing, or plugged in."""
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")

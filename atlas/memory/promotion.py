@@ -148,9 +148,10 @@ class Promoter:
     def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
         described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
-        about = _by_time([entry for entry in graph.entries if entry.id in (solved or described)])
-        task = None if about else self._task_of(reflection, graph)
-        return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
+        subjects = _by_time([entry for entry in graph.entries if entry.id in (solved or described)])
+        task = None if subjects else self._task_of(reflection, graph)
+        strategy = _strategy(reflection, [task] if task else subjects)
+        return Promotion(entries=(reflection,), becomes=strategy, task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
         """Return the last earlier task that is linked to an entry, or else the last task of its generation."""
@@ -216,9 +217,9 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
     return to_experience(attempt, experience_id=_promotion_id(crash), embedding_text="", now=now)
 
 
-def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
-    """Return a reflection as a strategy, with the reflection's subject as the situation."""
-    situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
+def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
+    """Return a reflection as a strategy. Its situation is the text of the entries that it is about."""
+    situation = "\n\n".join(entry.content for entry in subjects) or sentences_of(reflection.content)[0]
     return Strategy(
         id=_promotion_id(reflection),
         title=title_of(reflection.content),

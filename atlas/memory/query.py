@@ -67,23 +67,21 @@ def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
     """Return the result or the error of a call."""
     try:
         return question(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001 - `gathered` logs it
+    except Exception as error:  # noqa: BLE001 - `gather` logs it
         return error
 
 
-def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
+def gather(outcomes: Mapping[str, Any]) -> QueryAnswers:
     """Split outcomes into answers and errors, by memory."""
     answers, errors = dict[str, Any](), dict[str, str]()
-    for name, error_or_answer in outcomes.items():
-        if isinstance(error_or_answer, Exception):
-            logger.warning(
-                "the memory %r failed, and its hits are missing from the answer", name, exc_info=error_or_answer
-            )
-            errors[name] = error_text(error_or_answer)
-        elif isinstance(error_or_answer, BaseException):
-            raise error_or_answer
+    for name, result in outcomes.items():
+        if isinstance(result, Exception):
+            logger.warning("the memory %r failed, and its hits are missing from the answer", name, exc_info=result)
+            errors[name] = error_text(result)
+        elif isinstance(result, BaseException):
+            raise result
         else:
-            answers[name] = error_or_answer
+            answers[name] = result
     return QueryAnswers(answers, errors)
 
 
@@ -92,13 +90,13 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def joined(*errors: Mapping[str, str]) -> dict[str, str]:
+def join_errors(*errors: Mapping[str, str]) -> dict[str, str]:
     """Return the distinct errors of several steps, by memory."""
     problems = dict[str, list[str]]()
     for errors_of_step in errors:
         for name, problem in errors_of_step.items():
             problems.setdefault(name, []).append(problem)
-    return {name: "; ".join(dict.fromkeys(of_memory)) for name, of_memory in problems.items()}
+    return {name: "; ".join(dict.fromkeys(texts)) for name, texts in problems.items()}
 
 
 def prepare_searches(
@@ -154,15 +152,15 @@ def ask_all(
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
             return ask(memory, searches[name], task, k, count_retrieval)
-        seen = outcomes[name]
-        if isinstance(seen, Exception):
-            raise seen
-        return memory._finish(searches[name], seen, count_retrieval=count_retrieval)
+        result = outcomes[name]
+        if isinstance(result, Exception):
+            raise result
+        return memory._finish(searches[name], result, count_retrieval=count_retrieval)
 
     return {name: outcome(answer, name, memory) for name, memory in memories.items()}
 
 
-def by_words_alone(
+def ask_by_words(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int, where: Where | None = None
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return the keyword hits for a task, or the error, of each memory, by name. No text is embedded."""
@@ -181,7 +179,7 @@ def by_words_alone(
 
 def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
     """Return the outcomes of memories as one result."""
-    retrievals = gathered(outcomes)
+    retrievals = gather(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}
     return MemoryQueryResult(
         experience_hits=hits.pop("experience", ()),

@@ -300,10 +300,10 @@ def _tell_parent(run: Run, error: BaseException | None) -> None:
         run.parent.step(action=f"sub-task: {run.task.description}", observation=observation, run=run.id)
 
 
-def _outcome(judged: Outcome | bool | None) -> Outcome:
-    if isinstance(judged, Outcome):
-        return judged
-    return Outcome(None if judged is None else bool(judged))
+def _outcome(success: Outcome | bool | None) -> Outcome:
+    if isinstance(success, Outcome):
+        return success
+    return Outcome(None if success is None else bool(success))
 
 
 def _task_id(description: str) -> str:

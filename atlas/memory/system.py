@@ -45,9 +45,9 @@ from atlas.memory.plugged import (
     PluggedExperience,
     PluggedMemory,
     PluggedStrategies,
-    lacking,
+    adapt_memory,
+    missing_memory_error,
     own_memory,
-    own_or_plugged,
     unwrap,
 )
 from atlas.memory.promoting import PromotingMemories
@@ -59,9 +59,9 @@ from atlas.memory.query import (
     TrustedMemories,
     ask,
     ask_all,
-    by_words_alone,
-    gathered,
-    joined,
+    ask_by_words,
+    gather,
+    join_errors,
     outcome,
     prepare_searches,
     result_of,
@@ -123,9 +123,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         concepts = _either(concepts=concepts, concept_library=concept_library)
         strategies = _either(strategies=strategies, strategy_bank=strategy_bank)
         self._parts: dict[str, Any] = {
-            "experience": own_or_plugged(experience, PluggedExperience),
-            "concepts": own_or_plugged(concepts, PluggedConcepts),
-            "strategies": own_or_plugged(strategies, PluggedStrategies),
+            "experience": adapt_memory(experience, PluggedExperience),
+            "concepts": adapt_memory(concepts, PluggedConcepts),
+            "strategies": adapt_memory(strategies, PluggedStrategies),
             "journal": journal,
             "conversations": conversations,
         }
@@ -385,7 +385,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             check_form(examples)
             where = {"$and": [where, SUCCEEDED]} if where else SUCCEEDED
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, filters=filters)
+        search = partial(ask_by_words, where=where) if by_words else partial(ask_all, filters=filters)
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:
@@ -455,7 +455,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             InvalidInput: ATLAS's own experience memory refuses the attempt; the store was not changed.
         """
-        return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._begun())
+        return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._new_operation())
 
     astore = twin(store)
 
@@ -468,28 +468,30 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
-            if (before := find_stored(self.experience, self.storage, attempt.trajectory)) is None:
-                return self._store(attempt, self._begun())
-            return self._store(attempt, before.operation_id, known_id=before.record_id) | {"is_known": True}
+            existing = find_stored(self.experience, self.storage, attempt.trajectory)
+            if existing is None:
+                return self._store(attempt, self._new_operation())
+            return self._store(attempt, existing.operation_id, known_id=existing.record_id) | {"is_known": True}
 
     astore_once = twin(store_once)
 
-    def _begun(self) -> str | None:
-        """Return the id of an operation that all memories write to, or None if there is no history."""
+    def _new_operation(self) -> str | None:
+        """Return the id of a new operation that all memories write to, or None if there is no history."""
         operations = (memory.within("store").operation_id for memory in self._memories.values())
         return next(filter(None, operations), None)
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
         with operation() as account, account.within(self._model_seconds):
-            return self._stored(attempt, operation_id, known_id, account)
+            return self._store_within(account, attempt, operation_id, known_id)
 
-    def _stored(
-        self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
+    def _store_within(
+        self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
+        """Store an attempt, and postpone what the language model has no time left for."""
         attribution = self._attribution.of(attempt.original, self._texts)
         trajectory = attribution.marked(attempt.trajectory)
         scrubs = not attempt.is_clean
-        unsummed = dict[str, str]()
+        postponed = dict[str, str]()
         stored: dict[str, Any] = {"experience": known_id} if known_id else {}
         outcomes: dict[str, Any] = {}
         experience, strategies = self._memory("experience"), self._memory("strategies")
@@ -500,26 +502,26 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             else:
                 stored["experience"] = scoped.store(trajectory)
                 if account.overdue:
-                    unsummed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
+                    postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
                     self._late.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
-            writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
-            outcomes["strategies"] = outcome(writing, trajectory)
+            write = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
+            outcomes["strategies"] = outcome(write, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
-                self._late.add("a strategy", partial(writing, trajectory))
+                self._late.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts():
             outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
-        written = gathered(outcomes)
+        written = gather(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         self._attribution.forget(attempt.original)
         counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)
-        errors = joined(unsummed, written.errors, counted.errors)
+        errors = join_errors(postponed, written.errors, counted.errors)
         parts = {
             "used": counted.used,
             "errors": errors,
             "scrubbed": attempt.scrubbed,
-            "compression": self._start(trajectory),
+            "compression": self._start_compression(trajectory),
         }
         return stored | ids | {name: part for name, part in parts.items() if part}
 
@@ -546,9 +548,11 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 
-    def _start(self, trajectory: Trajectory) -> str:
-        is_success = trajectory.outcome.success is True
-        return "started" if self._automatic is not None and is_success and self._automatic.after(trajectory) else ""
+    def _start_compression(self, trajectory: Trajectory) -> str:
+        """Return `started` if this success started a search for concepts, or else an empty string."""
+        if self._automatic is None or trajectory.outcome.success is not True:
+            return ""
+        return "started" if self._automatic.after(trajectory) else ""
 
     def memory_effect(self) -> MemoryEffect:
         """Return a comparison of attempts with and without memories at the same tasks."""

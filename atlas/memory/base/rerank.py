@@ -32,19 +32,19 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     hits_to_rerank = [hit for hit in hits[:RERANKED] if hit.item in documents]
     if not hits_to_rerank:
         return RerankedHits(list(hits))
+    texts = [documents[hit.item] for hit in hits_to_rerank]
     try:
-        scores = [
-            float(score) for score in call(reranker.rerank, query, [documents[hit.item] for hit in hits_to_rerank])
-        ]
+        scores = [float(score) for score in call(reranker.rerank, query, texts)]
     except Exception as error:  # noqa: BLE001 - the query is answered without it, and `problems` has the error
         return RerankedHits(list(hits), (f"the reranker failed, and was skipped: {_error_text(error)}",))
     if problem := _problem(scores, len(hits_to_rerank)):
         return RerankedHits(list(hits), (f"the reranker's scores were ignored: {problem}",))
     scored_hits = {
-        hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * s})
-        for hit, s in zip(hits_to_rerank, scores, strict=True)
+        hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * score})
+        for hit, score in zip(hits_to_rerank, scores, strict=True)
     }
-    return RerankedHits(sorted((scored_hits.get(hit.item, hit) for hit in hits), key=lambda hit: -hit.rank_value))
+    all_hits = [scored_hits.get(hit.item, hit) for hit in hits]
+    return RerankedHits(sorted(all_hits, key=lambda hit: -hit.rank_value))
 
 
 def _problem(scores: Sequence[float], n_expected: int) -> str:

@@ -156,7 +156,7 @@ class Retriever:
             with_buried=with_buried,
             domain=domain,
             notes=notes,
-            vector=None if is_idle else self.encode(query) if vector is None else vector,
+            vector=vector,
         )
 
     def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:

@@ -197,9 +197,9 @@ def strictness_plan(memory: StrictMemories, strictness: float, queries: Sequence
     return StrictnessPlan(
         before=before,
         after=strictness,
-        costs={name: known for name, known in costs.items() if known is not None},
+        costs={name: level_costs for name, level_costs in costs.items() if level_costs is not None},
         n_queries=len(queries),
-        n_tasks=sum(any(i in query.right for i in ids_before) for query, ids_before, _ in shown_ids),
+        n_tasks=sum(not query.right.keys().isdisjoint(ids_before) for query, ids_before, _ in shown_ids),
         lost=_find_lost(shown_ids),
         n_in_hits=sum(len(query.right.keys() & ids_before) for query, ids_before, _ in shown_ids),
         n_lost_from_hits=sum(

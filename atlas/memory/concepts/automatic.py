@@ -72,8 +72,12 @@ def search_environment(storage: Store) -> dict[str, str]:
         for name, text in import_environment().items()
         if not name.startswith("ATLAS_") or name == "ATLAS_LOCAL"
     }
-    place = {"ATLAS_STORE": storage.address_with_password or str(storage.path)}
-    return {**inherited, **place, **as_variables(storage.settings, PASSED_OPTIONS), "ATLAS_LLM_FORBIDDEN": "1"}
+    return {
+        **inherited,
+        "ATLAS_STORE": storage.address_with_password or str(storage.path),
+        **as_variables(storage.settings, PASSED_OPTIONS),
+        "ATLAS_LLM_FORBIDDEN": "1",
+    }
 
 
 def begin_search(storage: Store) -> bool:
@@ -170,9 +174,9 @@ class AutomaticCompression:
         n_successes, n_programs = self._count(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
         self._n_before_look = self._every - n_programs if n_programs < self._every else self._every
-        counted = f"{n_successes} {0 if is_due else n_programs}"
-        if counted != note:
-            self._storage.ledger.notes.write({COUNTED: counted}, expected={COUNTED: note or None})
+        new_note = f"{n_successes} {0 if is_due else n_programs}"
+        if new_note != note:
+            self._storage.ledger.notes.write({COUNTED: new_note}, expected={COUNTED: note or None})
         return is_due and self._begin(self._storage)
 
     def _count(self, note: str, *, default: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
@@ -88,7 +89,7 @@ def plan_concept_merge(
     Raises:
         InvalidInput: A concept does not exist.
     """
-    for concept_id in (concept_id for ids in groups for concept_id in ids):
+    for concept_id in chain.from_iterable(groups):
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
     parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]

@@ -17,7 +17,7 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import Task
 from atlas.core.unseen import shown_id
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
-from atlas.memory.query import error_text, joined
+from atlas.memory.query import error_text, join_errors
 
 if TYPE_CHECKING:
     from atlas.memory.kinds.record_text import RecordText, Section
@@ -285,7 +285,7 @@ def build_context(
         warnings=draft.ids(lambda part, text: text.is_warning),
         n_left_out=len(draft.omitted),
         omitted=(*draft.omitted, *_below_the_level(result, sections)),
-        errors=joined(result.errors, errors),
+        errors=join_errors(result.errors, errors),
         by_words=by_words,
     )
 

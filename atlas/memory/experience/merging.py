@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
@@ -82,7 +83,7 @@ def plan_merge(
     Raises:
         InvalidInput: A record does not exist.
     """
-    for record_id in (record_id for ids in groups for record_id in ids):
+    for record_id in chain.from_iterable(groups):
         if record_id not in subjects:
             raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted")
     members = [[subjects[record_id] for record_id in ids] for ids in groups]

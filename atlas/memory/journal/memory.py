@@ -147,10 +147,10 @@ class Journal(Memory[JournalEntry]):
         checked_scope(metadata or {})
         texts = self.types.recall(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
-        place = next_sort_key(self._store, instant(now))
+        sort_key = next_sort_key(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
-        entry = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, place=place)
-        entry = self._new(entry)
+        draft = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, sort_key=sort_key)
+        entry = self._new(draft)
         self._log.check_there([link.target_id for link in entry.links])
         is_refused = self._gates.refuse(entry, kind, texts, self._log)
         return None if is_refused else self.add_entries([entry])[0]
@@ -266,13 +266,13 @@ class Journal(Memory[JournalEntry]):
             count_retrieval: Whether the entries about the task count as retrieved. Browsing does not count.
         """
         limit = checked_limit(limit, token_budget)
-        found = list[JournalEntry]()
+        related = list[JournalEntry]()
         vector = None
         for count, where in self._contexts.wheres():
             search = self._prepare(task, count, where=where, vector=vector)
             vector = search.vector
-            found += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
-        return self._contexts.about(found, limit, token_budget)
+            related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
+        return self._contexts.about(related, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 

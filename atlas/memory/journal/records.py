@@ -47,19 +47,19 @@ def new_entry(
     links: Sequence[Link | tuple[str, str]],
     *,
     now: datetime,
-    place: str,
+    sort_key: str,
 ) -> JournalEntry:
     """Return a validated new entry.
 
     Args:
-        place: The entry's position in the log, from `instant`. Later than now if the clock was set back.
+        sort_key: The entry's position in the log, from `instant`. Later than now if the clock was set back.
 
     Raises:
         InvalidInput: A value is invalid.
     """
     own_metadata = with_own(metadata, {})
-    if place > instant(now):
-        own_metadata = {**own_metadata, PLACED_AT: place}
+    if sort_key > instant(now):
+        own_metadata = {**own_metadata, PLACED_AT: sort_key}
     entry = checked_entry(
         JournalEntry(
             entry_type=entry_type,

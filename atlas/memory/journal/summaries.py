@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,8 +145,9 @@ def central_sentences(
     """
     counts = Counter[str]()
     first: dict[frozenset[str], str] = {}
-    for sentence in (part for text in texts for part in sentences_of(text)):
-        counts[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
+    for sentence in chain.from_iterable(map(sentences_of, texts)):
+        original = first.setdefault(frozenset(significant_words(sentence)), sentence)
+        counts[original] += 1
     sentences_with_words = [sentence for words, sentence in first.items() if words] or list(first.values())
     sentences = [sentence for sentence in sentences_with_words if not _CODE.match(sentence)] or sentences_with_words
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]

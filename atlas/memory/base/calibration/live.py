@@ -188,7 +188,8 @@ class LiveCalibration:
 
     def _measure_again(self) -> None:
         try:
-            self._use(measured := self._measure())
+            measured = self._measure()
+            self._use(measured)
             self._save(measured)
         except AtlasError as error:  # the store was closed, or is damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
