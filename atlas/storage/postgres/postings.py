@@ -19,7 +19,7 @@ import numpy as np
 from atlas.core.ranking.tuned import K1, B
 from atlas.storage.postgres.packing import (
     MAX_RECORDS,
-    WordPlaces,
+    WordPositions,
     find_phrase,
     group_by_term,
     merge,
@@ -258,16 +258,17 @@ def _merge_overlapping(connection: Connection, key: int, terms: Sequence[str]) -
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
         (key, MIN_FULL_ROW, Texts(terms)),
     ).fetchall()
-    segments_by_term: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
+    segments_by_term: dict[str, list[tuple[int, WordPositions]]] = defaultdict(list)
     for term, segment, *packed in rows:
         segments_by_term[term].append((segment, unpack(*packed)))
-    merged_segments = Numbers(segment for segments in segments_by_term.values() for segment, _ in segments)
+    all_segments = chain.from_iterable(segments_by_term.values())
+    merged_segments = Numbers(segment for segment, _ in all_segments)
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (merged_segments,)
     )
     merged = {term: merge([part for _, part in segments]) for term, segments in segments_by_term.items()}
-    parts = [(term, part) for term, whole in merged.items() for part in split(whole)]
-    connection.executemany(_INSERT, [row_of(key, term, part) for term, part in parts])
+    for term, postings in merged.items():
+        connection.executemany(_INSERT, [row_of(key, term, part) for part in split(postings)])
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
@@ -291,10 +292,10 @@ def check_word_table(connection: Connection, collection: str) -> str:
     return "" if stored == expected else "the words differ from the records' words"
 
 
-def _list_occurrences(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, int, int]]:
+def _list_occurrences(postings: Iterable[tuple[str, WordPositions]]) -> Iterator[tuple[str, int, int]]:
     for term, part in postings:
-        for seq, place in zip(np.repeat(part.seqs, part.n_places).tolist(), part.places.tolist(), strict=True):
-            yield term, seq, place
+        for seq, position in zip(np.repeat(part.seqs, part.n_positions).tolist(), part.positions.tolist(), strict=True):
+            yield term, seq, position
 
 
 def is_token(word: str) -> bool:
@@ -312,7 +313,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return the postings of each word."""
-    parts = _read_places(connection, table, words)
+    parts = _read_words(connection, table, words)
     return {word: postings_of(parts[word]) for word in words}
 
 
@@ -336,10 +337,10 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     lengths = dict(zip(seqs.tolist(), read_lengths(connection, table, seqs).tolist(), strict=True))
     for postings in term_postings:
         weight = _weight(len(postings.seqs), totals.n_records)
-        for seq, often in zip(postings.seqs.tolist(), postings.often.tolist(), strict=True):
+        for seq, frequency in zip(postings.seqs.tolist(), postings.frequencies.tolist(), strict=True):
             if seq in lengths:
                 length = lengths[seq] / totals.mean_length
-                values[seq] += weight * often * (K1 + 1) / (often + K1 * (1 - B + B * length))
+                values[seq] += weight * frequency * (K1 + 1) / (frequency + K1 * (1 - B + B * length))
     return list(values.items())
 
 
@@ -352,12 +353,12 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], lim
         (_key(table), Texts({term.text for term in plain})),
     )
     counts = {word: int(n) for word, n in rows.fetchall()}
-    counted = {term: counts.get(term.text, 0) for term in plain}
-    compound = [term for term in terms if term not in counted]
-    counted |= {
+    n_by_term = {term: counts.get(term.text, 0) for term in plain}
+    compound = [term for term in terms if term not in n_by_term]
+    n_by_term |= {
         term: len(part.seqs) for term, part in zip(compound, _find_terms(connection, table, compound), strict=True)
     }
-    return [min(limit, counted[term]) for term in terms]
+    return [min(limit, n_by_term[term]) for term in terms]
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
@@ -371,29 +372,29 @@ def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> li
     words = {term: tokens(term.text) for term in terms}
     whole_words = {term: words[term][:-1] if term.is_prefix else words[term] for term in terms}
     needed_words = set(chain.from_iterable(whole_words.values()))
-    places = _read_places(connection, table, sorted(needed_words))
+    word_postings = _read_words(connection, table, sorted(needed_words))
     postings = []
     for term in terms:
-        parts = [places[word] for word in whole_words[term]]
+        parts = [word_postings[word] for word in whole_words[term]]
         if term.is_prefix and words[term]:
             parts.append(merge(list(_read_prefix(connection, table, words[term][-1]))))
         postings.append(find_phrase(parts))
     return postings
 
 
-def _read_places(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPlaces]:
+def _read_words(connection: Connection, table: str, words: Sequence[str]) -> dict[str, WordPositions]:
     rows = connection.execute(
         "SELECT term, seqs, often, places FROM word_postings "
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?))",
         (_key(table), Texts(dict.fromkeys(words))),
     )
-    parts: dict[str, list[WordPlaces]] = defaultdict(list)
+    parts: dict[str, list[WordPositions]] = defaultdict(list)
     for term, *packed in rows.fetchall():
         parts[term].append(unpack(*packed))
     return {word: merge(parts[word]) for word in words}
 
 
-def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[WordPlaces]:
+def _read_prefix(connection: Connection, table: str, prefix: str) -> Iterator[WordPositions]:
     rows = connection.execute(
         "SELECT seqs, often, places FROM word_postings WHERE key = ? AND term >= ? AND term < ?",
         (_key(table), prefix, prefix + _END),

@@ -56,9 +56,9 @@ def _translate_part(part: str, order: list[int]) -> str:
     for pattern, replacement in _REPLACEMENTS:
         part = pattern.sub(replacement, part)
 
-    def place(match: re.Match[str]) -> str:
+    def number_placeholder(match: re.Match[str]) -> str:
         if match[1]:
             order.append(int(match[1]) - 1)
         return "%s"
 
-    return _PARAMETER.sub(place, part)
+    return _PARAMETER.sub(number_placeholder, part)

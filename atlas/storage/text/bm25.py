@@ -39,11 +39,11 @@ class Postings:
     """The postings of a word or phrase: one entry for each record, in the order of record numbers."""
 
     seqs: Seqs
-    often: Numbers
+    frequencies: Numbers
     """Term frequency in each record, weighted by field."""
 
     occurrences: Seqs
-    """Each occurrence as one number, sorted: the record in the high 32 bits, the word's place in the low ones."""
+    """Each occurrence as one number, sorted: the record in the high 32 bits, the word's position in the low ones."""
 
     @classmethod
     def of_occurrences(cls, occurrences: Seqs) -> Postings:
@@ -52,8 +52,8 @@ class Postings:
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
         is_in_search_text = (occurrences & SEARCH_TEXT).astype(bool)
         weights = np.where(is_in_search_text, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
-        often = np.add.reduceat(weights, starts) if len(starts) else np.zeros(0)
-        return cls(owners[starts], often, occurrences)
+        frequencies = np.add.reduceat(weights, starts) if len(starts) else np.zeros(0)
+        return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
         """Return the postings of the phrase of this word and the next one, with the places of the latter."""
@@ -73,7 +73,7 @@ class Postings:
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
         """Return the postings of some records. The postings have no occurrences."""
-        return Postings(self.seqs[is_kept], self.often[is_kept], np.zeros(0, np.int64))
+        return Postings(self.seqs[is_kept], self.frequencies[is_kept], np.zeros(0, np.int64))
 
 
 class Scores:
@@ -95,7 +95,7 @@ class Scores:
         """
         other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
         self._seqs = np.concatenate([np.zeros(0, np.int64), *(part.seqs for part in postings)])
-        self._often = np.concatenate([np.zeros(0), *(part.often for part in postings)])
+        self._frequencies = np.concatenate([np.zeros(0), *(part.frequencies for part in postings)])
         self._weights = np.repeat(np.array(weights, np.float64), [len(part.seqs) for part in postings])
         self._size = int(max(self._seqs.max(initial=-1), other_seqs.max(initial=-1))) + 1
         self._other_scores = np.bincount(other_seqs, other_scores, self._size)
@@ -134,8 +134,10 @@ class Scores:
 
     def _terms(self, selection: slice | Seqs, lengths: Numbers | float) -> Numbers:
         """Return each posting's contribution to the score of its record, given the record's length."""
-        often = self._often[selection]
-        contributions: Numbers = self._weights[selection] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
+        frequencies = self._frequencies[selection]
+        contributions: Numbers = (
+            self._weights[selection] * frequencies * (K1 + 1) / (frequencies + K1 * (1 - B + B * lengths))
+        )
         return contributions
 
 

@@ -152,7 +152,7 @@ def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
         refund, nowhere = read_postings(connection, table, ["refund", "submarine"]).values()
         assert read_lengths(connection, table, np.array([3, 2, 1])).tolist() == [300, 1, 4]
     assert (totals.n_records, totals.mean_length) == (3, pytest.approx(305 / 3))
-    assert (refund.seqs.tolist(), refund.often.tolist()) == ([1], [2.5])
+    assert (refund.seqs.tolist(), refund.frequencies.tolist()) == ([1], [2.5])
     assert len(nowhere.seqs) == 0
 
 
