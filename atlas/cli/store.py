@@ -93,7 +93,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             )
         model = memory.storage.model
         print(
-            f"{memory.storage.place}: {len(memory.experience)} experiences, "
+            f"{memory.storage.location}: {len(memory.experience)} experiences, "
             f"embedding model {model.name if model else 'not chosen'}"
         )
         if isinstance(embedder, SentenceTransformerEmbedder):
@@ -109,7 +109,7 @@ def _announce_step(step: str) -> None:
 def _status(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         model = memory.storage.model
-        print(f"store            {memory.storage.place}")
+        print(f"store            {memory.storage.location}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
@@ -192,23 +192,23 @@ SIGNS = {ADDED: "+", REMOVED: "-", CHANGED: "~", RATE: "%"}
 
 
 def _diff(options: argparse.Namespace, settings: Settings) -> int:
-    with _state(options.before, settings) as before, _state(options.after, settings) as after:
-        found = [*compare(before, after)]
+    with _opened_for_diff(options.before, settings) as before, _opened_for_diff(options.after, settings) as after:
+        all_differences = [*compare(before, after)]
     if options.json:
-        print_json(map(asdict, found))
+        print_json(map(asdict, all_differences))
         return 0
-    for (memory, change), group in groupby(sorted(found, key=_group), _group):
+    for (memory, change), group in groupby(sorted(all_differences, key=_group), _group):
         differences = list(group)
         moved = f"{counted(len(differences), 'rate')} moved"
         print(f"{memory}: {moved if change == RATE else f'{len(differences):,} {change}'}")
         for difference in differences if options.all else differences[:SHOWN]:
             rates = " → ".join(rate or "no use" for rate in (difference.before, difference.after))
             details = ", ".join(difference.fields) or rates
-            about = f"  ({details})" if change in (CHANGED, RATE) else ""
-            print(f"  {SIGNS[change]} {difference.id[:8]}  {safe(difference.title)[:80]}{about}")
+            suffix = f"  ({details})" if change in (CHANGED, RATE) else ""
+            print(f"  {SIGNS[change]} {difference.id[:8]}  {safe(difference.title)[:80]}{suffix}")
         if not options.all and len(differences) > SHOWN:
             print(f"  {SIGNS[change]} … and {len(differences) - SHOWN:,} more (--all prints them)")
-    if not found:
+    if not all_differences:
         print("No differences.")
     return 0
 
@@ -218,17 +218,17 @@ def _group(difference: RecordDifference) -> tuple[str, str]:
 
 
 @contextmanager
-def _state(place: str, settings: Settings) -> Iterator[MemorySystem]:
+def _opened_for_diff(location: str, settings: Settings) -> Iterator[MemorySystem]:
     """Open a store, or a backup in a scratch store, for reading."""
-    if not Path(place).is_file():
-        with opened(at(settings, place), read_only=True) as memory:
+    if not Path(location).is_file():
+        with opened(at(settings, location), read_only=True) as memory:
             yield memory
         return
     with tempfile.TemporaryDirectory(prefix="atlas-diff-") as scratch:
-        own = at(settings, str(Path(scratch) / "store"))
-        with open_storage(settings=own) as storage:
-            restore(storage, Path(place))
-        with opened(own, read_only=True) as memory:
+        scratch_settings = at(settings, str(Path(scratch) / "store"))
+        with open_storage(settings=scratch_settings) as storage:
+            restore(storage, Path(location))
+        with opened(scratch_settings, read_only=True) as memory:
             yield memory
 
 

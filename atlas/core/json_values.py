@@ -33,20 +33,20 @@ def dump(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def check_text(text: str, where: str) -> None:
-    """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store."""
+def check_text(text: str, name: str) -> None:
+    """Raise `InvalidInput`, naming the value, for a string that the ledger cannot store."""
     if not isinstance(text, str):
-        raise InvalidInput(f"expected a string for {where}, got {text!r:.80}")
+        raise InvalidInput(f"expected a string for {name}, got {text!r:.80}")
     problem = text_problem(text)
     if problem:
-        raise InvalidInput(f"{where} {problem}")
+        raise InvalidInput(f"{name} {problem}")
 
 
-def check_json(value: Any, where: str) -> None:
-    """Raise `InvalidInput`, naming the place, unless the value is JSON that the ledger can store."""
+def check_json(value: Any, name: str) -> None:
+    """Raise `InvalidInput`, naming the value, unless the value is JSON that the ledger can store."""
     fault = _find_fault(value, 0)
     if fault is not None:
-        raise InvalidInput(f"{where}{fault.place} {fault.problem}")
+        raise InvalidInput(f"{name}{fault.path} {fault.problem}")
 
 
 def text_problem(text: str) -> str:
@@ -64,10 +64,10 @@ def text_problem(text: str) -> str:
 @dataclass(slots=True)
 class _Fault:
     problem: str
-    place: str = ""
+    path: str = ""
 
     def inside(self, part: str) -> _Fault:
-        return _Fault(self.problem, part + self.place)
+        return _Fault(self.problem, part + self.path)
 
 
 def _find_fault(value: Any, depth: int) -> _Fault | None:

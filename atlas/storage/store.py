@@ -77,7 +77,7 @@ class Store:
 
     def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
-        self.place = str(address or path)
+        self.location = str(address or path)
         """Location of the store: the directory, or the address without a password."""
 
         self._address = address
@@ -123,8 +123,8 @@ class Store:
         if not begun and store.ledger.notes.read(COPY_NOTE):
             store.ledger.close()
             raise StoreUnavailable(
-                f"a copy of another store was begun at {store.place} and is incomplete; to resume: atlas copy FROM "
-                f"{store.place}"
+                f"a copy of another store was begun at {store.location} and is incomplete; to resume: atlas copy FROM "
+                f"{store.location}"
             )
         return store
 
@@ -179,7 +179,7 @@ class Store:
         if not (path / LABEL).exists():
             store._write_label()
         if not read_only and (problem := store.finish_purges()):
-            logger.warning("%s: %s", store.place, problem)
+            logger.warning("%s: %s", store.location, problem)
         return store
 
     @property

@@ -85,26 +85,26 @@ def encode_arguments(
     return encoded
 
 
-def encode_as(declared: Any, value: Any, place: str) -> Any:
+def encode_as(declared: Any, value: Any, path: str) -> Any:
     """Encode a value of a declared type as JSON values. A value declared as `Any` is sent unchanged.
 
     Args:
-        place: The value's path, for the message.
+        path: The value's path, for the message.
 
     Raises:
         InvalidInput: The value cannot be encoded.
     """
     origin, parts = get_origin(declared) or declared, get_args(declared)
     if origin in (Any, object):
-        check_json(value, place)
+        check_json(value, path)
         return value
     if origin in (Union, UnionType):
-        return encode_as(_member(parts, value), value, place)
+        return encode_as(_member(parts, value), value, path)
     if origin in _EXACT and not isinstance(value, origin):
-        raise refusal(_EXACT[origin], value, place)
+        raise refusal(_EXACT[origin], value, path)
     if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
-        return _encode_fields(types_of_fields(declared), value, place)
-    return _encode_parts(origin, parts, value, place)
+        return _encode_fields(types_of_fields(declared), value, path)
+    return _encode_parts(origin, parts, value, path)
 
 
 def _member(members: Sequence[Any], value: Any) -> Any:
@@ -116,31 +116,31 @@ def _member(members: Sequence[Any], value: Any) -> Any:
     return next(member for member in members if member is not NoneType)
 
 
-def _encode_fields(hints: Mapping[str, Any], record: Any, place: str) -> dict[str, Any]:
+def _encode_fields(hints: Mapping[str, Any], record: Any, path: str) -> dict[str, Any]:
     return {
-        field.name: encode_as(hints.get(field.name, Any), getattr(record, field.name), f"{place}.{field.name}")
+        field.name: encode_as(hints.get(field.name, Any), getattr(record, field.name), f"{path}.{field.name}")
         for field in fields(record)
     }
 
 
-def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, place: str) -> Any:
+def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, path: str) -> Any:
     if origin in (dict, Mapping) and isinstance(value, Mapping):
-        return _encode_mapping(parts or (str, Any), value, place)
+        return _encode_mapping(parts or (str, Any), value, path)
     if origin in (tuple, *SEQUENCES) and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         values = list(value)
         is_fixed = origin is tuple and len(parts) == len(values) and ... not in parts
         kinds = parts if is_fixed else repeat(parts[0] if parts else Any)
         encoded = [
-            encode_as(kind, part, f"{place}[{n}]") for n, (kind, part) in enumerate(zip(kinds, values, strict=False))
+            encode_as(kind, part, f"{path}[{n}]") for n, (kind, part) in enumerate(zip(kinds, values, strict=False))
         ]
         return sorted(encoded) if isinstance(value, AbstractSet) else encoded
     return encode(value)
 
 
-def _encode_mapping(parts: tuple[Any, ...], value: Mapping[Any, Any], place: str) -> Any:
+def _encode_mapping(parts: tuple[Any, ...], value: Mapping[Any, Any], path: str) -> Any:
     of_key, of_part = parts
     if of_key is str:
-        check_json(dict.fromkeys(value), place)  # raises for a key that is not a string
-        return {key: encode_as(of_part, part, f"{place}.{key:.40}") for key, part in value.items()}
-    pairs = [[encode(key), encode_as(of_part, part, f"{place}.{key!s:.40}")] for key, part in value.items()]
+        check_json(dict.fromkeys(value), path)  # raises for a key that is not a string
+        return {key: encode_as(of_part, part, f"{path}.{key:.40}") for key, part in value.items()}
+    pairs = [[encode(key), encode_as(of_part, part, f"{path}.{key!s:.40}")] for key, part in value.items()]
     return dict(pairs) if all(isinstance(key, str) for key in value) else pairs

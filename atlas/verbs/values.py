@@ -85,7 +85,7 @@ def _read_null(value: Any) -> None:
 
 
 def _refuse_function(value: Any) -> None:
-    raise mismatch("nothing, as a server cannot call a local function,", value)
+    raise Mismatch("is a local function, which a server cannot call; omit it")
 
 
 class VerbReaders(Readers):
@@ -152,20 +152,20 @@ def _check_numbers(value: Any) -> None:
 READERS = VerbReaders()
 
 
-def refusal(expected: str, value: Any, place: str) -> InvalidInput:
+def refusal(expected: str, value: Any, name: str) -> InvalidInput:
     """Return the error for a value of the wrong type."""
-    return InvalidInput(mismatch(expected, value).message(place))
+    return InvalidInput(mismatch(expected, value).message(name))
 
 
-def check_names(named: Iterable[str], allowed: Collection[str], needed: Iterable[str], place: str) -> None:
+def check_names(arguments: Iterable[str], allowed: Collection[str], needed: Iterable[str], method: str) -> None:
     """Raise `InvalidInput` if a name is unknown, or a required one is missing."""
-    names = list(named)
+    names = list(arguments)
     if unknown := [name for name in names if name not in allowed]:
         raise InvalidInput(
-            f"{unknown[0]!r:.80} is not an argument of {place}; it accepts {', '.join(allowed) or 'none'}"
+            f"{unknown[0]!r:.80} is not an argument of {method}; it accepts {', '.join(allowed) or 'none'}"
         )
     if missing := [name for name in needed if name not in names]:
-        raise InvalidInput(f"{place} needs {', '.join(missing)}")
+        raise InvalidInput(f"{method} needs {', '.join(missing)}")
 
 
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_record: type | None) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_a_search_that_finds_nothing_adds_nothing(tmp_path, engine, request):
 def test_the_search_of_a_store_in_postgresql_has_its_password(postgres_address):
     with opened(postgres_address.replace("atlas@", "atlas:secret@")) as memory:
         assert "atlas:secret@" in search_environment(memory.storage)["ATLAS_STORE"]
-        assert "secret" not in memory.storage.place
+        assert "secret" not in memory.storage.location
         assert begin_search(memory.storage)
         assert "read 0 programs and added nothing." in wait_for_result(memory)
 

@@ -37,7 +37,7 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
         settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
     with opened(settings, create=True) as memory:
         if is_new(memory):
-            print(f"filling {memory.storage.place} with sample data …", flush=True)
+            print(f"filling {memory.storage.location} with sample data …", flush=True)
             load_sample(memory, sample_directory(), settings)
     _show(settings, options.port)
 

@@ -45,7 +45,7 @@ def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leav
         leave_out: Names of further fields that a strict reader rejects.
 
     Raises:
-        InvalidInput: A field is missing, unknown or of the wrong type. The message names its place.
+        InvalidInput: A field is missing, unknown or of the wrong type. The message names its path.
     """
     form: Any = kind
     if strict and isinstance(encoded, dict):

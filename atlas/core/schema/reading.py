@@ -32,28 +32,28 @@ LARGEST = 2**63
 class Mismatch(Exception):
     """A value that is not of its declared type."""
 
-    def __init__(self, problem: str, place: str = "", *, expected: str = "") -> None:
+    def __init__(self, problem: str, path: str = "", *, expected: str = "") -> None:
         """Create the error.
 
         Args:
             problem: What was found instead of `expected`, or else a whole predicate, such as `holds a NUL character`.
-            place: Path of the value, such as `.steps[0]`.
+            path: Path of the value, such as `.steps[0]`.
         """
         super().__init__(problem)
         self.problem = problem
-        self.place = place
+        self.path = path
         self.expected = expected
 
     def inside(self, part: str) -> Mismatch:
         """Return the error with the name of the enclosing part prepended to its path."""
-        return Mismatch(self.problem, part + self.place, expected=self.expected)
+        return Mismatch(self.problem, part + self.path, expected=self.expected)
 
     def message(self, noun: str) -> str:
         """Return the message for a value of this name."""
-        where = f"{noun}{self.place}"
-        return (
-            f"expected {self.expected} for {where}, got {self.problem}" if self.expected else f"{where} {self.problem}"
-        )
+        name = f"{noun}{self.path}"
+        if self.expected:
+            return f"expected {self.expected} for {name}, got {self.problem}"
+        return f"{name} {self.problem}"
 
 
 def mismatch(expected: str, value: Any) -> Mismatch:
@@ -114,7 +114,7 @@ def _read_integer(value: Any) -> int:
     if type(value) is not int:
         raise mismatch("a whole number", value)
     if abs(value) >= LARGEST:
-        raise Mismatch(f"one of {value.bit_length()} bits", expected="a whole number below 2**63")
+        raise Mismatch(f"a number of {value.bit_length()} bits", expected="a whole number below 2**63")
     return value
 
 
@@ -150,7 +150,7 @@ class Readers:
             noun: Name of the value in errors.
 
         Raises:
-            InvalidInput: The type does not allow it. The message names its place.
+            InvalidInput: The type does not allow it. The message names its path.
         """
         try:
             return self.reader(form)(value)
@@ -191,7 +191,7 @@ class Readers:
             values = {}
             for field in expected:
                 if field.name in value or field.is_required:
-                    values[field.name] = inside(field.read, value.get(field.name, field.if_missing), field.place)
+                    values[field.name] = inside(field.read, value.get(field.name, field.if_missing), field.path)
             return kind(**values)
 
         return read
@@ -244,7 +244,7 @@ class Readers:
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
-    place: str
+    path: str
     read: Reader
     is_required: bool
     if_missing: Any = None
@@ -257,7 +257,7 @@ def _field(field: Field[Any], read: Reader) -> _Field:
 
 
 def _or_null(error: Mismatch) -> Mismatch:
-    if error.place or not error.expected:
+    if error.path or not error.expected:
         return error
     return Mismatch(error.problem, expected=f"{error.expected.replace(' or ', ', ')} or null")
 

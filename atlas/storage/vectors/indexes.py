@@ -31,9 +31,9 @@ class StoreIndexes:
         self._remote = opening.RemoteIndexes(settings.index, seconds=self._seconds) if settings.index else None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The address of the service with the indexes, or empty if they are local."""
-        return self._remote.place if self._remote else ""
+        return self._remote.location if self._remote else ""
 
     @property
     def fault(self) -> str:
@@ -56,7 +56,7 @@ class StoreIndexes:
         return self._ledger.index(collection, dimension)
 
     def staying(self, collections: Iterable[str]) -> list[str]:
-        """Return the names of indexes in services that a purge of these collections leaves in place.
+        """Return the names of indexes in services that a purge of these collections does not remove.
 
         Such an index belongs to the original of a copied store, or to a service that the store no longer uses.
         """
@@ -72,9 +72,9 @@ class StoreIndexes:
         """
         check_role(Role.CURATOR, "leave an index in its service")
         known_address = str(read_index_address(address))
-        if known_address == self.place:
+        if known_address == self.location:
             raise InvalidInput(
-                f"{known_address} has the index now; set another ATLAS_INDEX, or an empty one, and try again"
+                f"{known_address} is the service in use; set ATLAS_INDEX to another one, or unset it, and try again"
             )
         return opening.abandon(self._ledger, known_address)
 

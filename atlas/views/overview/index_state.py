@@ -13,7 +13,7 @@ def index_state(memory: MemorySystem) -> str:
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every record is compared"
-    if store.ledger.is_file and not store.indexes.place and (missing := absence("chroma", "the index")):
+    if store.ledger.is_file and not store.indexes.location and (missing := absence("chroma", "the index")):
         return f"none: every record is compared, which takes longer the more there are; {missing}"
     if store.indexes.fault:
         return "out of reach: every record is compared"
@@ -28,13 +28,13 @@ def index_state(memory: MemorySystem) -> str:
 def current_index_state(memory: MemorySystem) -> str:
     """Return the state of the vector index after a call to its service."""
     store = memory.storage
-    if not store.indexes.place:
+    if not store.indexes.location:
         return index_state(memory)
     if store.model is not None:
         for name in store.ledger.collections():
             _ask(store.collection(name).parts.nearest.index)
     state = index_state(memory)
-    return f"{state} ({store.indexes.fault})" if store.indexes.fault else f"{store.indexes.place}, {state}"
+    return f"{state} ({store.indexes.fault})" if store.indexes.fault else f"{store.indexes.location}, {state}"
 
 
 def _ask(index: FollowingIndex | None) -> None:

@@ -14,7 +14,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import place_fact
+from atlas.views.shared.state import location_fact
 from atlas.views.shared.wording import moment, percent, plural
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
@@ -29,7 +29,7 @@ OVERLAP = (
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     """Return the facts about a store, by label. `n_bytes` is its size on disk. The name of an actor is untrusted."""
     last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
-    return place_fact(memory) | {
+    return location_fact(memory) | {
         "Size on disk": size_text(n_bytes),
         "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",

@@ -109,16 +109,16 @@ def may_name_paths() -> bool:
     return actor is None or actor.is_owner
 
 
-def place_fact(memory: MemorySystem) -> dict[str, str]:
+def location_fact(memory: MemorySystem) -> dict[str, str]:
     """Return where a store is, by label, or nothing for visitors of a server. The home directory is written as `~`."""
     if not may_name_paths():
         return {}
     store = memory.storage
-    index = {"Index": store.indexes.place} if store.indexes.place else {}
-    if is_address(store.place):
-        return {"Address": store.place, **index}
-    home, place = Path.home(), PurePath(store.place)
-    return {"Location": f"~/{place.relative_to(home)}" if place.is_relative_to(home) else store.place, **index}
+    index = {"Index": store.indexes.location} if store.indexes.location else {}
+    if is_address(store.location):
+        return {"Address": store.location, **index}
+    home, location = Path.home(), PurePath(store.location)
+    return {"Location": f"~/{location.relative_to(home)}" if location.is_relative_to(home) else store.location, **index}
 
 
 def visitor_name() -> str:

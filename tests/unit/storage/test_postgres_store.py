@@ -61,7 +61,7 @@ def test_the_files_of_this_machine_say_whose_they_are_and_open_the_store(opened,
     assert str(read_address(postgres_address)) in (directory / LABEL).read_text().replace("\\/", "/")
     again = Store.open(directory)
     assert Opened(again).ids() == ["a"]
-    assert again.place == opened.store.place == str(read_address(postgres_address))
+    assert again.location == opened.store.location == str(read_address(postgres_address))
     again.close()
 
 

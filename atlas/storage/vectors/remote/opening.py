@@ -30,9 +30,9 @@ class RemoteIndexes:
             InvalidInput: The address is malformed.
         """
         index_address = read_index_address(address)
-        self.place = str(index_address)
+        self.location = str(index_address)
         self._service = _make_service(index_address, seconds=max(seconds, MAX_PART_SECONDS))
-        self._patience = Patience(self.place)
+        self._patience = Patience(self.location)
         self._seconds = seconds
 
     @property
@@ -42,7 +42,7 @@ class RemoteIndexes:
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
         """Return the index of a collection."""
-        book = IndexBook(ledger, collection, self.place)
+        book = IndexBook(ledger, collection, self.location)
         return RemoteIndex(self._service, self._patience, book, collection, dimension, seconds=self._seconds)
 
     def close(self) -> None:

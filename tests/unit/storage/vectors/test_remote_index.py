@@ -223,7 +223,7 @@ def test_a_service_that_asks_for_a_long_rest_is_done_without(open_store, pinecon
 
 HALVES = {
     "a body that is cut off": Trouble(n_sent=20),
-    "a body that is no JSON": Trouble(body=b'{"matches": [{"id": "1'),
+    "a body that is not JSON": Trouble(body=b'{"matches": [{"id": "1'),
     "a body of something else": Trouble(body=b"<html>a proxy's greeting</html>"),
     "fewer hits than there are": Trouble(
         body=b'{"matches": [{"id": "4:0", "score": 0.1, "values": []}]}',
@@ -349,7 +349,7 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
         ),
         (
             {"dimension": 8, "metric": "euclidean"},
-            "the index's metric is 'euclidean'; make an index of the metric cosine",
+            "the index's metric is 'euclidean'; create one with the metric cosine",
         ),
     ],
 )

@@ -272,7 +272,7 @@ def test_a_service_that_is_gone_for_good_can_be_left(open_store, pinecone, monke
     plan = plan_purge(opened.store, ["r3"])
     assert plan.indexes == ()
     assert server.address in apply_purge(opened.store, plan).problem
-    with pytest.raises(InvalidInput, match="has the index now; set another ATLAS_INDEX"):
+    with pytest.raises(InvalidInput, match="is the service in use; set ATLAS_INDEX"):
         opened.store.indexes.leave(pinecone.address)
     with pytest.raises(NotFound, match="this store never had an index at pinecone://elsewhere"):
         opened.store.indexes.leave("pinecone://elsewhere")
