@@ -145,7 +145,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
 
     def ask(self) -> None:
         """Ask the worker for a measurement."""
-        self._submit(EvaluationJob(**self._place))
+        self._submit(EvaluationJob(**self._job_arguments))
 
     def keep_up(self) -> None:
         """Start a measurement in the background, if the store has changed as much as the settings require."""
@@ -156,7 +156,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
             is_repeated = self._n_at_begin is not None and n < (1 + growth) * self._n_at_begin
             if not is_repeated and not self._is_working() and self._has_outgrown(growth, n):
                 self._n_at_begin = n
-                self._submit(EvaluationJob(**self._place, is_background=True))
+                self._submit(EvaluationJob(**self._job_arguments, is_background=True))
 
     def _is_working(self) -> bool:
         status = self.status()

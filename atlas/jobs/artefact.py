@@ -98,8 +98,9 @@ class ArtefactFile(ABC, Generic[T]):
     def is_made_since(self, before: Publication | None) -> bool:
         """Return whether another server has finished this job since."""
         now = self._shared.published(self.name) if self._shared is not None else None
-        is_new = now is not None and (before is None or now.version != before.version)
-        return is_new and now is not None and now.is_whole and now.job == self._job
+        if now is None or (before is not None and now.version == before.version):
+            return False
+        return now.is_whole and now.job == self._job
 
     def _file_time(self) -> int:
         try:

@@ -73,7 +73,7 @@ class LiveCompaction(LiveResult[CompactPlan]):
         """Submit a job with these limits."""
         self._submit(
             CompactionJob(
-                **self._place,
+                **self._job_arguments,
                 keep_recent=policy.keep_recent,
                 keep_types=dict(policy.keep_types),
                 max_entries=policy.max_entries,

@@ -162,7 +162,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return replace(self._result[1], status=None if is_done else status)
 
     def _look(self) -> JobStatus:
-        return self._submit(DuplicatesJob(**self._place, collection=self._collection))
+        return self._submit(DuplicatesJob(**self._job_arguments, collection=self._collection))
 
     def _moment(self, written_at: int) -> _Moment:
         ledger = self.memory.storage.ledger

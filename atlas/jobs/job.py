@@ -84,8 +84,9 @@ class StoreJob(ABC):
             before = shared.published(file.name)
             with shared.locked(self._task, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
                 file.with_shared_state(shared, self._task)
-                if not (has_waited and file.is_made_since(before)):
-                    file.save(self.make(on_progress, file))
+                if has_waited and file.is_made_since(before):
+                    return
+                file.save(self.make(on_progress, file))
 
     @property
     def _task(self) -> str:

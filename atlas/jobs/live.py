@@ -100,7 +100,7 @@ class LiveResult(ABC, Generic[T]):
         return self.file(self._cache).with_shared_state(self.memory.storage.ledger.shared)
 
     @property
-    def _place(self) -> dict[str, Any]:
+    def _job_arguments(self) -> dict[str, Any]:
         """Arguments of a job for the store and the directory of the result."""
         return {"store": str(self.memory.storage.path.resolve()), "out": str(self._directory())}
 

@@ -86,7 +86,9 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
         """Submit a job that fits a new map, which is shown when it is done."""
-        self._submit(MapJob(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
+        self._submit(
+            MapJob(**self._job_arguments, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size)
+        )
 
     def needs_worker(self) -> bool:
         """Return whether a job is needed: there is only a sketch, or a map of another embedding model."""

@@ -17,7 +17,7 @@ from atlas.maps.labels import DomainNames
 from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extend, make_map, regroup
 from atlas.maps.projection import SEED
 from atlas.maps.snapshot import EmbeddedRecords, read_embedded
-from atlas.memory.base.tables import NOWHERE, Place, Places
+from atlas.memory.base.tables import NO_POSITIONS, MapPosition, MapPositions
 from atlas.memory.system import MemorySystem
 
 
@@ -128,21 +128,21 @@ def draw_now(
     return MapDrawing(map=named_map, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
 
 
-def saved_positions(directory: Path, collection: str) -> Places:
+def saved_positions(directory: Path, collection: str) -> MapPositions:
     """Return the positions of a collection's records on the stored map, or None if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:
             file, names = file.with_shared_state(server.ledger.shared), DomainNames.of(server, collection)
         saved = file.load()
-        return places_on(names.apply(saved)) if saved is not None else NOWHERE
+        return positions_on(names.apply(saved)) if saved is not None else NO_POSITIONS
 
 
-def places_on(memory_map: MemoryMap) -> Places:
+def positions_on(memory_map: MemoryMap) -> MapPositions:
     """Return the positions of a map's records, by id."""
     names = {domain.number: domain.name for domain in memory_map.domains}
     rows = zip(memory_map.ids, memory_map.labels.tolist(), memory_map.coordinates.tolist(), strict=True)
-    return {record_id: Place(names.get(label, ""), *at) for record_id, label, at in rows}
+    return {record_id: MapPosition(names.get(label, ""), *at) for record_id, label, at in rows}
 
 
 def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:

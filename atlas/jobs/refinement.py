@@ -116,7 +116,9 @@ class LiveRefinement(LiveResult[RefinePlan]):
     def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
         """Submit a job for the experiences that match a filter."""
         self._submit(
-            RefinementJob(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
+            RefinementJob(
+                **self._job_arguments, where=dict(where), max_experiences=max_experiences, with_model=with_model
+            )
         )
 
     def file(self, directory: Path) -> RefinementFile:

@@ -146,21 +146,21 @@ class LiveScan:
     def _find_signs(self) -> None:
         """Search for the signs of the whole store, and keep the records that have any."""
         revisions = self._revisions()
-        found = list[Finding]()
+        findings = dict[tuple[str, str], Finding]()
         for (name, record_id), reasons in signs_of_store(self._memory).items():
             title = searchable_kinds()[name].records(self._memory).titles([record_id]).get(record_id, "")
-            bare = Finding(memory=name, id=record_id, title=title, score=0.0, reasons=())
-            found.append(with_signs(bare, reasons))
-        self._with_signs = {(finding.memory, finding.id): finding for finding in found}
+            without_signs = Finding(memory=name, id=record_id, title=title, score=0.0, reasons=())
+            findings[name, record_id] = with_signs(without_signs, reasons)
+        self._with_signs = findings
         self._signs_of, self._signs_until = revisions, time.monotonic() + SIGNS_SECONDS
 
     def _state(self) -> ScanState:
-        found = dict(self._with_signs)
+        findings = dict(self._with_signs)
         for name, state in self._states.items():
             for record_id, finding in state.found.items():
-                signed = found.get((name, record_id))
-                found[name, record_id] = with_signs(finding, signed.reasons if signed is not None else ())
-        return ScanState(findings=tuple(worst_first([*found.values()])), n_left=self._n_left())
+                earlier = findings.get((name, record_id))
+                findings[name, record_id] = with_signs(finding, earlier.reasons if earlier is not None else ())
+        return ScanState(findings=tuple(worst_first([*findings.values()])), n_left=self._n_left())
 
     def _n_left(self) -> int:
         return sum(len(state.left) for state in self._states.values())

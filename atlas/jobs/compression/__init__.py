@@ -203,7 +203,7 @@ class LiveCompression(LiveResult[CompressionResult]):
             "path": path,
             "with_model": with_model,
         }
-        self._submit(CompressionJob(**self._place, **options))
+        self._submit(CompressionJob(**self._job_arguments, **options))
 
     def file(self, directory: Path) -> CompressionFile:
         """Return the file of the result."""

@@ -19,7 +19,7 @@ from atlas.infra.secrets import without_secrets
 from atlas.infra.twin import twin
 from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
-from atlas.memory.base.tables import Places
+from atlas.memory.base.tables import MapPositions
 from atlas.memory.base.unused import Idle, idle
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -104,9 +104,9 @@ class Records:
     abrowse = twin(browse)
 
     def to_pandas(
-        self, where: Where | None = None, *, ids: Sequence[str] | None = None, places: Places | None = None
+        self, where: Where | None = None, *, ids: Sequence[str] | None = None, positions: MapPositions | None = None
     ) -> Any:
-        """Return records as a `pandas.DataFrame`, one per row: content, uses, and place on the map.
+        """Return records as a `pandas.DataFrame`, one per row: content, uses, and position on the map.
 
         `rate` is the success rate of the tasks that used the record. `domain`, `map_x` and `map_y`
         are empty until a map was made.
@@ -114,7 +114,7 @@ class Records:
         Args:
             where: Filter. Rows are in the order of insertion.
             ids: Only these records, in this order, without a filter.
-            places: Places on another map. By default, the stored map is used.
+            positions: Positions on another map. By default, the stored map is used.
 
         Raises:
             ExtraMissing: pandas is not installed.
@@ -123,10 +123,10 @@ class Records:
             rows = self._store.scan(self._check_filter(where)) if ids is None else self._slim_rows(check_ids(ids))
             row_ids = [row["id"] for row in rows]
             marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
-        if places is None:
+        if positions is None:
             directory = self._store.directory
-            places = tables.read_places(directory, self.collection_name) if directory else tables.NOWHERE
-        return tables.frame_of(tables.columns_of(rows, marks, usage, places))
+            positions = tables.read_positions(directory, self.collection_name) if directory else tables.NO_POSITIONS
+        return tables.frame_of(tables.columns_of(rows, marks, usage, positions))
 
     ato_pandas = twin(to_pandas)
 

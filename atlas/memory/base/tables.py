@@ -1,4 +1,4 @@
-"""Conversion of a memory's records to a table for pandas: content, success, and place on the map."""
+"""Conversion of a memory's records to a table for pandas: content, success, and position on the map."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _FORMULA = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a record on the map."""
+class MapPosition:
+    """The position of a record on the map."""
 
     domain: str
     """Name of the domain, or empty outside of all domains."""
@@ -44,23 +44,23 @@ class Place:
     y: float
 
 
-Places = Mapping[str, Place]
-"""Places by id of the record. Records that are not on the map are missing."""
+MapPositions = Mapping[str, MapPosition]
+"""Positions by id of the record. Records that are not on the map are missing."""
 
-NOWHERE: Places = {}
+NO_POSITIONS: MapPositions = {}
 
 MAP_MODULE = "atlas.jobs.map"
 """Module that reads maps, imported by name, because maps depend on memories."""
 
 
-def read_places(directory: Path, collection: str) -> Places:
-    """Return the places of a collection's records on the map stored in a directory."""
-    places: Places = import_module(MAP_MODULE).saved_positions(directory, collection)
-    return places
+def read_positions(directory: Path, collection: str) -> MapPositions:
+    """Return the positions of a collection's records on the map stored in a directory."""
+    positions: MapPositions = import_module(MAP_MODULE).saved_positions(directory, collection)
+    return positions
 
 
 def columns_of(
-    rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
+    rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], positions: MapPositions
 ) -> dict[str, list[Any]]:
     """Return records as columns of the same length, by name. Missing values are None.
 
@@ -68,7 +68,7 @@ def columns_of(
         rows: Rows of a store: `id`, `document`, `metadata`.
     """
     lines = [
-        _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), places.get(row["id"]))
+        _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), positions.get(row["id"]))
         for row in rows
     ]
     names = sorted({name for line in lines for name in line}.difference(FIRST))
@@ -126,9 +126,9 @@ def _text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | None) -> dict[str, Any]:
+def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, position: MapPosition | None) -> dict[str, Any]:
     metadata = {RENAMED.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL}
-    place_values = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
+    map_values = {"domain": position.domain or None, "map_x": position.x, "map_y": position.y} if position else {}
     return {
         **metadata,
         "id": row["id"],
@@ -143,5 +143,5 @@ def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | Non
         "quarantine": marks.quarantine,
         "tags": ", ".join(marks.tags),
         "note": marks.note,
-        **place_values,
+        **map_values,
     }

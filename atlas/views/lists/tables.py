@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.exchange import encode_line
 from atlas.core.imports.distribution import require
-from atlas.jobs.map import places_on
+from atlas.jobs.map import positions_on
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.tables import for_spreadsheets
 from atlas.memory.kinds.table import known_lines
@@ -27,13 +27,13 @@ def table_of(
         kind: Their kind.
         ids: The records, in the order of the rows.
         form: One of `FORMS`.
-        memory_map: The map that the page shows, with their domains and places, or None for the stored one.
+        memory_map: The map that the page shows, with their domains and positions, or None for the stored one.
 
     Raises:
         ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.
     """
-    places = places_on(memory_map) if memory_map is not None else None
-    return FORMS[form](kind.records(memory).to_pandas(ids=ids, places=places))
+    positions = positions_on(memory_map) if memory_map is not None else None
+    return FORMS[form](kind.records(memory).to_pandas(ids=ids, positions=positions))
 
 
 def exported_lines(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> bytes:

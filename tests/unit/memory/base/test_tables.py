@@ -11,10 +11,10 @@ import pytest
 from atlas.core.errors import AtlasError
 from atlas.core.operations import Marks
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.map import MapFile, places_on, saved_positions
+from atlas.jobs.map import MapFile, positions_on, saved_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
-from atlas.memory.base.tables import FIRST, Place, columns_of, for_spreadsheets, frame_of
+from atlas.memory.base.tables import FIRST, MapPosition, columns_of, for_spreadsheets, frame_of
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
@@ -62,13 +62,13 @@ def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_
     made = make_map(read_embedded(memory.storage, collection), engine="pca", min_domain_size=5)
     MapFile(tmp_path / CACHE, collection).save(made)
     frame = memory.experience.to_pandas()
-    places = saved_positions(tmp_path, collection)
-    assert places == places_on(made)
-    assert frame["map_x"].tolist() == [places[one].x for one in ids]
+    positions = saved_positions(tmp_path, collection)
+    assert positions == positions_on(made)
+    assert frame["map_x"].tolist() == [positions[one].x for one in ids]
     assert [one or "" for one in frame["domain"].where(frame["domain"].notna(), None)] == [
-        places[one].domain for one in ids
+        positions[one].domain for one in ids
     ]
-    given = memory.experience.to_pandas(places={ids[0]: Place("Tents", 1.0, 2.0)})
+    given = memory.experience.to_pandas(positions={ids[0]: MapPosition("Tents", 1.0, 2.0)})
     assert given.loc[0, ["domain", "map_x", "map_y"]].tolist() == ["Tents", 1.0, 2.0]
 
 
