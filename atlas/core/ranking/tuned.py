@@ -1,21 +1,19 @@
 """The tuned parameters of retrieval and ranking, in the order of their use.
 
-They are about words, word pieces, scale, relevance, nudges, order, and level. `atlas.memory.base.scoring` computes
-scores from them. Each group names the data behind its
-numbers. To choose one again, change it here and compare the rows of this command before and after:
+`atlas.memory.base.scoring` computes scores from them. Each group names the data that its numbers were chosen on. To
+choose a number again, change it here, and compare the output of this command before and after:
 
     atlas evaluate PATH... --half dev
 
-The paths are the runs of the given data that docs/explanation/benchmarks.md lists. `dev` is the half of the tasks that
-numbers may be chosen on. Report figures of `--half test`. Numbers that a group declares as set by hand were not chosen
-on data: their reason stands beside them. The weights of the signals are settings of a store, with their own defaults in
-`atlas.core.settings.RankingWeights`. Those were chosen in the same way.
+docs/explanation/benchmarks.md lists the paths. Numbers may be chosen on the half `dev` of the tasks, and reported
+figures come from the half `test`. Numbers that were set by hand give their reason instead of data. The weights of the
+signals are settings of a store. Their defaults, in `atlas.core.settings.RankingWeights`, were chosen in the same way.
 """
 
 from __future__ import annotations
 
-# --- Words: BM25. K1 and B are what FTS5 uses, as both engines have to rank alike. The rest was set by hand, and bounds
-# the time of a query in a large collection.
+# --- Words: BM25. K1 and B are those of FTS5, because both engines have to rank alike. The other numbers were set by
+# hand, to limit the time of a query in a large collection.
 
 K1, B = 1.2, 0.75
 """BM25's term saturation and length normalisation."""
@@ -26,94 +24,96 @@ FIELD_WEIGHTS = 1.0, 0.5
 FUNCTION_WEIGHT = 0.5
 """Factor for the weight of a function word, and of a pair of them.
 
-A third of the words of a question are function words. In a small store they are rare by chance. Removing them
-completely is worse for texts that are nearly equal to the query."""
+A third of the words of a question are function words. In a small store, some of them are rare by chance. With factor
+0, texts that nearly equal the query rank worse."""
 
 FUNCTION_WEIGHT_OF_SMALL = 0.01
 """Factor of function words in a collection of fewer than `SMALL` records: almost 0, so that the share of common words
 shows by itself whether a record is related to a query."""
 
 SMALL = 20
-"""Records below which a collection is too small to measure how rare a word is, or what is foreign to it.
+"""Number of records below which a collection is too small to measure the rarity of words, or a relevance level.
 
-What is foreign is measured in other languages than English all the same: without, a small store in Chinese shows
-something to 19 foreign queries of 20, and with it to one in three.
+In languages other than English, the level is measured nevertheless. Otherwise a small store in Chinese returns hits for
+19 of 20 foreign queries. With the measurement, it does for one in three.
 """
 
 FEW_RECORDS = 10
-"""Number of records from which on an unknown word of the query counts as the rarest.
+"""Minimum number of records for which a query's unknown word counts as rarer than any known word.
 
-In a smaller collection it counts like a word of one record.
+In a smaller collection it counts like a word that one record contains.
 """
 
 MAX_SEARCHED = 48
 """Maximum number of terms to search for, rarest first. More do not improve the result, and take longer."""
 
 MAX_POSTINGS = 40_000
-"""Terms are searched for, rarest first, until records hold them this often.
+"""Maximum number of postings to read. Terms are searched for, rarest first, until their postings reach it.
 
-In collections of a few thousand records all terms are, and in large ones all but the commonest, which matter least.
+In collections of a few thousand records, all terms are searched for. In large ones, only the most common terms are left
+out, which matter least.
 """
 
 COMMON = 10_000
 MIN_TERMS = 3
-"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this.
+"""A term is left out if more than `COMMON` records, or half of all records, contain it. At least `MIN_TERMS` remain.
 
-FTS5 gives what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of
-its words: to find it, all occurrences of both would have to be read.
+FTS5 gives no weight to a term in half of the records. A pair of words is left out if more than `COMMON` records contain
+one of them, because the search would have to read all occurrences of both.
 """
 
 CONTEXT_SHARES = 0.2, 0.2
-"""In a log or a conversation, how much the words of the next record count for one, and those of the one after.
+"""Weights of the words of the next record, and of the record after it, for a record of a log or a conversation.
 
-Chosen on the development half of given conversations and logs.
+Chosen on the development half of the conversations and logs.
 """
 
 # --- Word pieces: late interaction. Chosen on the development half. Packed vectors are stored, so a change of `BITS` or
 # `MOST_PIECES` also needs `atlas reembed`.
 
 BITS = 192
-"""Bits per word piece: 128 lose a third of the gain, and all of MiniLM's 384 dimensions as floats gain nothing more."""
+"""Bits per word piece. 128 bits lose a third of the gain. Unpacked vectors of MiniLM's 384 dimensions gain no more."""
 
 SHARE = 0.7
-"""Weight of late interaction in place of the pooled vectors' cosine, for a text that is far longer than the query.
+"""Weight of late interaction for a text that is far longer than the query. The cosine of pooled vectors has the rest.
 
-For a text of the query's length it is 0, as pooled vectors are better there. With a half for texts of any length, of
-the nine sets of the development half three were worse by more than chance.
+For a text of the query's length the weight is 0, because pooled vectors are better there. With 0.5 for texts of any
+length, three of the nine sets of the development half became significantly worse.
 """
 
 MAX_PIECES = 512
-"""Maximum number of distinct word pieces stored per text. It bounds what a search reads of long texts.
+"""Maximum number of distinct word pieces stored per text, which limits what a search reads of long texts.
 
-Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
-ones matter most."""
+The pieces with the highest numbers are kept. Vocabularies list common pieces first, and rare pieces matter most."""
 
 COMPARED = 60
-"""Number of candidates, most relevant first, whose word pieces are compared with the query's: the fewest of 60, 40, 30
-and 20 with which the development half has the same hits as with 100."""
+"""Number of candidates, most relevant first, whose word pieces are compared with the query's.
 
-# --- Scale: which similarity is near. Set by hand, to bound what is measured on each store.
+The hits on the development half are the same as with 100, unlike with 40, 30 or 20."""
+
+# --- Scale: the similarity of unrelated and of near texts. Set by hand, as bounds for the measurement on each store.
 
 SAMPLED = 64
-"""Number of records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
+"""Number of records that are compared with all others. It suffices for a median, and takes 0.3 s at 100,000 records."""
 
 SHRINKAGE = 20
 """Pseudocount of the model's usual similarities, so that a few records do not determine the scale alone."""
 
 ABOVE_USUAL = 0.1
-"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
+"""Largest excess of the cosine of a store's unrelated texts over the model's usual one."""
 
 BELOW_USUAL = 0.15
-"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
+"""Largest shortfall of the cosine of a store's neighbours from the model's usual one. In a store of few texts, the
+nearest texts may be unrelated."""
 
 MIN_SPAN = 0.1
-"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+"""Least difference between the cosines of near and of unrelated texts. A store of a single text has no scale."""
 
 # --- Relevance and nudges.
 
 WORDS_POWER = 0.7
-"""Exponent of the share of a query's words that a record has, so that the first words found count for more than the
-last ones. No record of what it was chosen on is left."""
+"""Exponent of the share of a query's words that a record contains. Below 1, the first matching words count for more
+than the last ones. The data that it was chosen on are not recorded."""
 
 WORKED = {True: 1.0, None: 0.5, False: 0.0}
 """Share of the nudge for success, by outcome. Set by hand: an unknown outcome is halfway."""
@@ -130,49 +130,53 @@ MAX_CANDIDATES = 2_000
 """Maximum number of candidates per signal in a search for distinct tasks."""
 
 SAME_DOMAIN = 0.1
-"""Added to the rank value of a record of the requested domain: five times the nudge of a success, so that it decides
-between hits of similar relevance, and less than what separates a related record from an unrelated one."""
+"""Addition to the rank value of a record of the requested domain.
+
+It is five times the nudge of a success, so it decides between hits of similar relevance. It is less than the difference
+between a related and an unrelated record."""
 
 ALIKE = 0.03
-"""By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
-them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
+"""Largest difference of two similar attempts at one task, in their signal `meaning` and in the sum of `meaning` and
+`words`. A success then represents all of them, even if it is slightly less relevant."""
 
 NEAR_COPY = 0.995
-"""Cosine from which one text is a near-copy of another, so that a search that asks for diversity moves it down.
+"""Least cosine of a near-copy, which a search with diversity moves down.
 
-Chosen on the development half: from .98, right answers are taken for copies of wrong ones.
+Chosen on the development half. With .98, right answers count as copies of wrong ones.
 """
 
 RERANKED = 20
 """Number of first hits that a reranker scores."""
 
 RERANKER_WEIGHT = 0.2
-"""The addition for a score of 1, so a hit never passes one that is better by more than this without it."""
+"""Addition for a score of 1. A reranker cannot move a hit past another whose rank value is higher by more than this."""
 
-# --- What is shown: the level of a store. Chosen on the development half.
+# --- Level: the least relevance of the best hit for which a search returns hits. Chosen on the development half.
 
 FOREIGN_SHARE = 0.97
-"""Target share of foreign queries without hits. It is a goal, and not chosen on data."""
+"""Target share of foreign queries, about subjects that are not in the store, without hits. Not chosen on data."""
 
 PRICE = 4.0
 """Number of foreign queries with hits that cost as much as one hidden right answer.
 
-A cheaper level than the target's is preferred. Set by hand.
+If another level costs less than the one for `FOREIGN_SHARE`, it is preferred. Set by hand.
 """
 
 MOST_ALIKE = 0.73
-"""Nearness, on the usual scale of a model, from which foreign queries in a language are too much alike for it: words
-alone then find and judge hits for queries there. With MiniLM it is a median cosine of .5, within the widest gap of the
-12 languages: .35 to .46 in German, French, Dutch, Italian, Portuguese and Spanish, and .54 to .67 in Japanese, Polish,
-Chinese, Russian, Korean and Arabic."""
+"""Median nearness of unrelated queries in a language from which a model cannot tell its texts apart.
+
+For queries in such a language, only words find and judge hits. The nearness is on the usual scale of the model. With
+MiniLM it is a median cosine of .5, within the widest gap of the 12 languages: .35 to .46 in German, French, Dutch,
+Italian, Portuguese and Spanish, and .54 to .67 in Japanese, Polish, Chinese, Russian, Korean and Arabic."""
 
 OWN = 40
 """Number of records whose first sentence is used as a query. Set by hand, to limit the time of a calibration."""
 
 ITSELF = 0.2
-"""Part that the record itself has in what its first sentence shows of own queries, beside the best other record.
+"""Weight of a record itself in the estimated relevance of the best answer to its first sentence.
 
-Chosen on manual pages in German: it costs the least on those in Chinese too.
+The best other record has the remaining weight. Chosen on manual pages in German. On manual pages in Chinese, it costs
+the least too.
 """
 
 MAX_ASKED = 200
@@ -182,30 +186,29 @@ LOOKED_AT = 20
 """Number of candidates per signal for a foreign query. Comparing word pieces changes their order. Set by hand."""
 
 ANSWERS = 3
-"""Best answers to a foreign query that are kept by each of both signals: weights decide later which one is best.
+"""Number of best answers to a foreign query that are kept for each of the signals `meaning` and `words`.
 
-Set by hand.
+The best one depends on the weights, which may change. Set by hand.
 """
 
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.08, 0.21
 """Bounds of the level.
 
-A store of many subjects is at home with some of the foreign queries, so it sets no higher one. Where records are
-abstract, their first sentences also overstate how relevant the answers to own queries are. In the store of `python -m
-benchmarks lessons` the estimated 5th percentile is .42, and that of the tasks of the development half is .21. There the
-price alone would choose .37. That hides the right answers of 26 tasks in 100, and .21 those of 3. In other languages
-than English the upper one does not count: to a model that does not know a language, all texts in it are near each
-other.
+The upper bound has two reasons. A store of many subjects has answers to some foreign queries. And the first sentences
+of abstract records overstate the relevance of the answers to real queries. In the store of `python -m benchmarks
+lessons`, the estimated 5th percentile is .42, but for the tasks of the development half it is .21. The price alone
+would choose .37, which hides the right answers of 26 tasks in 100. With .21, 3 in 100 are hidden. The upper bound
+applies to English only: a model without knowledge of a language finds all texts in it similar.
 """
 
 OWN_PART = 0.4
-"""Part of what 95 of 100 own queries reach, up to which the level may lie above `HIGHEST_LEVEL`.
+"""Factor for the relevance that 95 % of own queries reach. The product may raise the bound `HIGHEST_LEVEL`.
 
-From .45, a right answer was hidden on the development half.
+With .45, a right answer was hidden on the development half.
 """
 
 SMALL_LEVEL = 0.13
-"""The level of a collection of fewer than `SMALL` records, which is too few to measure one by.
+"""The level of a collection of fewer than `SMALL` records, which are too few for a measurement.
 
 Chosen on stores of 5 to 19 records that were drawn from the development half.
 """
@@ -213,19 +216,19 @@ Chosen on stores of 5 to 19 records that were drawn from the development half.
 TELLING = 0.15
 """Weighted share of a query's words from which a hit is always shown in a collection of fewer than `SMALL` records.
 
-What two texts share by chance stays below. Chosen on the same stores.
+Two unrelated texts share less. Chosen on the same stores.
 """
 
 HIGHEST_WORDS_LEVEL = 0.2
-"""Bound of the level of a search by words alone, a share of the query's words.
+"""Upper bound of the level of a keyword search, a share of the query's words.
 
-`TELLING` is the lowest and the usual one: on half of the questions about real attempts, a lower one brought more
-foreign hits and no more right ones.
+The lower bound and the default is `TELLING`. On half of the questions about real attempts, a lower level returned more
+hits for foreign queries, and no more right hits.
 """
 
 NEAR_BEST = 0.2
-"""Share of the best hit's relevance that a hit needs to be shown beside it.
+"""Least relevance of a shown hit, as a share of the best hit's relevance.
 
-It hides no right hit of the development half. With 0.4, of general lessons that tasks share, one right answer in twenty
-was hidden beside a wrong one.
+It hides no right hit of the development half. With 0.4, one in twenty right answers was hidden by a wrong best hit, in
+a store of general lessons for several tasks.
 """
