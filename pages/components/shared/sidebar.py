@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.state import frozen_note, index_fault, index_problem, place_fact, store_choices, visitor_name
+from atlas.views.shared.state import frozen_note, index_fault, index_problem, location_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
@@ -80,7 +80,7 @@ def _draw_model(model: LanguageModel) -> None:
 
 def _draw_store(opened: OpenedMemory) -> None:
     store = opened.memory.storage
-    for name, place in place_fact(opened.memory).items():
+    for name, place in location_fact(opened.memory).items():
         _draw_fact(name, place)
     if store.model is not None:
         _draw_fact("Embedding model", f"{store.model.name}\n{store.model.dimension} dimensions")

@@ -10,7 +10,7 @@ from atlas.storage.vectors.remote import patience
 from atlas.testing import HashEmbedder
 from atlas.views.overview.index_state import current_index_state, index_state
 from atlas.views.settings.store import search_facts
-from atlas.views.shared.state import index_fault, index_problem, place_fact
+from atlas.views.shared.state import index_fault, index_problem, location_fact
 from tests.support.records import attempts
 from tests.support.serving import serving
 
@@ -39,7 +39,7 @@ def test_views_say_that_the_index_is_out_of_reach_and_why(memory):
     assert index_problem(memory) == SAID
     assert index_fault(memory).startswith(f"{GONE} cannot be used: ")
     assert search_facts(memory)["Search index"] == "out of reach: every record is compared"
-    assert place_fact(memory)["Index"] == GONE
+    assert location_fact(memory)["Index"] == GONE
 
 
 def test_a_search_says_so_and_finds_what_it_would_find(memory):
