@@ -78,11 +78,11 @@ class DomainNames:
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with these names."""
         named_domains = self.load()
-        named = {number: named_domains[index] for number, index in _matches(memory_map, named_domains).items()}
-        domains = (
-            _with_name(domain, named[domain.number]) if domain.number in named else domain
-            for domain in memory_map.domains
-        )
+        matches = _matches(memory_map, named_domains)
+        domains = list[Domain]()
+        for domain in memory_map.domains:
+            index = matches.get(domain.number)
+            domains.append(domain if index is None else _with_name(domain, named_domains[index]))
         return replace(memory_map, domains=tuple(domains))
 
     def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
@@ -128,7 +128,7 @@ class DomainNames:
 
         self._change(with_suggestions)
 
-    def put_back(self, named_domains: Sequence[NamedDomain]) -> None:
+    def restore(self, named_domains: Sequence[NamedDomain]) -> None:
         """Restore the names that `load` returned earlier.
 
         Raises:

@@ -28,7 +28,7 @@ from atlas.maps.projection import (
     align,
     fit,
     pca,
-    place,
+    place_newcomers,
     trustworthiness,
     turned,
 )
@@ -249,25 +249,25 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
     if not len(kept_rows):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
-    places = _place_new(newcomers, old, memory_map, kept_rows)
+    placed = _place_newcomers(newcomers, old, memory_map, kept_rows)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
-        places.put_back([embedded.ids[row] for row in new], fitted)
+        placed.restore([embedded.ids[row] for row in new], fitted)
         domains = {domain.number: domain for domain in fitted.domains} | domains
     is_same = len(kept_rows) == len(memory_map.ids)
     ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept_rows.tolist())
     extended_map = replace(
         memory_map,
         ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
-        coordinates=np.concatenate([memory_map.coordinates[kept_rows], places.coordinates]),
-        is_placed=np.concatenate([memory_map.is_placed[kept_rows], places.is_placed]),
-        labels=np.concatenate([memory_map.labels[kept_rows], places.labels]),
-        strengths=np.concatenate([memory_map.strengths[kept_rows], places.strengths]),
+        coordinates=np.concatenate([memory_map.coordinates[kept_rows], placed.coordinates]),
+        is_placed=np.concatenate([memory_map.is_placed[kept_rows], placed.is_placed]),
+        labels=np.concatenate([memory_map.labels[kept_rows], placed.labels]),
+        strengths=np.concatenate([memory_map.strengths[kept_rows], placed.strengths]),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
     rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
-    changed_domains = set(places.labels.tolist()) if is_same else set(domains)
+    changed_domains = set(placed.labels.tolist()) if is_same else set(domains)
     untouched = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
     measured = _domains(
         extended_map, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in changed_domains}
@@ -285,7 +285,7 @@ def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows |
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _PlacedRecords:
     """Positions and domains of new records."""
 
     coordinates: Coordinates
@@ -293,7 +293,7 @@ class _Places:
     labels: Labels
     strengths: Strengths
 
-    def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
+    def restore(self, ids: Sequence[str], fitted: MemoryMap) -> None:
         """Return records of the fitted map to their positions, so that undoing a prune restores the map."""
         rows, fitted_rows = _shared_rows(ids, fitted.ids)
         for target, source in (
@@ -305,11 +305,11 @@ class _Places:
             target[rows] = source[fitted_rows]
 
 
-def _place_new(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
+def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _PlacedRecords:
     """Return new records, placed by their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
-    coordinates = place(newcomers, old, memory_map.coordinates[kept_rows])
-    return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
+    coordinates = place_newcomers(newcomers, old, memory_map.coordinates[kept_rows])
+    return _PlacedRecords(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
 def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:

@@ -116,7 +116,9 @@ def _umap_learn(
     return np.nan_to_num(coordinates)
 
 
-def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
+def place_newcomers(
+    newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS
+) -> Coordinates:
     """Return the positions of new records: the weighted mean of their nearest neighbours' positions."""
     nearest = nearest_neighbours(newcomers, k, among=vectors)
     if not nearest.indices.shape[1]:

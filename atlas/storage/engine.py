@@ -110,7 +110,7 @@ class MarkTables(Protocol):
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
         """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
 
-    def strays(self) -> list[tuple[str, str]]:
+    def orphaned_marks(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
 
     def drop_strays(self, operation: OperationDraft) -> None:
@@ -242,7 +242,7 @@ A directory store has a file instead, so copying a ledger copies them separately
 class Notes(Protocol):
     """Small named texts in the ledger."""
 
-    def read(self, beginning: str) -> dict[str, str]:
+    def read(self, prefix: str) -> dict[str, str]:
         """Return the notes with a prefix, by the rest of their names, sorted by name."""
 
     def write(
@@ -250,7 +250,7 @@ class Notes(Protocol):
         texts: Mapping[str, str | None],
         *,
         expected: Mapping[str, str | None] | None = None,
-        about: Sequence[tuple[str, str]] = (),
+        records: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
         """Write notes and return their earlier texts. A text of None deletes a note."""
@@ -398,7 +398,7 @@ class LedgerEngine(Protocol):
     def count(self, collection: str, where: Where | None = None) -> int:
         """Return the number of live records that pass a filter."""
 
-    def ids_with_prefix(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+    def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
@@ -443,7 +443,7 @@ class LedgerEngine(Protocol):
     def has_change(self, tip: Tip) -> bool:
         """Return whether a change, and so every earlier one, is in the history."""
 
-    def was_at(self, collection: str, position: Position) -> bool:
+    def has_passed(self, collection: str, position: Position) -> bool:
         """Return whether a position is consistent with a collection's history."""
 
     def model(self) -> tuple[str, int] | None:

@@ -148,7 +148,7 @@ class ProfileBook:
         profile = self.named(name)
         return self._write({_IN_USE: None if profile.name == DEFAULT else profile.name})
 
-    def put_back(self, earlier: ProfileChange) -> ProfileChange:
+    def restore(self, earlier: ProfileChange) -> ProfileChange:
         """Undo a change, and return the change that redoes it.
 
         Raises:

@@ -93,12 +93,12 @@ def test_what_was_judged_of_a_purged_record_or_quotes_it_goes_and_is_not_put_bac
         plan = memory.plan_purge([leaked])
         assert plan.n_judged == 2
         forgotten = memory.storage.judgements.forget(["Zoë Müller"])
-        memory.storage.judgements.put_back(forgotten)
+        memory.storage.judgements.restore(forgotten)
         purge(memory, leaked)
         assert holding(store, *FORMS) == {}
         assert [one.query for one in memory.judgements()] == ["harmless number 1"]
         with pytest.raises(InvalidInput, match="was purged"):
-            memory.storage.judgements.put_back(forgotten)
+            memory.storage.judgements.restore(forgotten)
         assert holding(store, *FORMS) == {}
 
 

@@ -162,12 +162,12 @@ def _fix_word_pieces(store: Store) -> None:
 
 def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
-    strays = [record_id for _, record_id in marks.strays()]
+    orphans = [record_id for _, record_id in marks.orphaned_marks()]
     lost_ids = marks.lost()
     problems = [f"{name} differs from the ledger" for name in store.marks_files.behind()]
     problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
-    if strays:
-        problems.append(f"{len(strays)} marks of records that never existed, such as {strays[0]!r}")
+    if orphans:
+        problems.append(f"{len(orphans)} marks of records that never existed, such as {orphans[0]!r}")
     if lost_ids:
         problems.append(
             f"the last mark of {len(lost_ids)} records was lost with its file; their previous marks apply until they "
@@ -187,7 +187,7 @@ def _list(ids: Sequence[str]) -> str:
 
 def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
-    if marks.strays():
+    if marks.orphaned_marks():
         why = "of records that never existed"
         marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
     store.marks_files.copy()

@@ -71,7 +71,7 @@ class JudgementBook:
         name = JUDGED + _name(check_query(query), collection, record_id)
         value = {"right": is_right, "judged_at": self._clock.now().isoformat()}
         text = None if is_right is None else json.dumps(value)
-        self._notes.write({name: text}, about=[] if text is None else [(collection, record_id)])
+        self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `put_back`."""
@@ -83,16 +83,16 @@ class JudgementBook:
         texts = self._notes.write({JUDGED + name: None for name in names})
         return {name: text for name, text in texts.items() if text is not None}
 
-    def put_back(self, forgotten: Forgotten) -> None:
+    def restore(self, forgotten: Forgotten) -> None:
         """Restore deleted judgements.
 
         Raises:
             PlanOutdated: A hit was judged again since; the store was not changed.
             InvalidInput: A record was purged since; the store was not changed.
         """
-        about = [(collection, i) for collection, i, _ in (_key(name.removeprefix(JUDGED)) for name in forgotten)]
+        records = [_key(name.removeprefix(JUDGED))[:2] for name in forgotten]
         try:
-            self._notes.write(forgotten, expected=dict.fromkeys(forgotten), about=about)
+            self._notes.write(forgotten, expected=dict.fromkeys(forgotten), records=records)
         except PlanOutdated as error:
             raise PlanOutdated(
                 "one of these hits was judged again since; nothing was undone. Reload the page"
@@ -125,10 +125,10 @@ def read_judgement(name: str, text: str) -> Judgement | None:
 
 def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     """Return the judgements of each query, in the order given."""
-    judged: dict[str, list[Judgement]] = {}
+    grouped: dict[str, list[Judgement]] = {}
     for judgement in judgements:
-        judged.setdefault(judgement.query, []).append(judgement)
-    return judged
+        grouped.setdefault(judgement.query, []).append(judgement)
+    return grouped
 
 
 def _name(query: str, collection: str, record_id: str) -> str:

@@ -206,11 +206,11 @@ class SqlLedger:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
-    def ids_with_prefix(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+    def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
-            parameters = (collection, int(deleted), len(beginning), beginning)
+            parameters = (collection, int(deleted), len(prefix), prefix)
             rows = connection.execute(f"SELECT id FROM records r WHERE {condition} LIMIT 2", parameters).fetchall()
         return [row[0] for row in rows]
 
@@ -330,7 +330,7 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.has_change(connection, tip)
 
-    def was_at(self, collection: str, position: Position) -> bool:
+    def has_passed(self, collection: str, position: Position) -> bool:
         """Return whether a position is consistent with a collection's history."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)

@@ -134,7 +134,7 @@ class SqlMarks:
             forget_lost(writer.connection, collection, after)
         return len(changed_ids)
 
-    def strays(self) -> list[tuple[str, str]]:
+    def orphaned_marks(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
         with self._database.read() as connection:
             return connection.execute(_STRAYS).fetchall()

@@ -191,14 +191,14 @@ class SqlNotes:
         texts: Mapping[str, str | None],
         *,
         expected: Mapping[str, str | None] | None = None,
-        about: Sequence[tuple[str, str]] = (),
+        records: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
         """Write notes and return their earlier texts. A text of None deletes a note.
 
         Args:
             expected: The expected present values of these names.
-            about: Collections and ids of the records that the texts are about.
+            records: Collections and ids of the records that the texts are about.
             moves: Whether the store's revision increases, which invalidates cached results of searches.
 
         Raises:
@@ -206,7 +206,7 @@ class SqlNotes:
             InvalidInput: One of the records was purged; the store was not changed.
         """
         with self._database.write() as connection:
-            for collection, record_id in about:
+            for collection, record_id in records:
                 check_not_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:

@@ -153,4 +153,4 @@ def _announce(earlier: ProfileChange, sentence: str) -> None:
 
 
 def _putting_back(earlier: ProfileChange) -> Turn:
-    return lambda memory: _putting_back(memory.storage.profiles.put_back(earlier))
+    return lambda memory: _putting_back(memory.storage.profiles.restore(earlier))

@@ -67,7 +67,7 @@ def _forgetting(queries: list[str]) -> Turn:
 
 def _putting_back(queries: list[str], forgotten: Forgotten) -> Turn:
     def put_back(memory: MemorySystem, /) -> Turn:
-        memory.storage.judgements.put_back(forgotten)
+        memory.storage.judgements.restore(forgotten)
         return _forgetting(queries)
 
     return put_back

@@ -46,7 +46,7 @@ def _putting_back(earlier: Sequence[NamedDomain]) -> Turn:
     def turn(memory: MemorySystem, /) -> Turn:
         names = live_map(memory).names
         now = names.load()
-        names.put_back(earlier)
+        names.restore(earlier)
         return _putting_back(now)
 
     return turn

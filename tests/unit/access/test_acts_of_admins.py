@@ -79,16 +79,16 @@ def test_an_admin_of_one_store_writes_to_no_other(memory, tmp_path):
             lambda: memory.experience.change_marks([record_id], pinned=True),
             lambda: memory.apply_purge(memory.plan_purge([record_id])),
             lambda: backup(memory.storage, tmp_path / "mine.zip"),
-            lambda: DomainNames(memory.storage.path, COLLECTION).put_back([]),
+            lambda: DomainNames(memory.storage.path, COLLECTION).restore([]),
         ):
             with pytest.raises(NotAllowed, match="another store"):
                 act()
     with acting(own):
         assert memory.experience.change_marks([record_id], pinned=True) == 1
-        DomainNames(memory.storage.path, COLLECTION).put_back([])
+        DomainNames(memory.storage.path, COLLECTION).restore([])
 
 
 def test_viewers_and_whoever_writes_under_review_name_no_domains(memory):
     for actor in (Actor("vera"), Actor("crawler", Role.WRITER, is_reviewed=True)):
         with acting(actor), pytest.raises(NotAllowed):
-            DomainNames(memory.storage.path, COLLECTION).put_back([])
+            DomainNames(memory.storage.path, COLLECTION).restore([])

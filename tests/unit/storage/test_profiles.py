@@ -57,7 +57,7 @@ def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, mem
     with opened(memory.storage.path) as other:
         other.storage.profiles.save("wordy", RankingWeights())
     with pytest.raises(PlanOutdated, match="the profile has changed since"):
-        book.put_back(saved)
+        book.restore(saved)
     assert book.named("wordy").weights == RankingWeights()
 
 
@@ -76,9 +76,9 @@ def test_what_is_used_holds_for_searches_at_once_and_can_be_taken_back(memory, b
     book.save("eager", RankingWeights(success=1))
     earlier = book.use("eager")
     assert first() == "rotate the blue grid"
-    later = book.put_back(earlier)
+    later = book.restore(earlier)
     assert (first(), book.in_use()) == ("rotate the red grid", BUILT_IN)
-    book.put_back(later)
+    book.restore(later)
     assert book.in_use().name == "eager"
 
 
@@ -121,7 +121,7 @@ def test_the_profile_in_use_that_is_deleted_gives_way_to_the_built_in_one_and_co
     book.use("wordy")
     earlier = book.delete("wordy")
     assert (book.in_use(), book.all()) == (BUILT_IN, (BUILT_IN,))
-    book.put_back(earlier)
+    book.restore(earlier)
     assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
 
 

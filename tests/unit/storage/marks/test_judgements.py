@@ -145,12 +145,12 @@ def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, book, 
     before = book.all()
     forgotten = book.forget([ASKED])
     assert {*by_query(book.all())} == {"another"}
-    book.put_back(forgotten)
+    book.restore(forgotten)
     assert book.all() == before
     forgotten = book.forget([ASKED])
     memory.judge(ASKED, ids[2], True)
     with pytest.raises(atlas.PlanOutdated, match="judged again since"):
-        book.put_back(forgotten)
+        book.restore(forgotten)
     assert said(book)[(ASKED, ids[2])] is True
 
 
