@@ -117,7 +117,7 @@ def _names_a_key(parts: SplitResult) -> bool:
 def _pinecone(parts: SplitResult) -> IndexAddress:
     if parts.path.strip("/") or parts.query:
         raise InvalidInput(
-            "expected only pinecone:// and the index's host, as Pinecone's console shows it, for ATLAS_INDEX, got more "
+            "expected pinecone://HOST for ATLAS_INDEX, with the index's host from Pinecone's console, got more "
             "after the host; remove it"
         )
     host = parts.hostname or ""
@@ -128,8 +128,8 @@ def _chroma(parts: SplitResult) -> IndexAddress:
     options = dict(parse_qsl(parts.query))
     if parts.path.strip("/") or options.keys() - {"tenant", "database"}:
         raise InvalidInput(
-            f"expected {parts.scheme}://HOST:PORT, with at most ?tenant=…&database=…, for ATLAS_INDEX, got more; "
-            "remove the rest"
+            f"expected {parts.scheme}://HOST:PORT or {parts.scheme}://HOST:PORT?tenant=…&database=… for "
+            "ATLAS_INDEX, got other parts too; remove them"
         )
     scheme = parts.scheme.removeprefix("chroma+")
     return IndexAddress(

@@ -52,7 +52,7 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
     if not -MAX_GENERATIONS <= entry.generation <= MAX_GENERATIONS:
         raise InvalidInput(
             f"expected a number from -{MAX_GENERATIONS:,} to {MAX_GENERATIONS:,} for an entry's generation, got "
-            "one beyond that; give the agent's own count of its generations, not a time or a hash"
+            "a number out of range; give the agent's own count of its generations, not a time or a hash"
         )
     check_importance(entry.importance)
     if entry.tier not in TIERS:

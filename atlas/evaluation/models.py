@@ -100,9 +100,9 @@ def compare_models(
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     if not any(task.queries for task in tasks.values()):
         raise NotFound(
-            "expected a task that was tried more than once, or a hit that was judged right, to compare models on, got "
-            f"none in {len(attempts)} experiences; judge hits on the page Ask, or evaluate files: atlas evaluate PATH "
-            "--model NAME"
+            "comparing models needs a task with several attempts, or a hit judged right, but the "
+            f"{len(attempts)} experiences have none; judge hits on the page Ask, or evaluate files: atlas evaluate "
+            "PATH --model NAME"
         )
     store_model = memory.experience.embedder.model_name
     texts = {attempt.id: attempt.text for attempt in attempts}
@@ -114,13 +114,13 @@ def compare_models(
             except (AtlasError, OSError) as error:
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
-            query_ms, search_ms = _times(filled, tasks, seed)
+            times = _times(filled, tasks, seed)
             costs.append(
                 ModelCost(
                     model=model,
                     embedding_seconds=seconds,
-                    query_ms=query_ms,
-                    search_ms=search_ms,
+                    query_ms=times.embedding_ms,
+                    search_ms=times.searching_ms,
                     model_mb=model_size(filled.experience.embedder.model_name) / 1e6,
                 )
             )
@@ -157,8 +157,16 @@ def _fill(
     return memory_copy, seconds
 
 
-def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> tuple[float, float]:
-    """Return the median times to embed a query and to search with it, in milliseconds."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QueryTimes:
+    """Median times of a query, in milliseconds."""
+
+    embedding_ms: float
+    searching_ms: float
+
+
+def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> _QueryTimes:
+    """Return the median times to embed a query and to search with it."""
     queries = [query.text for task in tasks.values() for query in task.queries]
     embedder = memory.experience.embedder
     encode = getattr(embedder, "encode_query", embedder.encode)
@@ -170,7 +178,7 @@ def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> 
         memory.experience.retrieve(text, 10, count_retrieval=False)
         searching.append(time.perf_counter() - embedded)
         embedding.append(embedded - start)
-    return statistics.median(embedding) * 1e3, statistics.median(searching) * 1e3
+    return _QueryTimes(embedding_ms=statistics.median(embedding) * 1e3, searching_ms=statistics.median(searching) * 1e3)
 
 
 def models_as_json(report: ModelReport) -> str:

@@ -139,11 +139,8 @@ def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
 def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
     """Return the search of this memory with its current weights, and with the other profiles of its store."""
     profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
-    label = (
-        f"profile {profile_in_use.name!r}"
-        if weights == profile_in_use.weights
-        else "the weights that it was opened with"
-    )
+    is_profile = weights == profile_in_use.weights
+    label = f"profile {profile_in_use.name!r}" if is_profile else "the weights that it was opened with"
     other_profiles = [
         profile for profile in memory.storage.profiles.all() if not profile.problem and profile.weights != weights
     ]
@@ -317,8 +314,9 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
-            "expected a task that was tried more than once, a known outcome, or a hit that was judged right, got none "
-            f"in {len(attempts):,} stored; judge hits on the page Ask, or evaluate files: atlas evaluate PATH"
+            "an evaluation needs a task with several attempts, a known outcome, or a hit judged right, but the "
+            f"{len(attempts):,} experiences have none; judge hits on the page Ask, or evaluate files: atlas "
+            "evaluate PATH"
         )
     return Report(
         model=memory.experience.embedder.model_name,

@@ -64,7 +64,7 @@ class AtlasStore(base.BaseStore):
             InvalidInput: A name of `levels` is repeated, or is that of the key.
         """
         if len({KEY, *levels}) <= len(levels):
-            raise InvalidInput(f"expected different names, without {KEY!r}, for levels, got {list(levels)}")
+            raise InvalidInput(f"expected distinct names other than {KEY!r} for levels, got {list(levels)}")
         self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
         self._threshold, self._clock, self._writing = threshold, clock, RLock()
 
@@ -107,10 +107,9 @@ class AtlasStore(base.BaseStore):
     def _put(self, op: base.PutOp) -> None:
         with self._writing:
             stored = self._ids(op.namespace, op.key)
-            if (
-                entries_to_delete := stored if op.value is None else stored[:-1]
-            ):  # two programs may have added the same key
-                self._journal.delete(entries_to_delete)
+            outdated = stored if op.value is None else stored[:-1]  # two programs may have added the same key
+            if outdated:
+                self._journal.delete(outdated)
             if op.value is not None:
                 self._write(stored[-1:], self._content(op), self._metadata(op))
 
@@ -138,8 +137,8 @@ class AtlasStore(base.BaseStore):
         }
 
     def _scope(self, namespace: tuple[str, ...]) -> dict[str, str]:
-        further = (f"level_{n}" for n in range(len(self._levels) + 1, len(namespace) + 1))
-        return scope_metadata(dict(zip((*self._levels, *further), namespace, strict=False)))
+        unnamed_levels = (f"level_{n}" for n in range(len(self._levels) + 1, len(namespace) + 1))
+        return scope_metadata(dict(zip((*self._levels, *unnamed_levels), namespace, strict=False)))
 
     def _ids(self, namespace: tuple[str, ...], key: str) -> list[str]:
         exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), f"{SCOPE}{KEY}": _key_metadata(key)[f"{SCOPE}{KEY}"]}

@@ -19,7 +19,7 @@ from atlas.storage.records import PROJECTION
 logger = logging.getLogger(__name__)
 
 
-_UNREADABLE = "cannot be read; make them again: atlas reembed. Or search without them: ATLAS_LATE_INTERACTION=0"
+_UNREADABLE = "cannot be read; compute them again: atlas reembed. Or search without them: ATLAS_LATE_INTERACTION=0"
 
 
 class TokenEmbedder(WholeEmbedder, Protocol):
@@ -90,7 +90,7 @@ class LateInteraction:
                 query_tokens, list(packed.values()), [cosines[seq] for seq in packed]
             )
         except ValueError as error:
-            raise StoreDamaged(f"token vectors of the store's texts {_UNREADABLE}") from error
+            raise StoreDamaged(f"the stored token vectors {_UNREADABLE}") from error
         return dict(zip(packed, token_similarities.tolist(), strict=True))
 
     def _projection(self) -> Projection | None:
@@ -134,7 +134,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
     try:
         return projection_of(text, dimension) if text else None
     except ValueError as error:
-        raise StoreDamaged(f"the store's note on how token vectors are packed {_UNREADABLE}") from error
+        raise StoreDamaged(f"the stored projection of token vectors {_UNREADABLE}") from error
 
 
 def fitted(embedder: TokenEmbedder) -> Projection | None:
@@ -142,6 +142,6 @@ def fitted(embedder: TokenEmbedder) -> Projection | None:
 
     The projection depends only on the model, so an embedder may supply it with a method `token_projection`.
     """
-    known = get_offered(embedder, "token_projection")
-    projection: Projection | None = known() if known else measured_projection(embedder.encode_with_tokens)
+    supply = get_offered(embedder, "token_projection")
+    projection: Projection | None = supply() if supply else measured_projection(embedder.encode_with_tokens)
     return projection

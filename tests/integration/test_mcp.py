@@ -340,7 +340,7 @@ def test_a_repeated_call_stores_once(memory):
         ("record_use", {"id": "x", "success": "perhaps"}, "`success` should be true or false (whether the task"),
         ("note", {"entry_type": "task", "content": "x", "scope": {"project": 1}}, "`scope` should be an object of"),
         ("edit", {"id": "x", "changes": {}, "reason": None}, "`reason` should be a string"),
-        ("forget_all", {}, "'forget_all' is no tool of this server; its tools are recall, search, read"),
+        ("forget_all", {}, "'forget_all' is not a tool of this server; its tools are recall, search, read"),
         ("undo", {"operation_id": "zzzz"}, "no operation has an id that begins with 'zzzz'"),
         ("search", {"query": "x", "where": {"outcome": {"$near": 1}}}, "$near"),
         ("search", {"query": "x", "cursor": "-1"}, "`cursor` should be a number from the last line of a search"),

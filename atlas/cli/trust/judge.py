@@ -63,15 +63,15 @@ def _pattern(text: str) -> re.Pattern[str]:
 def _judge(options: argparse.Namespace, settings: Settings) -> int:
     is_narrow = options.ids or options.where or options.scope or options.matching
     if options.success is not None and not is_narrow:
-        raise InvalidInput("expected ids, --where, --scope or --matching, as a verdict is for some attempts; add one")
+        raise InvalidInput("--succeeded and --failed need ids, --where, --scope or --matching; add one of them")
     if options.success is None and not options.dry_run and not sys.stdin.isatty():
-        raise InvalidInput("expected a terminal to ask at, but there is none; add --succeeded or --failed, with a rule")
+        raise InvalidInput("judging one by one needs a terminal, but there is none; add --succeeded or --failed")
     with opened(settings, read_only=options.dry_run) as memory:
-        chosen = _chosen(memory, options)
+        experiences = _select_experiences(memory, options)
         if options.success is None and not options.dry_run:
-            outcomes, reason = _ask_each(chosen), "judged one by one"
+            outcomes, reason = _ask_each(experiences), "judged one by one"
         else:
-            outcomes, reason = _by_rule(chosen, options.success), "judged by a rule"
+            outcomes, reason = _by_rule(experiences, options.success), "judged by a rule"
         if options.dry_run or not outcomes:
             print(UNTOUCHED if options.dry_run else "No outcome was changed.")
             return 0
@@ -81,13 +81,13 @@ def _judge(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _chosen(memory: MemorySystem, options: argparse.Namespace) -> Iterator[Experience]:
+def _select_experiences(memory: MemorySystem, options: argparse.Namespace) -> Iterator[Experience]:
     """Yield the experiences to judge, newest first."""
     where = {"$and": [{} if options.ids else {"outcome": "unknown"}, filter_of(options) or {}]}
     ids = memory.experience.ids(where)[::-1]
     if options.ids:
-        wanted = set(full_ids(memory, memory.experience, options.ids))
-        ids = [record_id for record_id in ids if record_id in wanted]
+        selected = set(full_ids(memory, memory.experience, options.ids))
+        ids = [record_id for record_id in ids if record_id in selected]
     for start in range(0, len(ids), BATCH):
         for experience in memory.experience.get_many(ids[start : start + BATCH]):
             if options.matching is None or any(map(options.matching.search, _ending(experience).values())):
@@ -106,19 +106,19 @@ def _ending(experience: Experience) -> Mapping[str, str]:
     return {name: text for name, text in parts.items() if text.strip()}
 
 
-def _by_rule(chosen: Iterator[Experience], success: bool | None) -> dict[str, bool | None]:
+def _by_rule(experiences: Iterator[Experience], success: bool | None) -> dict[str, bool | None]:
     outcomes: dict[str, bool | None] = {}
-    for experience in chosen:
+    for experience in experiences:
         print(line(experience))
         outcomes[experience.id] = success
     print(f"{counted(len(outcomes), 'experience')}.")
     return outcomes
 
 
-def _ask_each(chosen: Iterator[Experience]) -> dict[str, bool | None]:
+def _ask_each(experiences: Iterator[Experience]) -> dict[str, bool | None]:
     """Ask for the outcome of each experience, until there are no more or the person quits."""
     outcomes: dict[str, bool | None] = {}
-    for experience in chosen:
+    for experience in experiences:
         print(line(experience))
         for name, text in _ending(experience).items():
             print(f"  {name}: {safe(text[-SHOWN_CHARACTERS:], keep_lines=True)}")

@@ -33,10 +33,11 @@ def add_commands(commands: Any) -> None:
 
 def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
     if options.release and options.found is not None:
-        raise InvalidInput("--release takes ids, and --found adds records; use one of them")
+        raise InvalidInput("--release and --found cannot be combined; use one of them")
     if settings.server and options.found is not None:
         raise InvalidInput(
-            "a server does not take --found; run it beside the store, or name the ids that `atlas scan` lists"
+            "--found does not work with a server; run this on the server's machine, or give the ids that `atlas "
+            "scan` lists"
         )
     if not options.ids and options.found is None:
         return _list(options, settings)
@@ -63,12 +64,10 @@ def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: a
     if options.release:
         return dict.fromkeys(ids, "")
     if ids and not options.reason.strip():
-        raise InvalidInput("expected --reason, which is shown with the records; add why agents must not find them")
-    found = memory.scan(minimum=options.found).findings if options.found is not None else ()
-    return {
-        **{finding.id: reason_of(finding) for finding in found if finding.is_in_text and not finding.is_quarantined},
-        **dict.fromkeys(ids, options.reason),
-    }
+        raise InvalidInput("--reason is missing; tell why agents should not find these records")
+    findings = memory.scan(minimum=options.found).findings if options.found is not None else ()
+    new_findings = [finding for finding in findings if finding.is_in_text and not finding.is_quarantined]
+    return {finding.id: reason_of(finding) for finding in new_findings} | dict.fromkeys(ids, options.reason)
 
 
 def _print_plan(reasons: dict[str, str]) -> None:

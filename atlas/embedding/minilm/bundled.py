@@ -32,7 +32,7 @@ def bundled_encoder(batch_size: int) -> OnnxEncoder:
     expected, actual = _facts()["weights"], weights_mark(weights / TENSORS)
     if actual != expected:
         raise EmbeddingUnavailable(
-            f"expected in {weights / TENSORS} the weights of {BUNDLED}, {expected}, got {actual}; install them again"
+            f"expected the weights {expected} of {BUNDLED} in {weights / TENSORS}, got {actual}; install ATLAS again"
         )
     try:
         return OnnxEncoder(DIRECTORY, batch_size, weights=weights)

@@ -183,7 +183,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
         raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
     if now != plan:
         raise PlanOutdated(
-            "the records were used, or further records were derived from them, since the plan; nothing was done"
+            "the records were used, or others were derived from them, since the plan was made; nothing was done"
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.by_memory().items()):

@@ -98,7 +98,7 @@ class _Server(MCPServer[Any]):
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         if name not in PARAMETERS:
-            raise ToolError(f"{name!r:.80} is no tool of this server; its tools are {', '.join(PARAMETERS)}")
+            raise ToolError(f"{name!r:.80} is not a tool of this server; its tools are {', '.join(PARAMETERS)}")
         if unknown := [argument for argument in arguments if argument not in PARAMETERS[name]]:
             raise ToolError(unknown_names(unknown, PARAMETERS[name], kind="argument", of=f"`{name}`"))
         try:

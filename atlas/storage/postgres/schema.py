@@ -130,8 +130,8 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
             )
         if version == 0 and not create:
             raise StoreUnavailable(
-                f"there is no store at {database.address}; check the address, or make one: atlas --store ADDRESS init, "
-                "or atlas --store ADDRESS import PATH"
+                f"there is no store at {database.address}; check the address, or create one: atlas --store ADDRESS "
+                "init, or atlas --store ADDRESS import PATH"
             )
         if version == 0:
             _create(connection, database)

@@ -149,9 +149,9 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
         (record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parse_row(metadata))
     ]
     if duplicates:
+        record_id, value = duplicates[0]
         raise PlanOutdated(
-            f"{duplicates[0][0]!r} has the same {key} {duplicates[0][1]!r} by now; no record was changed. Read it and "
-            "choose again"
+            f"{record_id!r} now has the same {key} {value!r}; no record was changed. Read it and choose again"
         )
 
 

@@ -223,7 +223,7 @@ class SqliteDatabase:
             create_private(target)
         except OSError as error:
             raise StoreUnavailable(
-                f"no copy of {self.path} can be written to {target.parent} ({error.strerror}); see to the "
+                f"{self.path} cannot be copied to {target.parent} ({error.strerror}); check the "
                 "permissions of the directory"
             ) from error
         with self._translate_errors():

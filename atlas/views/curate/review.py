@@ -147,7 +147,7 @@ def chosen(
     """Return the pending records of a choice.
 
     Args:
-        ids: Ids, or unique beginnings of ids. Empty for all of the writer and time.
+        ids: Ids, or unique prefixes of ids. Empty for all records of the writer and time.
         writer: See `waiting`, as for `since`.
         is_all: Whether all pending records are meant if nothing else chooses.
 
@@ -161,14 +161,14 @@ def chosen(
         raise InvalidInput("select the records by ids, by a writer, by a time, or all of them")
     rows = waiting(memory, writer, since).rows
     selected = []
-    for beginning in dict.fromkeys(ids):
-        found = [row for row in rows if row.id.startswith(beginning)]
-        if len(found) != 1:
+    for prefix in dict.fromkeys(ids):
+        matches = [row for row in rows if row.id.startswith(prefix)]
+        if len(matches) != 1:
             raise NotFound(
-                f"{len(found)} pending records have an id that begins with {beginning!r:.80}; list what waits for "
-                "review, and choose among it"
+                f"{len(matches)} pending records have an id that begins with {prefix!r:.80}; list the records that "
+                "wait for review, and take an id from the list"
             )
-        selected += found
+        selected += matches
     return tuple(dict.fromkeys(selected)) if ids else rows
 
 
@@ -217,5 +217,5 @@ def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
 
 
 def _by_kind(rows: Sequence[WaitingRow]) -> list[tuple[Kind, list[str]]]:
-    found = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS.values()]
-    return [(kind, ids) for kind, ids in found if ids]
+    by_kind = [(kind, [row.id for row in rows if row.noun == kind.noun]) for kind in KINDS.values()]
+    return [(kind, ids) for kind, ids in by_kind if ids]

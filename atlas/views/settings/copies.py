@@ -158,7 +158,7 @@ def check_place(memory: MemorySystem, path: Path) -> None:
         InvalidInput: The server requires authentication, and the path is not in the directory for backups.
     """
     if not may_name_paths() and path.resolve().parent != backup_directory(memory):
-        raise InvalidInput(f"{str(path)!r:.200} is not in {backup_directory(memory)}; upload the file in its place")
+        raise InvalidInput(f"{str(path)!r:.200} is not in {backup_directory(memory)}; upload the file instead")
 
 
 def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePreview:

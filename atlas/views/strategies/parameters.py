@@ -52,7 +52,7 @@ def _read(line: str) -> dict[str, str]:
         try:
             return check_parameters([json.loads(line)])[0]
         except ValueError as error:
-            raise InvalidInput(f"a parameter's line should be {HOW}, but is no JSON: {line[:80]!r}") from error
+            raise InvalidInput(f"a parameter's line should be {HOW}, but is not JSON: {line[:80]!r}") from error
     matched = _LINE.fullmatch(line)
     if matched is None:
         raise InvalidInput(f"a parameter's line should be {HOW}, but is {line[:80]!r}")

@@ -191,7 +191,7 @@ def test_named_levels_of_a_namespace_are_the_scope_of_the_items(memory):
 
 @pytest.mark.parametrize("levels", [["item"], ["user", "user"]])
 def test_levels_that_cannot_be_told_apart_are_refused(memory, levels):
-    with pytest.raises(atlas.InvalidInput, match="expected different names, without 'item', for levels"):
+    with pytest.raises(atlas.InvalidInput, match="expected distinct names other than 'item' for levels"):
         AtlasStore(memory, levels=levels)
 
 

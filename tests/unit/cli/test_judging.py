@@ -86,8 +86,8 @@ def test_an_attempt_by_its_id_gets_another_outcome(store, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--failed"], "expected ids, --where, --scope or --matching"),
-        ([], "expected a terminal to ask at"),
+        (["--failed"], "--succeeded and --failed need ids, --where"),
+        ([], "judging one by one needs a terminal"),
     ],
 )
 def test_a_judgement_without_a_rule_or_a_person_is_refused(store, monkeypatch, capsys, words, message):

@@ -89,7 +89,7 @@ def test_missing_weights_are_reported_with_what_to_do(elsewhere):
 def test_other_weights_are_refused(elsewhere):
     (elsewhere / TENSORS).write_bytes(b"\x02\x00\x00\x00\x00\x00\x00\x00{}")
     with pytest.raises(
-        EmbeddingUnavailable, match=r"expected in .*model\.safetensors the weights .* got {'bytes': 10, "
+        EmbeddingUnavailable, match=r"expected the weights .* in .*model\.safetensors, got {'bytes': 10, "
     ):
         SentenceTransformerEmbedder(BUNDLED).encode("text")
 

@@ -182,7 +182,7 @@ def test_a_write_that_fails_leaves_no_word_pieces(store):
 )
 def test_what_is_damaged_says_how_it_is_made_again(store, damage):
     rows_of(store, damage)
-    with opened(store) as memory, pytest.raises(StoreDamaged, match="make them again: atlas reembed"):
+    with opened(store) as memory, pytest.raises(StoreDamaged, match="compute them again: atlas reembed"):
         similarities(memory)
     with opened(store, settings=WITHOUT) as memory:
         assert similarities(memory)
@@ -297,7 +297,7 @@ def test_a_damaged_note_refuses_no_write_and_doctor_begins_again(store):
         memory.experience.store(attempt("written nevertheless"))
         assert len(memory.experience) == 3
         [found] = [one for one in examine(memory.storage) if one.check == "word pieces"]
-        assert "make them again: atlas reembed" in found.problem
+        assert "compute them again: atlas reembed" in found.problem
         assert [one.check for one in examine(memory.storage, fix=True) if one.is_fixed] == ["word pieces"]
     with opened(store) as memory:
         memory.experience.store(attempt(f"{FILLER} the latest one"))

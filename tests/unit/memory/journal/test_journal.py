@@ -62,7 +62,7 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"entry_type": "dream"}, "expected one of observation, crash_log"),
         ({"content": " "}, "expected a string that is not blank for an entry's content"),
         ({"generation": "4"}, "expected a whole number for an entry's generation"),
-        ({"generation": 10**400}, "for an entry's generation, got one beyond that"),
+        ({"generation": 10**400}, "for an entry's generation, got a number out of range"),
         ({"generation": -(2**53) - 1}, "for an entry's generation, got"),
         ({"importance": 1.5}, "expected a number from 0 to 1 for an importance"),
         ({"links": [("knows", "x")]}, "expected one of caused_by"),
