@@ -249,9 +249,9 @@ class Collection(ABC):
         """Return the ids of the records that pass a filter, in the order of insertion."""
         return [row["id"] for row in self.scan(where)]
 
-    def ids_with_prefix(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, prefix: str) -> list[str]:
         """Return at most two ids with a prefix."""
-        return [record_id for record_id in self.ids() if record_id.startswith(beginning)][:2]
+        return [record_id for record_id in self.ids() if record_id.startswith(prefix)][:2]
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of records added, changed or deleted after a revision, oldest change first."""

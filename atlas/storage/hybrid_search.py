@@ -101,16 +101,14 @@ def _add_context(
     """Return the keyword scores that records of a scope get from later records of their log."""
     values, inside = matches.values, _visible_seqs(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
-        lending = Scope(passing=inside, hidden=scope.hidden)
-        values = collection.ledger.words.find(collection.name, text, lending, n).values
+        visible = Scope(passing=inside, hidden=scope.hidden)
+        values = collection.ledger.words.find(collection.name, text, visible, n).values
     best = dict(islice(values.items(), n))
     n_before = len(context.shares) if inside is None else MAX_BEFORE
     before = collection.ledger.columns.before(collection.name, list(best), context.within, n_before)
     if inside is not None:
-        seen = set(inside.tolist())
-        before = {
-            seq: [predecessor for predecessor in earlier if predecessor in seen] for seq, earlier in before.items()
-        }
+        inside_seqs = set(inside.tolist())
+        before = {seq: [other for other in earlier if other in inside_seqs] for seq, earlier in before.items()}
     added: dict[int, float] = defaultdict(float)
     for seq, earlier in before.items():
         for neighbour, share in zip(earlier, context.shares, strict=False):  # the first records have fewer predecessors

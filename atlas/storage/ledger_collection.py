@@ -318,18 +318,18 @@ class LedgerCollection(Collection):
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that exist, merged records included, each with the id of a record."""
-        known = self._ledger.known_hashes(self._name, hashes)
+        ids_by_hash = self._ledger.known_hashes(self._name, hashes)
         if not actor_scope():
-            return known
-        visible = set(self._visible([*known.values()]))
-        return {content_hash: record_id for content_hash, record_id in known.items() if record_id in visible}
+            return ids_by_hash
+        visible = set(self._visible([*ids_by_hash.values()]))
+        return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible}
 
-    def ids_with_prefix(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, prefix: str) -> list[str]:
         """Return at most two ids with a prefix."""
         if actor_scope() or self._quarantined():
-            later_ids = self.ids({"id": {"$gte": beginning}})
-            return [record_id for record_id in later_ids if record_id.startswith(beginning)][:2]
-        return self._ledger.ids_with_prefix(self._name, beginning)
+            later_ids = self.ids({"id": {"$gte": prefix}})
+            return [record_id for record_id in later_ids if record_id.startswith(prefix)][:2]
+        return self._ledger.ids_with_prefix(self._name, prefix)
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of records added, changed or deleted after a revision, oldest change first.

@@ -32,7 +32,7 @@ PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 _REST_SECONDS = 60.0
 """Period in which equal refusals add at most two lines, so that guessing keys cannot fill the disk."""
 
-_MAX_TOLD_APART = 50
+_MAX_DISTINCT = 50
 """Maximum number of distinct refusals counted in that time."""
 
 MANY, TOO_MANY = "several", "more refusals than are told apart"
@@ -99,22 +99,21 @@ class AuditLog:
         """Add a refusal. Equal refusals are counted, and written as one more line after a minute."""
         with self._lock:
             if not self._refusals:
-                resting = threading.Timer(_REST_SECONDS, self.flush)
-                resting.daemon = True
-                resting.start()
-            key = (who, about)
-            if key not in self._refusals and len(self._refusals) >= _MAX_TOLD_APART:
-                key = (MANY, TOO_MANY)
-            is_first = key not in self._refusals
-            self._refusals[key] = 0 if is_first else self._refusals[key] + 1
-        if is_first:
-            self.note(REFUSED, who=key[0], about=key[1])
+                timer = threading.Timer(_REST_SECONDS, self.flush)
+                timer.daemon = True
+                timer.start()
+            if (who, about) not in self._refusals and len(self._refusals) >= _MAX_DISTINCT:
+                who, about = MANY, TOO_MANY
+            n_before = self._refusals.get((who, about))
+            self._refusals[who, about] = 0 if n_before is None else n_before + 1
+        if n_before is None:
+            self.note(REFUSED, who=who, about=about)
 
     def flush(self) -> None:
         """Write pending counts of refusals. Called when a server stops."""
         with self._lock:
-            counted, self._refusals = self._refusals, {}
-        for (actor, about), n in counted.items():
+            pending, self._refusals = self._refusals, {}
+        for (actor, about), n in pending.items():
             if n:
                 self.note(REFUSED, who=actor, about=about, n=n)
 

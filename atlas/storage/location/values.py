@@ -43,8 +43,10 @@ class AccessValues(Generic[T]):
     encode: Callable[[T], dict[str, Any]]
     decode: Callable[[dict[str, Any]], T]
     _threads: threading.Lock = field(default_factory=threading.Lock)
-    _seen: tuple[StoredText, dict[str, T]] | None = None
-    """Cache of the last text and its values."""
+    _last_text: StoredText | None = None
+    """The last text that was read, whose values are cached."""
+
+    _last_values: dict[str, T] = field(default_factory=dict)
 
     def read(self) -> dict[str, T]:
         """Return the current values, empty before the first write.
@@ -52,18 +54,17 @@ class AccessValues(Generic[T]):
         Raises:
             StoreUnavailable: The store is out of reach, or the text is damaged (its cause is `DamagedText` then).
         """
-        text, seen = self._text(), self._seen
+        text = self._text()
+        last_text, values = self._last_text, self._last_values
         try:
             with _translate_errors(text):
-                stored = text.read(seen[0] if seen else None)
+                stored = text.read(last_text)
             if stored is None:
                 return {}
-            if seen is None or stored is not seen[0]:
-                self._seen = seen = (
-                    stored,
-                    {name: self.decode(value) for name, value in json.loads(stored.text).items()},
-                )
-            return dict(seen[1])
+            if stored is not last_text:
+                values = {name: self.decode(value) for name, value in json.loads(stored.text).items()}
+                self._last_text, self._last_values = stored, values
+            return dict(values)
         except _DAMAGE as error:
             raise StoreUnavailable(
                 f"{text} cannot be read ({error}), so all access is refused; repair or remove it"

@@ -59,10 +59,9 @@ def backing(
             "wrap it in a class that has them, or use atlas.open_memory"
         )
     if callable(choose := get_offered(vector_store, "for_collection")):
-        choice = choose(scope.collection)
-        return PlainCollection(
-            choice, dimension, None if choice is not vector_store else scope, keeps_usage=keeps_usage
-        )
+        chosen_store = choose(scope.collection)
+        needed_scope = scope if chosen_store is vector_store else None
+        return PlainCollection(chosen_store, dimension, needed_scope, keeps_usage=keeps_usage)
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
 
@@ -221,11 +220,10 @@ class PlainCollection(Collection):
         """
         if get_offered(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
-        found = self._all_rows()
-        found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
+        result = self._all_rows()
         rows: list[dict[str, Any]] = [
             {"id": record_id, "metadata": metadata, "document": document}
-            for record_id, metadata, document in found_rows
+            for record_id, metadata, document in zip(result.ids, result.metadatas, result.documents, strict=True)
         ]
         return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 

@@ -115,7 +115,9 @@ class PostgresConnection:
     def write_rows(self) -> None:
         """Write the buffered rows."""
         pending, self._rows = self._rows, {}
-        for (_, statement), rows in sorted(pending.items(), key=lambda item: item[0][0] not in REFERENCED_TABLES):
+        referenced = [key for key in pending if key[0] in REFERENCED_TABLES]
+        for table, statement in dict.fromkeys([*referenced, *pending]):  # referenced rows first
+            rows = pending[table, statement]
             if plain := _PLAIN_INSERT.fullmatch(translate(statement).text):
                 with self.raw.cursor() as cursor, cursor.copy(f"COPY {plain[1]} FROM STDIN") as copy:
                     for row in rows:

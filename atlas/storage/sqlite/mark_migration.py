@@ -126,9 +126,10 @@ def _fill_collection(connection: Connection, collection: str, marks: Mapping[str
 
 
 def _restore_from_history(connection: Connection, collection: str) -> tuple[dict[str, Marks], list[str]]:
-    """Return the marks in before-images, and the records whose last mark is lost, and which get the mark before it.
+    """Return the marks of records, and the ids of records whose last marks are lost, which get the marks before.
 
-    An undo restores an earlier state, which is in the before-image of the first change that replaced it.
+    Marks are read from before-images. An undo restores an earlier state, which is in the before-image of the first
+    change that replaced it.
     """
     rows = connection.execute(
         "SELECT record_id, state_before, coalesce(state_after, seq), before FROM changes "

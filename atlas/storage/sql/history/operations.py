@@ -125,14 +125,14 @@ def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
         "(c.aspect = ? AND c.before IS NULL OR o.kind IN ('accept', 'edit') AND o.undone_by IS NULL) ORDER BY c.seq",
         (collection, RECORD),
     )
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     for record_id, kind, actor in rows.fetchall():
-        origin = found.setdefault(record_id, Origin(kind=kind, actor=actor))
+        origin = origins.setdefault(record_id, Origin(kind=kind, actor=actor))
         if kind == "accept":
-            found[record_id] = replace(origin, is_accepted=True, last_editor="")
+            origins[record_id] = replace(origin, is_accepted=True, last_editor="")
         elif kind == "edit":
-            found[record_id] = replace(origin, last_editor=actor)
-    return found
+            origins[record_id] = replace(origin, last_editor=actor)
+    return origins
 
 
 def _decode(row: tuple[Any, ...]) -> Operation:

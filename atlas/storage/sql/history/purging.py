@@ -201,7 +201,8 @@ def _find_records(connection: Connection, prefix: str, collection: str) -> list[
     rows = rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(prefix), prefix)).fetchall()
     unpurged = [row for row in rows if not read_purge_id(connection, *row)]
     if rows and not unpurged:
-        raise NotFound(f"the record {rows[0][1]!r} was purged already")
+        _, record_id = rows[0]
+        raise NotFound(f"the record {record_id!r} was purged already")
     if len({record_id for _, record_id in unpurged}) != 1:
         raise NotFound(
             f"{'no record, live or deleted,' if not unpurged else 'more than one record'} has an id that begins with "
@@ -270,8 +271,8 @@ def _forget_traces(
     quotable = collect_quotable(all_images, [])
     for operation_id in _find_quoting_reasons(connection, quotable):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
-    judged = _find_judgements(connection, images, quotable)
-    connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judged])
+    judgements = _find_judgements(connection, images, quotable)
+    connection.executemany("DELETE FROM meta WHERE name = ?", [(name,) for name in judgements])
     for collection, record_id in images:
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)

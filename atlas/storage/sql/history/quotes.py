@@ -168,8 +168,8 @@ def _read_before_images(connection: Connection) -> Iterator[tuple[str, str, str,
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",
         (GONE,),
     ):
-        record_place = EARLIER if is_live else DELETED
-        yield collection, record_id, record_place if aspect == "record" else MARKED, parse_row(before)
+        state = EARLIER if is_live else DELETED
+        yield collection, record_id, state if aspect == "record" else MARKED, parse_row(before)
 
 
 def _title(image: dict[str, Any]) -> str:

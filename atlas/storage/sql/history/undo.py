@@ -116,7 +116,7 @@ def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Oper
     matches = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in matches}
     pending = [operation for operation in matches if not operation.undone_by]
-    # An undo of matching operations only is left alone.
+    # An undo whose operations all match stays, because undoing it would redo them.
     return [operation for operation in pending if operation.kind != UNDO or not ids.issuperset(undone_by(operation))]
 
 
@@ -125,7 +125,8 @@ def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expect
     # Only among the matching operations, so that a forged plan cannot undo operations of others.
     result = _undo_all(writer, [operation for operation in operations if operation.id in expected_ids])
     if result.refused:
-        raise PlanOutdated(f"{result.refused[0][1]}. Nothing was done; reload the history")
+        _, reason = result.refused[0]
+        raise PlanOutdated(f"{reason}. Nothing was done; reload the history")
     if len(result.undone) < len(expected_ids):
         n_gone = len(expected_ids) - len(result.undone)
         verb = "was" if n_gone == 1 else "were"

@@ -75,10 +75,11 @@ class WordCache:
         by_position: dict[Position, dict[str, Postings]] = {}
         for word in words:
             if entry := self._postings.get((table.name, word)):
-                by_position.setdefault(entry[0], {})[word] = entry[1]
+                position, postings = entry
+                by_position.setdefault(position, {})[word] = postings
         current: dict[str, Postings] = {}
-        for at, cached in by_position.items():
-            changed = _read_changes_since(table, at)
+        for position, cached in by_position.items():
+            changed = _read_changes_since(table, position)
             if changed is not None:
                 current |= _update(table, cached, changed)
         return current
