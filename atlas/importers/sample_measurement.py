@@ -38,9 +38,9 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     return True
 
 
-def write_measurement(found: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
+def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
     """Write the measurement of a store of sample data beside them."""
-    header = encode_evaluation(found)
+    header = encode_evaluation(evaluation)
     content = {"of": digest_of(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -64,12 +64,12 @@ def _read(path: Path, digest: str) -> OwnEvaluation | None:
         return None
 
 
-def _is_of(found: OwnEvaluation, memory: MemorySystem) -> bool:
+def _is_of(evaluation: OwnEvaluation, memory: MemorySystem) -> bool:
     """Return whether a store is searched in the way that was measured."""
     storage = memory.storage
     return (
-        found.report.model == memory.experience.embedder.model_name
-        and (found.profiles, found.in_use) == (usable_profiles(memory), storage.profiles.in_use().name)
+        evaluation.report.model == memory.experience.embedder.model_name
+        and (evaluation.profiles, evaluation.in_use) == (usable_profiles(memory), storage.profiles.in_use().name)
         and not storage.settings.reranker
         and storage.late is not None
     )

@@ -35,18 +35,21 @@ def pieces_of(block: ContextBlock) -> tuple[BlockPiece, ...]:
     No stored text can begin a line with a bracket or imitate a heading, so the lines identify records.
     """
     memories = {section.heading: name for name, section in known_sections().items()}
-    left = {name: list(ids) for name, ids in block.shown.items()}
+    remaining_ids = {name: list(ids) for name, ids in block.shown.items()}
     pieces: list[tuple[Key, list[str]]] = []
-    memory = ""
+    memory = last_id = ""
     for line in block.text.splitlines():
         is_frame = line in memories or line in ("", END)
         if line in memories:
             memory = memories[line]
         if memory and line.startswith("["):
-            pieces.append(((memory, left[memory].pop(0)), [line]))
-        elif pieces and (not is_frame or not pieces[-1][0][1]):
-            pieces[-1][1].append(line)
+            last_id = remaining_ids[memory].pop(0)
+            pieces.append(((memory, last_id), [line]))
+        elif pieces and (not is_frame or not last_id):
+            _, lines = pieces[-1]
+            lines.append(line)
         else:
+            last_id = ""
             pieces.append((("", ""), [line]))
     return _numbered(pieces)
 

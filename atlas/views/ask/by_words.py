@@ -16,9 +16,9 @@ SENTENCE = (
 
 def cards_by_words(memory: MemorySystem, text: str, k: int) -> dict[str, tuple[HitCard, ...]]:
     """Return cards of at most k keyword hits per memory, without embedding."""
-    found = {name: getattr(memory, name).retrieve_words(text, k).hits for name in SECTIONS}
+    hits_by_memory = {name: getattr(memory, name).retrieve_words(text, k).hits for name in SECTIONS}
     return {
         name: tuple(VIEWS[name].hit_card(memory, hit.item, None, text, RankingWeights()) for hit in hits)
-        for name, hits in found.items()
+        for name, hits in hits_by_memory.items()
         if hits
     }

@@ -132,16 +132,17 @@ def compare(
 ) -> Comparison:
     """Return the best hits for a query with both sets of weights, without counting retrievals."""
     embedder = CachedEmbedder(memory.experience.embedder)
-    memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
-    found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
-    first = _side(memories[0], query, found[0], found[1])
-    second = _side(memories[1], query, found[1], found[0])
-    ranked_ids = [[hit.id for hit in side.hits] for side in (first, second)]
-    n_both = len({*ranked_ids[0]} & {*ranked_ids[1]})
-    sentence = (
-        "Both rankings are the same." if ranked_ids[0] == ranked_ids[1] else f"{counted(n_both, 'hit')} on both sides."
-    )
-    return Comparison(left=first, right=second, caption=sentence)
+    left_memory = memory.experience.ranked_with(left, embedder=embedder)
+    right_memory = memory.experience.ranked_with(right, embedder=embedder)
+    left_result = left_memory.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
+    right_result = right_memory.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
+    left_side = _side(left_memory, query, left_result, right_result)
+    right_side = _side(right_memory, query, right_result, left_result)
+    left_ids, right_ids = [hit.id for hit in left_side.hits], [hit.id for hit in right_side.hits]
+    sentence = f"{counted(len({*left_ids} & {*right_ids}), 'hit')} on both sides."
+    if left_ids == right_ids:
+        sentence = "Both rankings are the same."
+    return Comparison(left=left_side, right=right_side, caption=sentence)
 
 
 def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:

@@ -45,10 +45,12 @@ def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...
 
     Falls back to `example_questions` if no task was tried both ways. All are untrusted texts.
     """
-    attempts = [[each.experience_id for each in task.attempts if each.experience_id] for task in effect.tasks]
-    latest = [ids[-1] for ids in attempts if ids]
+    latest = list[str]()
+    for task in effect.tasks:
+        ids = [attempt.experience_id for attempt in task.attempts if attempt.experience_id]
+        latest += ids[-1:]
     experiences = {experience.id: experience for experience in memory.experience.get_many(latest)}
-    questions = [_question(experiences[one].task.description) for one in latest if one in experiences]
+    questions = [_question(experiences[i].task.description) for i in latest if i in experiences]
     return tuple(dict.fromkeys(filter(None, questions))) or example_questions(memory)
 
 

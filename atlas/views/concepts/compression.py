@@ -194,30 +194,30 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
     return Compressible(sentence=f"{sentence}{proving}{calling}", can_run=True)
 
 
-def headline(found: CompressionResult) -> str:
+def headline(result: CompressionResult) -> str:
     """Return a sentence on the number of found functions and their saving, or on the reason for an empty result."""
-    if not found.learned:
-        why = explain_empty_result(found.n_attempts, found.n_programs, found.dropped, found.refused)
+    if not result.learned:
+        why = explain_empty_result(result.n_attempts, result.n_programs, result.dropped, result.refused)
         return f"Found no function: {why}. More attempts or a wider scope may help."
-    n_workflows = sum(is_workflow(learned.concept) for learned in found.learned)
+    n_workflows = sum(is_workflow(learned.concept) for learned in result.learned)
     workflows = f"{counted(n_workflows, 'workflow')} of tool calls" if n_workflows else ""
-    if n_workflows == len(found.learned):
-        return f"{workflows} in {counted(found.n_attempts, 'attempt')}."
-    functions = counted(len(found.learned) - n_workflows, "function")
-    programs = counted(found.n_programs, "program")
-    after = found.tokens_after + found.tokens_library
-    saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
+    if n_workflows == len(result.learned):
+        return f"{workflows} in {counted(result.n_attempts, 'attempt')}."
+    functions = counted(len(result.learned) - n_workflows, "function")
+    programs = counted(result.n_programs, "program")
+    after = result.tokens_after + result.tokens_library
+    saved = 1 - after / result.tokens_before if result.tokens_before else 0.0
     little = " These programs have little in common." if saved < LITTLE else ""
     return (
-        f"{functions} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
-        f"counting the library's {found.tokens_library:,} ({percent(saved)} less).{little}"
+        f"{functions} in {programs}: {result.tokens_before:,} tokens become {after:,}, "
+        f"counting the library's {result.tokens_library:,} ({percent(saved)} less).{little}"
         f"{f' Also {workflows}.' if workflows else ''}"
     )
 
 
-def notes(found: CompressionResult) -> list[str]:
+def notes(result: CompressionResult) -> list[str]:
     """Return notes to read before choosing. They come from a file, so they are shown as text."""
-    verdicts = [rewriting.does_the_same for rewriting in found.rewritings]
+    verdicts = [rewriting.does_the_same for rewriting in result.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
     sentences = []
     if verdicts:
@@ -225,11 +225,11 @@ def notes(found: CompressionResult) -> list[str]:
             f"{counted(len(verdicts), 'program')} rewritten. Tests run the new code in {n_run:,} of them, and "
             f"{verdicts.count(True):,} of those did the same as before."
         )
-    sentences += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    if found.dropped:
-        sentences.append(f"Left out of {counted(found.n_attempts, 'attempt')}: {reasons(found.dropped)}.")
-    if found.refused:
-        sentences.append(f"Refused: {reasons(found.refused)}.")
+    sentences += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
+    if result.dropped:
+        sentences.append(f"Left out of {counted(result.n_attempts, 'attempt')}: {reasons(result.dropped)}.")
+    if result.refused:
+        sentences.append(f"Refused: {reasons(result.refused)}.")
     return sentences
 
 
@@ -238,41 +238,43 @@ def reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
 
 
-def made_caption(found: CompressionResult) -> str:
+def made_caption(result: CompressionResult) -> str:
     """Return the engine, the time and the state of the store of a search, or an empty string if they cannot be read."""
-    at = moment_of(found.made_at)
-    by = f" by {found.engine}" if found.engine else ""
+    at = moment_of(result.made_at)
+    by = f" by {result.engine}" if result.engine else ""
     return f"Found{by} {at}." if at else ""
 
 
-def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:
+def staleness(memory: MemorySystem, result: CompressionResult, where: Mapping[str, Any]) -> str:
     """Return the relevant changes since, as trusted text, or an empty string."""
     collection = memory.experience.collection_name
-    if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
+    if memory.storage.ledger.position(collection).ledger_id != result.ledger_id:
         return "The store has changed since: it was restored, or embedded again."
-    if n := n_changed(memory.storage, collection, found.revision):
+    if n := n_changed(memory.storage, collection, result.revision):
         return f"The store has changed since: {counted(n, 'experience')} added or changed."
-    return "" if dict(found.where) == dict(where) else "This was found in another scope than the current one."
+    return "" if dict(result.where) == dict(where) else "This was found in another scope than the current one."
 
 
-def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FunctionRow, ...]:
+def found_rows(memory: MemorySystem, result: CompressionResult) -> tuple[FunctionRow, ...]:
     """Return the functions that were found, and whether the library has them now.
 
-    Those come first that save most in the half of the tasks in which they save less, since they carry over.
+    They are sorted by the saving in the half of the tasks where they save less, because such functions generalise.
     """
-    stored = {concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in found.learned])}
-    by_saving = sorted(found.learned, key=lambda learned: (learned.saving_elsewhere, learned.saving), reverse=True)
-    return tuple(_row(learned, found, learned.concept.id in stored) for learned in by_saving)
+    stored = {concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in result.learned])}
+    by_saving = sorted(result.learned, key=lambda learned: (learned.saving_elsewhere, learned.saving), reverse=True)
+    return tuple(_row(learned, result, learned.concept.id in stored) for learned in by_saving)
 
 
-def _row(learned: LearnedConcept, found: CompressionResult, is_there: bool) -> FunctionRow:
+def _row(learned: LearnedConcept, result: CompressionResult, is_there: bool) -> FunctionRow:
     proven = "" if learned.is_proven else NOT_PROVEN
-    state = "in the library" if is_there else "was in the library" if learned.is_known else proven
+    state = proven
+    if is_there or learned.is_known:
+        state = "in the library" if is_there else "was in the library"
     return FunctionRow(
         id=learned.concept.id,
         name=learned.concept.name,
         saving=learned.saving,
-        n_programs=len(found.rewritings_with(learned.concept.id)) or learned.n_checked,
+        n_programs=len(result.rewritings_with(learned.concept.id)) or learned.n_checked,
         n_tasks=learned.n_tasks,
         arity=learned.arity,
         verified=f"{learned.n_verified:,} of {learned.n_checked:,}" if learned.n_checked else "no test runs it",
@@ -283,12 +285,12 @@ def _row(learned: LearnedConcept, found: CompressionResult, is_there: bool) -> F
     )
 
 
-def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FunctionDetails:
+def found_function(memory: MemorySystem, result: CompressionResult, concept_id: str) -> FunctionDetails:
     """Return a function with its source programs, before and after, callers first."""
-    concept = next(learned.concept for learned in found.learned if learned.concept.id == concept_id)
-    names = {learned.concept.id: learned.concept.name for learned in found.learned}
+    concept = next(learned.concept for learned in result.learned if learned.concept.id == concept_id)
+    names = {learned.concept.id: learned.concept.name for learned in result.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
-    rewritings = sorted(found.rewritings_with(concept_id), key=lambda rewriting: not calls_it.search(rewriting.after))
+    rewritings = sorted(result.rewritings_with(concept_id), key=lambda rewriting: not calls_it.search(rewriting.after))
     titles = memory.experience.titles([rewriting.program.id for rewriting in rewritings])
     return FunctionDetails(
         description=Text(concept.description),
@@ -310,24 +312,23 @@ def _before_after(rewriting: Rewriting, is_stored: bool) -> BeforeAfter:
     )
 
 
-def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
+def added_with(result: CompressionResult, ids: Sequence[str]) -> list[str]:
     """Return the names of callees that are added with the chosen functions."""
-    chosen = set(ids)
-    return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
+    return [concept.name for concept in result.with_callees(ids) if concept.id not in ids]
 
 
 def plan_adding(
-    memory: MemorySystem, found: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
+    memory: MemorySystem, result: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
 ) -> CompressPlan:
     """Return a plan to add the chosen functions and the functions that they call."""
-    along = found.with_callees(ids)
-    stored = {concept.id for concept in memory.concepts.get_many([concept.id for concept in along])}
-    new = [concept for concept in along if concept.id not in stored]
+    concepts = result.with_callees(ids)
+    stored = {concept.id for concept in memory.concepts.get_many([concept.id for concept in concepts])}
+    new = [concept for concept in concepts if concept.id not in stored]
     n_strategies = len(new_strategies(memory, new)) if with_strategies else 0
     return CompressPlan(
-        found=found,
+        found=result,
         ids=tuple(ids),
-        n_all=len(along),
+        n_all=len(concepts),
         n_new=len(new),
         n_strategies=n_strategies,
         n_known=sum(map(is_workflow, new)) - n_strategies if with_strategies else 0,

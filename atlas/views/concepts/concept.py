@@ -179,10 +179,10 @@ def examples_in(text: str) -> tuple[tuple[str, str], ...]:
         InvalidInput: The text has another format, or an example has no result.
     """
     try:
-        found = doctest.DocTestParser().get_examples(text)
+        examples = doctest.DocTestParser().get_examples(text)
     except ValueError as error:
         raise InvalidInput(f"the examples cannot be read: {error}; write >>> and a space before each call") from error
-    pairs = tuple((example.source.strip(), example.want.strip()) for example in found)
+    pairs = tuple((example.source.strip(), example.want.strip()) for example in examples)
     if (text.strip() and not pairs) or not all(result for _, result in pairs):
         raise InvalidInput("each example should be a line of >>> and a call, and below it the result")
     return pairs

@@ -50,14 +50,16 @@ class Lineage:
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
     """Return the concepts around one, nearest first."""
     kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
-    found = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
+    related_by_kind = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
     named = {*concept.calls, *concept.composed_of}
-    relations = tuple(_relation(how, other) for how, related in found.items() for other in related)
-    n_hidden = sum(max(0, len(related) - DRAWN) for related in found.values())
+    relations = tuple(_relation(how, other) for how, related in related_by_kind.items() for other in related)
+    n_hidden = sum(max(0, len(related) - DRAWN) for related in related_by_kind.values())
     return Lineage(
         relations=relations,
-        n_missing=len(named - {other.id for other in (*found[CALLS], *found[COMPOSED_OF])}),
-        dot="\n".join(_dot(concept, {how: related[:DRAWN] for how, related in found.items()})) if relations else "",
+        n_missing=len(named - {other.id for other in (*related_by_kind[CALLS], *related_by_kind[COMPOSED_OF])}),
+        dot="\n".join(_dot(concept, {how: related[:DRAWN] for how, related in related_by_kind.items()}))
+        if relations
+        else "",
         caption=_caption(n_hidden) if relations else _nothing(concept),
     )
 
@@ -84,13 +86,15 @@ def _relation(how: str, other: CodeConcept) -> Relation:
     return Relation(id=other.id, how=how, name=other.name, description=" ".join(other.description[:400].split()))
 
 
-def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
+def _dot(concept: CodeConcept, related_by_kind: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
     """Return a picture from left to right: callers, the concept, its callees. Parts it was composed of are dashed."""
     numbers = {concept.id: 0}
-    for related in found.values():
+    for related in related_by_kind.values():
         for other in related:
             numbers.setdefault(other.id, len(numbers))
-    named = {concept.id: concept.name} | {other.id: other.name for related in found.values() for other in related}
+    named = {concept.id: concept.name} | {
+        other.id: other.name for related in related_by_kind.values() for other in related
+    }
     yield "digraph {"
     yield 'graph [rankdir=LR, bgcolor="transparent", pad=0.1, nodesep=0.15]'
     yield (
@@ -101,7 +105,7 @@ def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Itera
     for other_id, number in numbers.items():
         colour = f', color="{PALETTE[0]}", fillcolor="{PALETTE[0]}"' if number == 0 else ""
         yield f"n{number} [label={quoted(named[other_id])}{colour}]"
-    for how, related in found.items():
+    for how, related in related_by_kind.items():
         for other in related:
             number = numbers[other.id]
             ends = f"n{number} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{number}"

@@ -78,18 +78,17 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
         NotFound: There is no such loader.
     """
     loader = _loader(name)
-    brought = {concept.id: concept for concept in loader.load().values()}
-    stored = memory.concepts.titles(list(brought))
+    offered = {concept.id: concept for concept in loader.load().values()}
+    stored = memory.concepts.titles(list(offered))
     newer = {update.id for update in memory.concepts.primitive_updates(loader)}
-    rows = [
-        PrimitiveRow(
-            state=NEW if record_id not in stored else NEWER if record_id in newer else LOADED,
-            name=concept.name,
-            signature=concept.signature,
-            description=concept.description,
+    rows = list[PrimitiveRow]()
+    for record_id, concept in offered.items():
+        state = LOADED if record_id in stored else NEW
+        if record_id in newer:
+            state = NEWER
+        rows.append(
+            PrimitiveRow(state=state, name=concept.name, signature=concept.signature, description=concept.description)
         )
-        for record_id, concept in brought.items()
-    ]
     return tuple(sorted(rows, key=lambda row: (NEW, NEWER, LOADED).index(row.state)))
 
 
@@ -99,8 +98,8 @@ def n_missing(memory: MemorySystem, name: str) -> int:
     Raises:
         NotFound: There is no such loader.
     """
-    brought = [concept.id for concept in _loader(name).load().values()]
-    return len(set(brought) - memory.concepts.titles(brought).keys())
+    offered = [concept.id for concept in _loader(name).load().values()]
+    return len(set(offered) - memory.concepts.titles(offered).keys())
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:

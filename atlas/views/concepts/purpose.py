@@ -12,6 +12,7 @@ _SENTENCE = re.compile(r"(?:`[^`]*`|[^.!?\n]|[.!?](?!\s|$))+[.!?]?")
 def purpose_of(description: str) -> tuple[str, str]:
     """Return the first sentence of a description, and the rest without the note that rules wrote it."""
     text = description.strip()
-    found = _SENTENCE.match(text)
-    purpose = found.group().strip() if found else text
-    return purpose, text[len(found.group()) if found else len(text) :].replace(DERIVED, "").strip()
+    sentence = _SENTENCE.match(text)
+    if sentence is None:
+        return text, ""
+    return sentence.group().strip(), text[sentence.end() :].replace(DERIVED, "").strip()

@@ -105,7 +105,7 @@ class Cases:
 
 def find_cases(
     memory: MemorySystem,
-    found: Health,
+    health: Health,
     duplicates: DuplicatesResult,
     *,
     inside: AbstractSet[str] | None = None,
@@ -120,13 +120,13 @@ def find_cases(
         kept: Keys of cases that were decided. Pending and buried records, and those in quarantine, are listed
             regardless.
     """
-    singles, hidden = queue_ids(memory, found, inside), memory.quarantined()
+    singles, hidden = queue_ids(memory, health, inside), memory.quarantined()
     hidden_ids = {record.id for record in hidden}
     by_queue: dict[str, Iterable[Case]] = {
         REVIEW: _waiting(memory, findings),
         SUSPICIOUS: _suspicious(memory, findings),
         QUARANTINE: _quarantined(memory, hidden),
-        FAILING: [*_failing_strategies(memory), *_failing_domains(memory, found)],
+        FAILING: [*_failing_strategies(memory), *_failing_domains(memory, health)],
         DUPLICATES: _alike(memory, duplicates, inside),
         REPEATED: _repeated(memory, duplicates, inside),
         UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
@@ -134,16 +134,15 @@ def find_cases(
         NEVER: _single(memory, NEVER, singles[NEVER]),
         BURIED: _single(memory, BURIED, singles[BURIED]),
     }
-    left = {
-        queue: tuple(
-            case
-            for case in cases
-            if queue == QUARANTINE
-            or (hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or not kept or case.name not in kept))
-        )
-        for queue, cases in by_queue.items()
-    }
-    return Cases(by_queue=left, inbox=tuple(_without_repetition(case for queue in ORDER for case in left[queue])))
+
+    def is_undecided(queue: str, case: Case) -> bool:
+        if queue == QUARANTINE:
+            return True
+        return hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or case.name not in kept)
+
+    undecided = {queue: tuple(case for case in cases if is_undecided(queue, case)) for queue, cases in by_queue.items()}
+    inbox = _without_repetition(case for queue in ORDER for case in undecided[queue])
+    return Cases(by_queue=undecided, inbox=tuple(inbox))
 
 
 def alike(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
@@ -222,10 +221,10 @@ def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
             yield Case(queue=FAILING, noun=STRATEGY.noun, collection=strategies.collection_name, ids=(record_id,))
 
 
-def _failing_domains(memory: MemorySystem, found: Health) -> Iterator[Case]:
+def _failing_domains(memory: MemorySystem, health: Health) -> Iterator[Case]:
     collection = memory.experience.collection_name
     return (
-        Case(queue=FAILING, noun=EXPERIENCE.noun, collection=collection, ids=(), domain=line) for line in found.failing
+        Case(queue=FAILING, noun=EXPERIENCE.noun, collection=collection, ids=(), domain=line) for line in health.failing
     )
 
 

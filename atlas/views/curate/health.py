@@ -114,9 +114,9 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     )
 
 
-def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
+def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
     """Return the lines that need a look, in the order of `QUEUES`."""
-    n_alike, worst = sum(map(len, duplicates)), found.failing[:1]
+    n_alike, worst = sum(map(len, duplicates)), health.failing[:1]
     lows = f", the lowest at {worst[0].percent_succeeded:.0f} %" if worst else ""
     sentences = {
         DUPLICATES: (
@@ -124,13 +124,16 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
             f"{counted(len(duplicates), 'group')} of near-duplicates, {n_alike:,} in all",
         ),
         FAILING: (
-            len(found.failing),
-            f"{counted(len(found.failing), 'domain')} clearly below the average of {_whole(found.rate)}{lows}",
+            len(health.failing),
+            f"{counted(len(health.failing), 'domain')} clearly below the average of {_whole(health.rate)}{lows}",
         ),
-        NEVER: (len(found.never_used), f"{len(found.never_used):,} that no search found in {NEVER_DAYS} days or more"),
-        STALE: (len(found.stale), f"{len(found.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
-        UNKNOWN: (found.n_unknown, f"{found.n_unknown:,} of unknown outcome"),
-        BURIED: (found.n_buried, f"{found.n_buried:,} buried, which agents do not find"),
+        NEVER: (
+            len(health.never_used),
+            f"{len(health.never_used):,} that no search found in {NEVER_DAYS} days or more",
+        ),
+        STALE: (len(health.stale), f"{len(health.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
+        UNKNOWN: (health.n_unknown, f"{health.n_unknown:,} of unknown outcome"),
+        BURIED: (health.n_buried, f"{health.n_buried:,} buried, which agents do not find"),
     }
     return tuple(
         HealthLine(queue=queue, n=sentences[queue][0], sentence=sentences[queue][1])

@@ -12,12 +12,14 @@ from atlas.views.evaluation.own import MeasureRow, estimate_text
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
-def measured_chart(of: MeasureRow) -> Chart:
-    """Return a point and its 95 % interval for each way to search. On the right its difference from searches now."""
-    labels = [html.escape(row.setting) for row in of.rows]
-    left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
-    differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
-    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(of, differing))
+def measured_chart(measure: MeasureRow) -> Chart:
+    """Return each search with its value and 95 % interval, and on the right its difference from current searches."""
+    labels = [html.escape(row.setting) for row in measure.rows]
+    left = _points([row.value for row in measure.rows], labels, "x", [PALETTE[0]] * len(labels))
+    differing = [(label, row.difference) for label, row in zip(labels, measure.rows, strict=True) if row.difference]
+    right = _points(
+        [estimate for _, estimate in differing], [label for label, _ in differing], "x2", _verdicts(measure, differing)
+    )
     line: Chart = {
         "type": "line",
         "yref": "paper",
@@ -39,7 +41,7 @@ def measured_chart(of: MeasureRow) -> Chart:
             "xaxis": {**across, "domain": [0, 0.58]},
             "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2~f", "nticks": 4},
             "shapes": [
-                {**line, "xref": "x", "x0": of.chance, "x1": of.chance},
+                {**line, "xref": "x", "x0": measure.chance, "x1": measure.chance},
                 {**line, "xref": "x2", "x0": 0, "x1": 0},
             ],
             "annotations": [
@@ -51,36 +53,38 @@ def measured_chart(of: MeasureRow) -> Chart:
 
 
 def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, colours: Sequence[str]) -> Chart:
-    ends = [each.interval for each in estimates]
+    ends = [estimate.interval for estimate in estimates]
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": [each.mean for each in estimates],
+        "x": [estimate.mean for estimate in estimates],
         "y": list(labels),
         "xaxis": axis,
         "marker": {"size": 9, "color": list(colours)},
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [end.high - each.mean if end else 0 for each, end in zip(estimates, ends, strict=True)],
-            "arrayminus": [each.mean - end.low if end else 0 for each, end in zip(estimates, ends, strict=True)],
+            "array": [end.high - estimate.mean if end else 0 for estimate, end in zip(estimates, ends, strict=True)],
+            "arrayminus": [
+                estimate.mean - end.low if end else 0 for estimate, end in zip(estimates, ends, strict=True)
+            ],
             "color": GREY,
             "thickness": 1.5,
             "width": 4,
         },
-        "text": [estimate_text(each) for each in estimates],
+        "text": [estimate_text(estimate) for estimate in estimates],
         "hovertemplate": "%{y}: %{text}<extra></extra>",
     }
 
 
-def _verdicts(of: MeasureRow, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
+def _verdicts(measure: MeasureRow, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
     """Return grey if the interval contains 0, else the colour of the better search."""
-    return [
-        GREY
-        if each.interval is None or each.interval.low <= 0 <= each.interval.high
-        else PALETTE[(each.mean < 0) != of.is_less_better]
-        for _, each in differing
-    ]
+    colours = list[str]()
+    for _, estimate in differing:
+        is_unclear = estimate.interval is None or estimate.interval.low <= 0 <= estimate.interval.high
+        is_improvement = (estimate.mean < 0) == measure.is_less_better
+        colours.append(GREY if is_unclear else PALETTE[0 if is_improvement else 1])
+    return colours
 
 
 def _title(across: str, text: str) -> Chart:

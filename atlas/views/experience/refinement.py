@@ -136,10 +136,10 @@ def choices(plan: RefinePlan) -> dict[str, str]:
 def decision_rows(plan: RefinePlan, action: str = ALL) -> tuple[DecisionRow, ...]:
     """Return the decisions to show: dropped, then merged, then kept, each set by set."""
     order = {DROP: 0, MERGE: 1, KEEP: 2}
-    wanted = sorted(
+    decisions = sorted(
         _chosen(plan, action), key=lambda decision: (order[decision.action], decision.set_number, decision.after)
     )
-    return tuple(_row(decision) for decision in wanted)
+    return tuple(map(_row, decisions))
 
 
 def _chosen(plan: RefinePlan, action: str) -> list[PlannedDecision]:
@@ -151,13 +151,9 @@ def _chosen(plan: RefinePlan, action: str) -> list[PlannedDecision]:
 
 
 def _row(planned: PlannedDecision) -> DecisionRow:
-    decision = (
-        f"merge into {planned.into[:8]}"
-        if planned.action == MERGE
-        else "reorder"
-        if planned.is_moved
-        else planned.action
-    )
+    decision = "reorder" if planned.is_moved else planned.action
+    if planned.action == MERGE:
+        decision = f"merge into {planned.into[:8]}"
     return DecisionRow(
         id=planned.id,
         decision=decision,

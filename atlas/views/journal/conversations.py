@@ -64,10 +64,10 @@ def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> C
 def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[TurnView, ...]:
     """Return the turns that have to do with a question, best first, of one conversation or of all."""
     where = None if name is None else {"conversation": name}
-    found = memory.conversations.retrieve(text, MAX_FOUND, where=where, count_retrieval=False)
-    names = {hit.item.conversation for hit in found.hits}
+    result = memory.conversations.retrieve(text, MAX_FOUND, where=where, count_retrieval=False)
+    names = {hit.item.conversation for hit in result.hits}
     live = {turn.id for conversation in names for turn in memory.conversations.window(conversation)}
-    return tuple(_turn(hit.item, live, explain(hit)) for hit in found.hits)
+    return tuple(_turn(hit.item, live, explain(hit)) for hit in result.hits)
 
 
 def _turn(turn: Turn, live: Collection[str], why: str = "") -> TurnView:

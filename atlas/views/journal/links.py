@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from atlas.memory.journal import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.system import MemorySystem
@@ -156,15 +157,15 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
 
 def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MATCH) -> tuple[EntryRow, ...]:
     """Return candidate entries for a link, by id or by text."""
-    named = memory.journal.get(text.strip()) if text.strip() else None
-    if named is not None:
-        found = [named]
+    entry_with_id = memory.journal.get(text.strip()) if text.strip() else None
+    if entry_with_id is not None:
+        entries = [entry_with_id]
     elif by == BEST_MATCH:
         hits = memory.journal.retrieve(text, CANDIDATES + 1, count_retrieval=False, with_buried=True, threshold=0.0)
-        found = [hit.item for hit in hits.hits]
+        entries = [hit.item for hit in hits.hits]
     else:
-        found = memory.journal.search_words(text, CANDIDATES + 1, with_buried=True)
-    return entry_rows(memory, [entry for entry in found if entry.id != entry_id][:CANDIDATES])
+        entries = memory.journal.search_words(text, CANDIDATES + 1, with_buried=True)
+    return entry_rows(memory, [entry for entry in entries if entry.id != entry_id][:CANDIDATES])
 
 
 def _other(edge: Edge, entry_id: str) -> str:
@@ -187,19 +188,19 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
 def _thread(
     rows: Mapping[str, EntryRow], colours: Mapping[str, str], graph: LinkGraph, entry_id: str
 ) -> Iterator[ThreadLine]:
-    """Return entries below those that they follow from. One that follows from several is repeated below each."""
+    """Yield each entry below the entry that it follows from, repeated if it follows from several."""
     by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
     following: dict[str, dict[str, str]] = defaultdict(dict)
     for edge in graph.edges:
         if edge.source_id in rows and edge.target_id in rows:
             earlier, later = _in_order(edge, by_time)
             following[earlier].setdefault(later, THREAD_WORDS[edge.type])
-    followers = {later for of in following.values() for later in of}
-    begun: set[str] = set()
+    followers = set(chain.from_iterable(following.values()))
+    visited: set[str] = set()
 
     def branch(branch_id: str, depth: int, words: str) -> Iterator[ThreadLine]:
-        is_repeated = branch_id in begun
-        begun.add(branch_id)
+        is_repeated = branch_id in visited
+        visited.add(branch_id)
         yield ThreadLine(
             row=rows[branch_id],
             depth=depth,
@@ -213,7 +214,7 @@ def _thread(
                 yield from branch(later, depth + 1, following[branch_id][later])
 
     for first in (*(i for i in by_time if i not in followers), *by_time):  # in a circle all follow
-        if first not in begun:
+        if first not in visited:
             yield from branch(first, 0, "")
 
 

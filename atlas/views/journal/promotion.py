@@ -146,18 +146,18 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
     """
     kind = _kind_of(promotion)
     is_experience = kind is EXPERIENCE
-    what = "A crash and its fix" if is_experience else "A reflection"
-    note = (
-        "No attempt was run, so its outcome is unknown until tasks use it."
-        if is_experience
-        else "It starts without tries. Attempts that use it count as tries."
-    )
+    if is_experience:
+        source = "A crash and its fix"
+        note = "No attempt was run, so its outcome is unknown until tasks use it."
+    else:
+        source = "A reflection"
+        note = "It starts without tries. Attempts that use it count as tries."
     first, *fixes = promotion.entries
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(fix, "its fix") for fix in fixes)]
     task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
     return PlanView(
         title="Promote",
-        headline=f"{what} would become {_article(kind)}.",
+        headline=f"{source} would become {_article(kind)}.",
         button=f"Promote to {_article(kind)}",
         notes=(note,),
         rows=(*rows, *task),

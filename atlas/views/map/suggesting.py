@@ -51,6 +51,6 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
     return NameSuggestions(names=names, model=model_name(llm), by=authorship(llm, DOMAIN_NAMES), spent=account.spent)
 
 
-def named_sentence(found: NameSuggestions) -> str:
+def named_sentence(suggestions: NameSuggestions) -> str:
     """Return `a-model named 12 domains (1 call, 2,400 tokens, $0.0021)`, as a sentence."""
-    return f"{found.model} named {counted(len(found.names), 'domain')} ({found.spent})."
+    return f"{suggestions.model} named {counted(len(suggestions.names), 'domain')} ({suggestions.spent})."

@@ -30,32 +30,32 @@ class RandomisedView:
     """How many more attempts decide, or empty if it is decided."""
 
 
-def randomised_view(found: RandomisedEffect) -> RandomisedView:
+def randomised_view(effect: RandomisedEffect) -> RandomisedView:
     """Return the effect in words."""
     return RandomisedView(
-        verdict=randomised_verdict(found),
-        with_memory=rate_text(found.shown),
-        held_out=rate_text(found.held_out),
-        difference=f"{points(found.difference)} points",
-        interval=_interval(found),
-        advice=_advice(found),
+        verdict=randomised_verdict(effect),
+        with_memory=rate_text(effect.shown),
+        held_out=rate_text(effect.held_out),
+        difference=f"{points(effect.difference)} points",
+        interval=_interval(effect),
+        advice=_advice(effect),
     )
 
 
-def randomised_verdict(found: RandomisedEffect) -> str:
+def randomised_verdict(effect: RandomisedEffect) -> str:
     """Return whether memory helps, in a few words."""
-    if not found.is_decided:
+    if not effect.is_decided:
         return "No clear effect of memory so far."
-    return "Memory helps." if found.difference > 0 else "Memory hurts."
+    return "Memory helps." if effect.difference > 0 else "Memory hurts."
 
 
-def randomised_sentence(found: RandomisedEffect) -> str:
+def randomised_sentence(effect: RandomisedEffect) -> str:
     """Return the effect in sentences, as the command line prints it."""
     rates = (
-        f"{rate_text(found.shown)} attempts succeeded with memory, and {rate_text(found.held_out)} held out by a coin"
+        f"{rate_text(effect.shown)} attempts succeeded with memory, and {rate_text(effect.held_out)} held out by a coin"
     )
-    difference = f"a difference of {points(found.difference)} points ({_interval(found)})"
-    return " ".join(filter(None, (randomised_verdict(found), f"{rates}: {difference}.", _advice(found))))
+    difference = f"a difference of {points(effect.difference)} points ({_interval(effect)})"
+    return " ".join(filter(None, (randomised_verdict(effect), f"{rates}: {difference}.", _advice(effect))))
 
 
 def rate_text(tries: Tries) -> str:
@@ -68,12 +68,12 @@ def points(difference: float) -> str:
     return f"{100 * difference:+.0f}"
 
 
-def _interval(found: RandomisedEffect) -> str:
-    low, high = found.interval
+def _interval(effect: RandomisedEffect) -> str:
+    low, high = effect.interval
     return f"likely {points(low)} to {points(high)} points"
 
 
-def _advice(found: RandomisedEffect) -> str:
-    if found.n_more is None:
+def _advice(effect: RandomisedEffect) -> str:
+    if effect.n_more is None:
         return "No foreseeable number of attempts would decide on a difference this small."
-    return f"About {counted(found.n_more, 'more attempt')} would decide, if the rates stay." if found.n_more else ""
+    return f"About {counted(effect.n_more, 'more attempt')} would decide, if the rates stay." if effect.n_more else ""

@@ -114,30 +114,30 @@ def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, 
         live.ask(scope, most, path=path, with_model=with_model)
 
 
-def _draw_found(memory: MemorySystem, found: CompressionResult, scope: Mapping[str, Any]) -> None:
+def _draw_found(memory: MemorySystem, result: CompressionResult, scope: Mapping[str, Any]) -> None:
     """Draw the found functions with figures and code, and the selection of those to add."""
-    st.markdown(f"**{headline(found)}**")
-    st.caption(made_caption(found))
-    for note in notes(found):
+    st.markdown(f"**{headline(result)}**")
+    st.caption(made_caption(result))
+    for note in notes(result):
         st.text(note)
-    if changed := staleness(memory, found, scope):
+    if changed := staleness(memory, result, scope):
         st.warning(changed, icon=":material/history:")
-    rows = found_rows(memory, found)
+    rows = found_rows(memory, result)
     if not rows:
         return
-    opened = _draw_table(rows, found)
-    _draw_choice(memory, found, rows)
-    _draw_function(found_function(memory, found, opened.id), opened)
+    opened = _draw_table(rows, result)
+    _draw_choice(memory, result, rows)
+    _draw_function(found_function(memory, result, opened.id), opened)
 
 
-def _draw_table(rows: Sequence[FunctionRow], found: CompressionResult) -> FunctionRow:
+def _draw_table(rows: Sequence[FunctionRow], result: CompressionResult) -> FunctionRow:
     """Draw the functions in a table, and return the selected one, by default the first."""
     table = st.dataframe(
         [asdict(row) for row in rows],
         column_config=COLUMNS,
         column_order=list(COLUMNS),
         hide_index=True,
-        key=f"compress_table_{digest(found.made_at, rows)}",
+        key=f"compress_table_{digest(result.made_at, rows)}",
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [0]}},
@@ -147,7 +147,7 @@ def _draw_table(rows: Sequence[FunctionRow], found: CompressionResult) -> Functi
     return rows[ticked[0] if ticked else 0]
 
 
-def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[FunctionRow]) -> None:
+def _draw_choice(memory: MemorySystem, result: CompressionResult, rows: Sequence[FunctionRow]) -> None:
     new = {row.id: row for row in rows if row.is_new}
     if not new:
         st.info("The library has all of them.", icon=":material/check:")
@@ -157,10 +157,10 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
         list(new),
         [found_id for found_id, row in new.items() if row.is_proven],
         format_func=lambda found_id: new[found_id].name,
-        key=f"compress_chosen_{digest(found.made_at, list(new))}",
+        key=f"compress_chosen_{digest(result.made_at, list(new))}",
         placeholder="Nothing is chosen",
     )
-    if along := added_with(found, chosen):
+    if along := added_with(result, chosen):
         st.caption(f"{counted(len(along), 'function')} more would be added too, because the chosen ones call them:")
         st.text(", ".join(along))
     has_workflows = any(new[found_id].is_workflow for found_id in chosen)
@@ -169,13 +169,13 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
     )
     disabled = memory.storage.read_only
     st.button(
-        plan_adding(memory, found, chosen).view.button or "Add",
+        plan_adding(memory, result, chosen).view.button or "Add",
         key="compress_apply",
         type="primary",
         icon=":material/check:",
         disabled=disabled or not chosen,
         on_click=_apply,
-        args=(memory, found, tuple(chosen), with_strategies),
+        args=(memory, result, tuple(chosen), with_strategies),
         help=READ_ONLY if disabled else "It can be undone.",
     )
 
@@ -213,9 +213,9 @@ def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None
             draw_code(text, key=f"compress_{word}_{key}_{program.experience_id}")
 
 
-def _apply(memory: MemorySystem, found: CompressionResult, chosen: Sequence[str], with_strategies: bool) -> None:
+def _apply(memory: MemorySystem, result: CompressionResult, chosen: Sequence[str], with_strategies: bool) -> None:
     with st.spinner("Adding and embedding the concepts …"):
-        apply_now(memory, plan_adding(memory, found, chosen, with_strategies=with_strategies))
+        apply_now(memory, plan_adding(memory, result, chosen, with_strategies=with_strategies))
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")
