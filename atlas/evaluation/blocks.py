@@ -101,10 +101,12 @@ def _values(
 ) -> tuple[float, float, float, float]:
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
-    said_twice = {omission.id for omission in block.omitted if omission.reason == "repeats"}
-    in_block = float(not (shown_ids | said_twice).isdisjoint(right_ids))
-    until_full = float(not {*ids_until_full(hits, counter, budget)}.isdisjoint(right_ids))
-    return in_block, float(not (shown_ids - shortened).isdisjoint(right_ids)), until_full, in_block - until_full
+    repeated = {omission.id for omission in block.omitted if omission.reason == "repeats"}
+    right = set(right_ids)
+    in_block = float(bool(right & (shown_ids | repeated)))
+    in_full = float(bool(right & (shown_ids - shortened)))
+    until_full = float(bool(right.intersection(ids_until_full(hits, counter, budget))))
+    return in_block, in_full, until_full, in_block - until_full
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:

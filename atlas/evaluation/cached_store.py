@@ -62,7 +62,8 @@ class CachedStore(LedgerCollection):
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the existing records, in the order of `ids`."""
         missing = [record_id for record_id in ids if record_id not in self._rows]
-        self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
+        if missing:
+            self._rows.update({row["id"]: row for row in super().get(missing)})
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 

@@ -112,17 +112,14 @@ def _results(
         rows_by_source.setdefault(query.source, []).append(row)
     if len(rows_by_source) > 1:
         rows_by_source[TOGETHER] = list(range(len(queries)))
-    return tuple(
-        ForeignResult(
-            asked_in=asked_in,
-            source=source,
-            n_queries=len(rows),
-            told_something=dict(
-                zip(names, estimates(is_answered[rows], [queries[row].group for row in rows], seed=seed), strict=True)
-            ),
+    results = list[ForeignResult]()
+    for source, rows in rows_by_source.items():
+        shares = estimates(is_answered[rows], [queries[row].group for row in rows], seed=seed)
+        told_something = dict(zip(names, shares, strict=True))
+        results.append(
+            ForeignResult(asked_in=asked_in, source=source, n_queries=len(rows), told_something=told_something)
         )
-        for source, rows in rows_by_source.items()
-    )
+    return tuple(results)
 
 
 def _queries(corpus: JudgedCorpus) -> dict[str, str]:

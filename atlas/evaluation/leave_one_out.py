@@ -94,18 +94,21 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
     for attempt in attempts:
         by_task[attempt.task_id].append(attempt.id)
     repeated = [attempt for attempt in attempts if attempt.task_id and len(by_task[attempt.task_id]) > 1]
-    return RetrievalTask(
-        name=OWN_TASK,
-        about="An attempt's task → the other attempts at it (same task id), the attempt itself left out.",
-        queries=tuple(
+    queries = list[JudgedQuery]()
+    for attempt in _sample(repeated, half, seed, limit):
+        other_ids = [attempt_id for attempt_id in by_task[attempt.task_id] if attempt_id != attempt.id]
+        queries.append(
             JudgedQuery(
                 text=attempt.text,
-                grades={attempt_id: SAME for attempt_id in by_task[attempt.task_id] if attempt_id != attempt.id},
+                grades=dict.fromkeys(other_ids, SAME),
                 group=attempt.task_id,
                 without=frozenset({attempt.id}),
             )
-            for attempt in _sample(repeated, half, seed, limit)
-        ),
+        )
+    return RetrievalTask(
+        name=OWN_TASK,
+        about="An attempt's task → the other attempts at it (same task id), the attempt itself left out.",
+        queries=tuple(queries),
     )
 
 
@@ -162,10 +165,10 @@ def _predict(
     retriever: Retriever, attempts: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
 ) -> _Prediction:
     shares = [_share(retriever, attempt, outcomes) for attempt in attempts]
-    foretold = np.array([base_rate if share is None else share for share in shares])
+    predicted = np.array([base_rate if share is None else share for share in shares])
     actual = np.array([outcomes[attempt.id] for attempt in attempts], np.float64)
-    right = np.where(foretold == 0.5, 0.5, (foretold > 0.5) == (actual == 1.0))
-    values = np.column_stack([right, (foretold - actual) ** 2])
+    right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (actual == 1.0))
+    values = np.column_stack([right, (predicted - actual) ** 2])
     return _Prediction(retriever.name, retriever.against, values, shares.count(None))
 
 

@@ -226,11 +226,12 @@ def _run_retriever(
     counter: _QueryCounter,
 ) -> _RetrieverRun:
     rankings = [_ask(retriever, query.text, query.without, counter) for query in queries]
-    judged = [_judge(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
+    judged_rankings = [_judge(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
+    values = [[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged_rankings]
     return _RetrieverRun(
         name=retriever.name,
         against=retriever.against,
-        values=np.array([[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged], np.float64),
+        values=np.array(values, np.float64),
     )
 
 
@@ -268,8 +269,8 @@ def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Es
 
 
 def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
-    judged = [_judge(query, texts, ()) for query in queries]
-    return {name: _mean([metric.expect(ranking) for ranking in judged]) for name, metric in METRICS.items()}
+    unordered = [_judge(query, texts, ()) for query in queries]
+    return {name: _mean([metric.expect(ranking) for ranking in unordered]) for name, metric in METRICS.items()}
 
 
 def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:

@@ -132,7 +132,12 @@ def _replay_attempt(
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
     sources = _sources(result)
     same_task = {earlier.id for earlier in stored if task_of(earlier) == task_of(trajectory)}
-    ranks = [rank for hits in sources for rank, ids in enumerate(hits, start=1) if same_task.intersection(ids)]
+    ranks = [
+        rank
+        for hits_of_memory in sources
+        for rank, ids in enumerate(hits_of_memory, start=1)
+        if same_task.intersection(ids)
+    ]
     outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
     return ReplayedAttempt(
         trajectory=trajectory,

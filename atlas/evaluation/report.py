@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 
 from atlas.core.schema import decode
 from atlas.core.statistics import Estimate, Interval
@@ -236,8 +237,9 @@ def _count(n: int, singular: str, several: str) -> str:
 
 def aligned(grid: Grid) -> list[str]:
     """Return the rows as lines for a terminal, in columns."""
-    widths = [max(len(row[at]) for row in grid if at < len(row)) for at in range(len(grid[0]))] if grid else []
-    return ["  " + "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in grid]
+    widths = [max(map(len, column)) for column in zip_longest(*grid, fillvalue="")]
+    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in grid]
+    return ["  " + "  ".join(row).rstrip() for row in padded]
 
 
 def table(grid: Grid) -> list[str]:

@@ -159,8 +159,8 @@ def _summary(group: Sequence[Trajectory]) -> Trajectory:
     task = "\n".join(_beginning(attempt.task.description, share) for attempt in group)
     solution = "\n".join(_beginning(text_of(attempt), share) for attempt in group)
     last = group[-1]
-    known = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
-    success = sum(known) * 2 >= len(known) if known else None
+    outcomes = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
+    success = sum(outcomes) * 2 >= len(outcomes) if outcomes else None
     return replace(
         last,
         task=Task(f"summary of {last.id}", last.task.domain, task),

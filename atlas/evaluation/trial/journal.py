@@ -62,8 +62,9 @@ class TrialJournal:
         if not self._design.exists():
             replace_durably(self._design, text)
             return
-        begun = json.loads(self._design.read_text(encoding="utf-8"))
-        if differing := sorted(name for name in {*begun, *design} if begun.get(name) != json.loads(text).get(name)):
+        earlier, new = json.loads(self._design.read_text(encoding="utf-8")), json.loads(text)
+        differing = sorted(name for name in {*earlier, *new} if earlier.get(name) != new.get(name))
+        if differing:
             raise InvalidInput(
                 f"a trial with another design was started in {self._design.parent}: its {', '.join(differing)} differ; "
                 "choose another directory, or continue with the same options"
