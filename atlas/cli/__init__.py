@@ -152,9 +152,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = _command(argument_list)
     if command != HOOK:
         return _main(command, argument_list)
-    from atlas.cli.clients.hook import without_failing
+    from atlas.cli.clients.hook import run_without_failing
 
-    return without_failing(lambda: _main(command, argument_list))
+    return run_without_failing(lambda: _main(command, argument_list))
 
 
 def _main(command: str | None, argument_list: Sequence[str]) -> int:
@@ -213,22 +213,22 @@ def _options() -> argparse.ArgumentParser:
     return everywhere
 
 
-def _parser(asked: str | None) -> argparse.ArgumentParser:
+def _parser(requested: str | None) -> argparse.ArgumentParser:
     """Return a parser for one command, or for all if it is None or not a built-in one."""
     parser = argparse.ArgumentParser(
         prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_options()]
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    module = next((name for name, group in GROUPS.items() if asked in group), "")
+    module = next((name for name, group in GROUPS.items() if requested in group), "")
     if module:
         import_module(f"atlas.cli.{module}").add_commands(commands)
     else:
-        _add_every_command(commands, asked)
+        _add_every_command(commands, requested)
     return parser
 
 
-def _add_every_command(commands: Any, asked: str | None) -> None:
+def _add_every_command(commands: Any, requested: str | None) -> None:
     """Declare all commands with their summaries, and the options of a requested plug-in command."""
     for name, summary in SUMMARIES.items():
         commands.add_parser(name, help=summary)
@@ -240,7 +240,7 @@ def _add_every_command(commands: Any, asked: str | None) -> None:
         names.add(plugin.name)
         summary = f"{plugin.summary} ({plugin.distribution})".strip().replace("%", "%%")
         command = commands.add_parser(plugin.name, help=summary)
-        if plugin.name == asked:
+        if plugin.name == requested:
             plugin.make(NoneType, command)
 
 

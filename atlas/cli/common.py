@@ -207,7 +207,7 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 
 
 def full_ids(
-    memory: MemorySystem, records: Memory[Any], beginnings: Sequence[str], *, deleted: bool = False
+    memory: MemorySystem, records: Memory[Any], prefixes: Sequence[str], *, deleted: bool = False
 ) -> list[str]:
     """Return full ids of records of one memory, or of deleted ones, from prefixes.
 
@@ -215,16 +215,16 @@ def full_ids(
         NotFound: No id, or more than one, has a prefix.
         InvalidInput: A prefix is empty.
     """
-    return [_full_id(memory, records, beginning, deleted) for beginning in beginnings]
+    return [_full_id(memory, records, prefix, deleted) for prefix in prefixes]
 
 
-def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
-    if not beginning:
+def _full_id(memory: MemorySystem, records: Memory[Any], prefix: str, deleted: bool) -> str:
+    if not prefix:
         raise InvalidInput(f"expected the id of a {records.noun}, or a prefix of one, got an empty string")
-    ids = memory.storage.ledger.ids_with_prefix(records.collection_name, beginning, deleted=deleted)
+    ids = memory.storage.ledger.ids_with_prefix(records.collection_name, prefix, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
-        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {beginning!r}")
+        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {prefix!r}")
     return ids[0]
 
 

@@ -230,11 +230,11 @@ def _similar(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _full_id_on_server(memory: MemorySystem, beginning: str) -> str:
+def _full_id_on_server(memory: MemorySystem, prefix: str) -> str:
     """Return the only id on a server that begins with a text."""
-    ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(beginning)]
+    ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(prefix)]
     if len(ids) != 1:
-        raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {beginning!r}")
+        raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {prefix!r}")
     return ids[0]
 
 

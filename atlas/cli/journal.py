@@ -470,16 +470,16 @@ def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSugge
     raise NotFound(f"no link {source[:8]} → {target[:8]} is suggested; see: atlas journal suggest")
 
 
-def _id(memory: MemorySystem, beginning: str) -> str:
-    return full_ids(memory, memory.journal, [beginning])[0]
+def _id(memory: MemorySystem, prefix: str) -> str:
+    return full_ids(memory, memory.journal, [prefix])[0]
 
 
-def _parse_refused_id(memory: MemorySystem, beginning: str) -> str:
+def _parse_refused_id(memory: MemorySystem, prefix: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
-    matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
+    matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(prefix)]
     if len(matches) != 1:
         raise NotFound(
-            f"{'no' if not matches else 'more than one'} rejected entry has an id that begins with {beginning!r}"
+            f"{'no' if not matches else 'more than one'} rejected entry has an id that begins with {prefix!r}"
         )
     return matches[0]
 

@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -117,7 +118,7 @@ class JsonEdit:
     def _remove_hook(self, config: dict[str, Any], event: str) -> None:
         events = config.get("hooks")
         groups = events.get(event) if isinstance(events, dict) else None
-        if not isinstance(groups, list) or not any(map(is_our_hook, (h for group in groups for h in _hooks_of(group)))):
+        if not isinstance(groups, list) or not any(map(is_our_hook, chain.from_iterable(map(_hooks_of, groups)))):
             return
         for group in groups:
             if any(map(is_our_hook, _hooks_of(group))):
@@ -146,8 +147,10 @@ def is_our_server(server: object) -> bool:
     """Return whether an MCP server of a client's settings is `atlas mcp`."""
     if not isinstance(server, dict):
         return False
-    parts = (server.get(name) for name in ("command", "args"))
-    words = [str(word) for part in parts for word in ([part] if isinstance(part, str) else part or [])]
+    words = list[str]()
+    for name in ("command", "args"):
+        value = server.get(name) or []
+        words += [value] if isinstance(value, str) else map(str, value)
     match _arguments_of_atlas(words):
         case ["mcp", *options]:
             return {*options[::2]} <= {"--scope"}
@@ -194,36 +197,34 @@ class TomlEdit:
         """Return the text of a file with the entries."""
         block = [f"[{'.'.join(self.table)}]", *(f"{name} = {_toml(value)}" for name, value in self.values.items())]
         lines = text.splitlines()
-        place = self._place(text, lines)
+        table_lines = self._find_table(text, lines)
         existing = self._value(self._parse(text))
         if existing is not None and not is_our_server(existing):
             raise InvalidInput(
                 f"{self.path} already has a different MCP server {'.'.join(self.table)}; rename that one, then run "
                 "this command again"
             )
-        if place is None:
+        if table_lines is None:
             changed = [*lines, *([""] if lines else []), *block]
         else:
-            changed = [*lines[: place.start], *block, *lines[place.stop :]]
+            changed = [*lines[: table_lines.start], *block, *lines[table_lines.stop :]]
         return self._check_only_table(text, "\n".join(changed) + "\n", dict(self.values))
 
     def removed(self, text: str) -> str:
         """Return the text of a file without the entries."""
         lines = text.splitlines()
-        place = self._place(text, lines)
-        if place is None or not is_our_server(self._value(self._parse(text))):
+        table_lines = self._find_table(text, lines)
+        if table_lines is None or not is_our_server(self._value(self._parse(text))):
             return text
-        start = place.start
-        if (
-            start
-            and not lines[start - 1].strip()
-            and not any(line.strip() for line in lines[place.stop : place.stop + 1])
-        ):
+        start = table_lines.start
+        is_after_blank = start > 0 and not lines[start - 1].strip()
+        is_before_blank = not "".join(lines[table_lines.stop : table_lines.stop + 1]).strip()
+        if is_after_blank and is_before_blank:
             start -= 1  # the blank line that was added with the table
-        changed = [*lines[:start], *lines[place.stop :]]
+        changed = [*lines[:start], *lines[table_lines.stop :]]
         return self._check_only_table(text, "\n".join(changed) + "\n" if changed else "", None)
 
-    def _place(self, text: str, lines: Sequence[str]) -> range | None:
+    def _find_table(self, text: str, lines: Sequence[str]) -> range | None:
         """Return the line range of the table, or None if it is missing."""
         if self._value(self._parse(text)) is None:
             return None

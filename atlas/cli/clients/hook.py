@@ -58,7 +58,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--now", action="store_true", help="store before it ends, rather than in the background")
 
 
-def without_failing(run: Callable[[], int]) -> int:
+def run_without_failing(run: Callable[[], int]) -> int:
     """Run the command, log its errors, and return 0."""
     errors = io.StringIO()
     with redirect_stderr(errors):
