@@ -63,7 +63,7 @@ def with_memory(
     if not resources:
         raise InvalidInput(f"expected a client of anthropic or openai, got {type(client).__name__}")
     for resource, name in resources:
-        resource.create = recorder.around(resource.create, name)
+        resource.create = recorder.wrap(resource.create, name)
     return client
 
 
@@ -80,7 +80,7 @@ class _Recorder:
     agent_id: str
     scope: Mapping[str, str]
 
-    def around(self, create: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def wrap(self, create: Callable[..., Any], name: str) -> Callable[..., Any]:
         """Return a method that recalls, asks and stores.
 
         Args:

@@ -32,8 +32,10 @@ def steps_of(messages: Sequence[Any]) -> list[Step]:
     steps: list[Step] = []
     for message in messages[start + 1 :]:
         if result := _result(message):
-            is_open = steps and not steps[-1].observation
-            steps[-1:] = [replace(steps[-1], observation=result)] if is_open else [*steps[-1:], Step("", "", result)]
+            if steps and not steps[-1].observation:
+                steps[-1] = replace(steps[-1], observation=result)
+            else:
+                steps.append(Step("", "", result))
         elif (thought := _text(message)) or _calls(message):
             steps.append(Step(thought, "\n".join(map(_call_text, _calls(message)))))
     return steps

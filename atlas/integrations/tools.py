@@ -101,8 +101,6 @@ class MemoryTools:
         """
         journal = self._memory.journal
         entry_id = await in_thread(lambda: journal.add(entry_type, content, generation=0, metadata=self._scope))
-        return (
-            f"Noted as {shown_id(entry_id)}."
-            if entry_id
-            else "Not noted: the journal refused it as noise or repetition."
-        )
+        if not entry_id:
+            return "Not noted: the journal refused it as noise or repetition."
+        return f"Noted as {shown_id(entry_id)}."

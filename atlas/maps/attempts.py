@@ -32,16 +32,14 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
         task_ids = store.ledger.columns.column(collection, "task_id")
         requests = _requests(store, collection)
         texts = _repeated_positions(requests.get(record_id) for record_id in ids)
-        unsure = list[int]()
+        ambiguous = list[int]()
         for positions in texts:
             if len({task_ids.get(ids[position]) for position in positions}) > 1:
-                unsure += positions
-        contexts = _contexts(store, collection, [ids[position] for position in unsure])
+                ambiguous += positions
+        contexts = _contexts(store, collection, [ids[position] for position in ambiguous])
     full_requests = [(requests[i], contexts.get(i, "")) if i in requests else None for i in ids]
-    return _join(
-        len(ids),
-        [*_repeated_positions(task_ids.get(record_id) for record_id in ids), *_repeated_positions(full_requests)],
-    )
+    same_ids = _repeated_positions(task_ids.get(record_id) for record_id in ids)
+    return _join(len(ids), [*same_ids, *_repeated_positions(full_requests)])
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:

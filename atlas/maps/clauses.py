@@ -203,14 +203,8 @@ def _is_noun(word: str) -> bool:
 
 def _may_name(word: str, excluded: Container[str]) -> bool:
     lower = word.lower()
-    return not (
-        not word
-        or _CODE_WORD.fullmatch(word)
-        or lower in excluded
-        or lower in CODE_WORDS
-        or lower in ADVERBS
-        or lower in ORDINALS
-        or (lower in STOP_WORDS and lower != "case")  # `snake case strings`
-        or lower in FUNCTION_WORDS
-        or lower.endswith("ly")
-    )
+    if not word or lower in excluded or _CODE_WORD.fullmatch(word) or lower.endswith("ly"):
+        return False
+    if lower in STOP_WORDS and lower != "case":  # `snake case strings`
+        return False
+    return not any(lower in words for words in (CODE_WORDS, ADVERBS, ORDINALS, FUNCTION_WORDS))

@@ -34,11 +34,11 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
     Groups without a known outcome are last.
     """
 
-    def place(group: G) -> tuple[float, int]:
+    def sort_key(group: G) -> tuple[float, int]:
         interval = rates[group].interval
         return (2.0 if interval is None else interval.high, -rates[group].n)
 
-    return tuple(sorted(rates, key=place))
+    return tuple(sorted(rates, key=sort_key))
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:

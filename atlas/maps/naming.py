@@ -145,9 +145,10 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     coded, plain = set[str](), set[str]()
     paired, capital = Counter[str](), Counter[str]()
     for text in texts:
-        coded.update(part for pair in _CODED_PERSON.findall(text) for part in pair)
-        pairs = [pair for pair in _TWO_NAMES.findall(text) if pair[0].lower() not in STOP_WORDS]  # not "The Postgres"
-        paired.update(part.lower() for pair in pairs for part in pair)
+        coded.update(chain.from_iterable(_CODED_PERSON.findall(text)))
+        for first, second in _TWO_NAMES.findall(text):
+            if first.lower() not in STOP_WORDS:  # not "The Postgres"
+                paired.update((first.lower(), second.lower()))
         capital.update(word.lower() for word in _CAPITAL.findall(text))
     for prose_text in texts_read:
         plain.update(_PLAIN.findall(prose_text.text))
@@ -155,7 +156,7 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     return (coded | mostly_paired) - plain
 
 
-def _places(texts: Iterable[str]) -> set[str]:
+def _place_names(texts: Iterable[str]) -> set[str]:
     """Return the words that are probably names of places: capitalised words that mostly follow `from` and `to`."""
     reached, capital = Counter[str](), Counter[str]()
     for text in texts:
@@ -180,7 +181,7 @@ def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[
         number: [Prose(part.text, part.words - people) for part in domain_rows]
         for number, domain_rows in parsed.items()
     }
-    return read, people | _places(chain.from_iterable(sampled.values()))
+    return read, people | _place_names(chain.from_iterable(sampled.values()))
 
 
 def _step(rows: Sized, n_most: int) -> int:

@@ -137,6 +137,6 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
         raise InvalidInput(f"expected plain text on one line for each name, got {odd}")
     folded = [name.casefold() for name in (*reserved, *names.values())]
-    if twice := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
-        raise InvalidInput(f"expected each name once, got these twice: {twice}")
+    if repeated := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
+        raise InvalidInput(f"expected each name once, got these twice: {repeated}")
     return names

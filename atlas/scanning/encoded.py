@@ -42,21 +42,23 @@ def rotated(text: str) -> str:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    for found in _BASE64.finditer(text):
-        yield _from_base64(found.group())
-    for found in _HEX.finditer(text):
-        digits = re.sub("[ :]", "", found.group())
+    for match in _BASE64.finditer(text):
+        yield _from_base64(match.group())
+    for match in _HEX.finditer(text):
+        digits = re.sub("[ :]", "", match.group())
         yield bytes.fromhex(digits[: 2 * MAX_CHARACTERS]).decode(errors="replace")
-    for found in _PERCENT.finditer(text):
-        yield unquote(found.group()[: 3 * MAX_CHARACTERS])
-    for found in _ESCAPES.finditer(text):
-        yield _ESCAPE.sub(_character, found.group()[: 6 * MAX_CHARACTERS])
+    for match in _PERCENT.finditer(text):
+        yield unquote(match.group()[: 3 * MAX_CHARACTERS])
+    for match in _ESCAPES.finditer(text):
+        yield _ESCAPE.sub(_character, match.group()[: 6 * MAX_CHARACTERS])
 
 
-def _character(found: re.Match[str]) -> str:
-    of_unicode, of_byte, is_hex, number = found.groups()
+def _character(match: re.Match[str]) -> str:
+    of_unicode, of_byte, is_hex, number = match.groups()
+    if number and not is_hex and not number.isdigit():
+        return ""
     if number:
-        return chr(int(number, 16 if is_hex else 10)) if is_hex or number.isdigit() else ""
+        return chr(int(number, 16 if is_hex else 10))
     return chr(int(of_unicode or of_byte, 16))
 
 

@@ -66,10 +66,10 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
 
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Return the first of the strongest reasons of each rule, the strongest first."""
-    found: dict[str, Reason] = {}
+    by_rule: dict[str, Reason] = {}
     for reason in sorted(reasons, key=lambda reason: -reason.weight):
-        found.setdefault(reason.rule, reason)
-    return tuple(found.values())
+        by_rule.setdefault(reason.rule, reason)
+    return tuple(by_rule.values())
 
 
 def score(reasons: Iterable[Reason]) -> float:
