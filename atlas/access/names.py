@@ -18,8 +18,8 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
 def plain_name(name: str) -> str:
     """Return a name for display: normalised, on one line, without control characters, and of limited length."""
     line = " ".join(unicodedata.normalize("NFC", name).split())
-    seen = "".join(letter for letter in line if unicodedata.category(letter) not in _UNPRINTED)
-    return " ".join(seen.split())[:NAME_CHARACTERS].strip() or "somebody"
+    printable = "".join(letter for letter in line if unicodedata.category(letter) not in _UNPRINTED)
+    return " ".join(printable.split())[:NAME_CHARACTERS].strip() or "somebody"
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:

@@ -52,14 +52,14 @@ def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> 
         stores: Names of all stores. In the first one, everybody is at least a viewer.
         roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
     """
-    found = {EVERYBODY: Role.VIEWER} if store == next(iter(stores)) else {}
+    roles_by_group = {EVERYBODY: Role.VIEWER} if store == next(iter(stores)) else {}
     for rule, role in roles.items():
         name, _, group = rule.partition("/")
         if name not in stores:  # a group may have a slash in its name
-            found[rule] = max(role, found.get(rule, role))
+            roles_by_group[rule] = max(role, roles_by_group.get(rule, role))
         elif name == store:
-            found[group] = max(role, found.get(group, role))
-    return found
+            roles_by_group[group] = max(role, roles_by_group.get(group, role))
+    return roles_by_group
 
 
 def role_of(groups: Collection[str], roles: Mapping[str, Role]) -> Role | None:

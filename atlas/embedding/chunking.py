@@ -69,9 +69,10 @@ def encode_texts(
         projection: Packs the token vectors. None to compute none.
     """
     find = get_offered(embedder, KNOWN)
-    known: dict[str, EncodedText] = find(texts, projection) if find else {}
-    encoded = iter(_encode([text for text in texts if text not in known], embedder, projection))
-    return [known[text] if text in known else next(encoded) for text in texts]
+    precomputed: dict[str, EncodedText] = find(texts, projection) if find else {}
+    remaining = [text for text in texts if text not in precomputed]
+    encoded = iter(_encode(remaining, embedder, projection))
+    return [precomputed[text] if text in precomputed else next(encoded) for text in texts]
 
 
 def _encode(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:

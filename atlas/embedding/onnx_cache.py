@@ -72,7 +72,8 @@ class OnnxCache:
     def key(self, files: Path) -> str:
         """Return the key of the model in a directory, cached until the files change."""
         files_found = sorted(_model_files(files))
-        states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in files_found]
+        sizes = [(file, file.stat()) for file in files_found]
+        states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in sizes]
         remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
         with suppress(OSError):
             if len(key := remembered.read_text(encoding="ascii")) == 32:

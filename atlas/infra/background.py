@@ -97,17 +97,17 @@ class Batcher(Generic[T]):
 
     def __call__(self, text: str) -> T:
         """Return the result for a text, or raise the error of the run that it was part of."""
-        own: _Waiting[T] = _Waiting(text)
+        request: _Waiting[T] = _Waiting(text)
         with self._lock:
             has_room = self._n_running < self._n_runs
             self._n_running += has_room
             if not has_room:
-                self._waiting.append(own)
+                self._waiting.append(request)
         if not has_room:
-            self._wait(own)
-        if not own.result.done():
-            self._run(own)
-        return own.result.result()
+            self._wait(request)
+        if not request.result.done():
+            self._run(request)
+        return request.result.result()
 
     def before_fork(self) -> None:
         """Do nothing, as the parent continues the runs."""
@@ -122,33 +122,33 @@ class Batcher(Generic[T]):
         self._n_running = 0
         self._waiting: list[_Waiting[T]] = []
 
-    def _wait(self, own: _Waiting[T]) -> None:
+    def _wait(self, request: _Waiting[T]) -> None:
         try:
-            own.is_next.wait()
+            request.is_next.wait()
         except BaseException:  # such as an interrupt: another thread takes the turn
             with self._lock:
-                self._waiting = [waiting for waiting in self._waiting if waiting is not own]
-            if own.is_next.is_set() and not own.result.done():
+                self._waiting = [waiting for waiting in self._waiting if waiting is not request]
+            if request.is_next.is_set() and not request.result.done():
                 self._pass_on()
             raise
 
-    def _run(self, own: _Waiting[T]) -> None:
+    def _run(self, request: _Waiting[T]) -> None:
         """Call the function for a text and the first ones that wait, and let the next thread run."""
         with self._lock:
-            batch = [own, *self._waiting[: self._n_texts - 1]]
+            batch = [request, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]
         try:
-            for request, result in zip(batch, self._call([request.text for request in batch]), strict=True):
-                request.result.set_result(result)
+            for waiting, result in zip(batch, self._call([waiting.text for waiting in batch]), strict=True):
+                waiting.result.set_result(result)
         except BaseException as error:
-            for request in batch:
-                if not request.result.done():
-                    request.result.set_exception(error)
+            for waiting in batch:
+                if not waiting.result.done():
+                    waiting.result.set_exception(error)
             raise
         finally:
             self._pass_on()
-            for request in batch:
-                request.is_next.set()
+            for waiting in batch:
+                waiting.is_next.set()
 
     def _pass_on(self) -> None:
         """Let the first thread that waits begin the next run."""

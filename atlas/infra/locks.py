@@ -31,10 +31,10 @@ _locks: WeakValueDictionary[int, SharedLock] = WeakValueDictionary()
 _making = threading.Lock()
 
 
-def lock_of(thing: object) -> SharedLock:
+def lock_of(owner: object) -> SharedLock:
     """Return the lock of an object, the same one at each call as long as object and lock are referenced."""
     with _making:
-        return _locks.setdefault(id(thing), SharedLock())
+        return _locks.setdefault(id(owner), SharedLock())
 
 
 def _after_fork() -> None:

@@ -57,11 +57,9 @@ class ModelCheck:
         model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
             return (*model, ("Answer", self.problem))
-        speed = (
-            f"{self.tokens_per_second:.1f}"
-            if self.tokens_per_second is not None
-            else "the server reports no token usage"
-        )
+        speed = "the server reports no token usage"
+        if self.tokens_per_second is not None:
+            speed = f"{self.tokens_per_second:.1f}"
         return (
             *model,
             ("Holds a schema", f"no: {self.fault}" if self.fault else "yes"),

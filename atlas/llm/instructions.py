@@ -154,8 +154,9 @@ def reads_like(text: str) -> str:
     forms = {lines} if lines.isascii() else {lines, latin(text)}
     views = {view for form in forms for view in (form, " ".join(form.split()))}
     for form in FORMS:
-        if any(any(cue in view for cue in form.cues) and form.pattern.search(view) for view in views):
-            return form.reads_like
+        for view in views:
+            if any(cue in view for cue in form.cues) and form.pattern.search(view):
+                return form.reads_like
     return ""
 
 

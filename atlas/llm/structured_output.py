@@ -174,7 +174,8 @@ async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> 
             async with asyncio.timeout(account.seconds_left):
                 return await reply()
         except LLMUnavailable as error:
-            if (reason := account.unavailable(llm, error)) is error:
+            reason = account.unavailable(llm, error)
+            if reason is error:
                 raise
             raise reason from error
         except (AtlasError, AssertionError):  # raised by tests
@@ -226,7 +227,8 @@ def shorten(prompt: str, characters: int) -> str:
         return prompt
     words, data = split_data(prompt)
     marks = len(prompt) - len(words) - sum(map(len, data))
-    bound = _bound([len(text) for text in data], max(0, characters - len(words) - marks - CUT_CHARACTERS * len(data)))
+    n_left = max(0, characters - len(words) - marks - CUT_CHARACTERS * len(data))
+    bound = _bound([len(text) for text in data], n_left)
     return _DATA.sub(lambda match: f"{match['opening']}{_cut(match['text'], bound)}{match['closing']}", prompt)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -102,7 +103,7 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
         empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
         if empty:
             raise InvalidInput(f"expected words for {' and '.join(empty)}, got none")
-        texts = [text for field in fields for text in field.texts]
+        texts = list(chain.from_iterable(field.texts for field in fields))
         if any(len(_words(text)) > FEW_WORDS and texts.count(text) > 1 for text in texts):
             raise InvalidInput("different fields should not all have the same text")
         for field in fields:
@@ -115,7 +116,8 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
 
     Names in braces are parameters, and may be new.
     """
-    written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
+    all_fields = chain.from_iterable(_objects(answer, schema, prose))
+    written = "\n".join(chain.from_iterable(field.texts for field in all_fields))
     data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
     mentions = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
     unknown = [name for name in mentions if _normalise(name) not in data]

@@ -119,8 +119,8 @@ def _refer(weight: Any, tensor: Tensor, location: str) -> None:
     weight.dims.extend(tensor.values.shape)
     weight.data_location = onnx.TensorProto.EXTERNAL
     del weight.external_data[:]
-    places = {"location": location, "offset": tensor.offset, "length": tensor.values.nbytes}
-    for key, value in places.items():
+    fields = {"location": location, "offset": tensor.offset, "length": tensor.values.nbytes}
+    for key, value in fields.items():
         weight.external_data.add(key=key, value=str(value))
 
 
