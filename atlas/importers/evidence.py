@@ -1,4 +1,4 @@
-"""Rules that decide an unknown outcome by what the log itself contains, such as the expected answer.
+"""Rules that decide an unknown outcome from the content of the log, such as the expected answer.
 
 A rule has to be right in 95 of 100 attempts whose outcome is known but hidden from it. The figures by source are in
 `docs/how-to/import-logs.md`. Plausible rules that are right less often stay out: on τ-bench, thanks of the user mean a
@@ -84,10 +84,10 @@ def by_answer(attempt: Trajectory) -> bool | None:
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
     if not isinstance(target, str) or not isinstance(answer, str):
         return None
-    return (_plain(answer) == _plain(target) != "") or None
+    return (_normalise(answer) == _normalise(target) != "") or None
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     """Return the text without differences in case, spaces, width of characters, and its last full stop."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".")
 

@@ -69,7 +69,7 @@ def _attempt_id(item: Item) -> str:
 
 
 def _known_attempts(memory: MemorySystem, items: list[Item]) -> set[str]:
-    """Return the ids of attempts that are stored or merged into others, whatever was changed of them since.
+    """Return the ids of attempts that are stored or merged into others, even if they were edited since.
 
     Attempts of others that wait for review are not included.
     """

@@ -159,5 +159,8 @@ def _string_end(chunk: bytes) -> int:
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
     """Return the position of the next relevant token at this depth, or of the quote that opens an unfinished string."""
-    match = (_TO_BRACKET if depth > 2 else _TO_MARK).match(chunk, at) if at <= len(chunk) else None
+    if at > len(chunk):
+        return at
+    pattern = _TO_BRACKET if depth > 2 else _TO_MARK
+    match = pattern.match(chunk, at)
     return match.end() if match else at

@@ -70,7 +70,9 @@ def _split_description(description: str) -> tuple[str, str]:
     """Return the text and the signature of a description, or the whole description and an empty signature."""
     match = _DESCRIPTION.match(description.strip())
     text = " ".join(_COMMENT.sub("", match["body"]).split()) if match else ""
-    return (text, " ".join(match["head"].split())) if match and text else (description.strip(), "")
+    if match and text:
+        return (text, " ".join(match["head"].split()))
+    return (description.strip(), "")
 
 
 def _unescape(key: str) -> str:

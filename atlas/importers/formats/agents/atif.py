@@ -74,15 +74,17 @@ def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]
 
 
 def _id(document: Json) -> str:
-    return stable_id(SOURCE, document.get("session_id"), document.get("trajectory_id"), _present(document.get("steps")))
+    return stable_id(
+        SOURCE, document.get("session_id"), document.get("trajectory_id"), _drop_nulls(document.get("steps"))
+    )
 
 
-def _present(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     """Return a JSON value without nulls, as some writers emit them and others leave the key out."""
     if isinstance(value, list):
-        return [_present(item) for item in value]
+        return [_drop_nulls(item) for item in value]
     if isinstance(value, dict):
-        return {key: _present(item) for key, item in sorted(value.items()) if item is not None}
+        return {key: _drop_nulls(item) for key, item in sorted(value.items()) if item is not None}
     return value
 
 

@@ -152,7 +152,7 @@ class _Session:
         message_id = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
         if message_id and message_id == self._message and last is not None and last.role == AGENT:
-            request.messages[-1] = _together(last, reply)  # one message may span several lines
+            request.messages[-1] = _join_messages(last, reply)  # one message may span several lines
         else:
             request.messages.append(reply)
         self._message = message_id
@@ -253,7 +253,7 @@ def user_request(text: str) -> str:
     return text
 
 
-def _together(first: Message, second: Message) -> Message:
+def _join_messages(first: Message, second: Message) -> Message:
     return replace(
         first,
         text="\n\n".join(text for text in (first.text, second.text) if text),

@@ -110,7 +110,7 @@ class _Rollout:
             self._thoughts.append(conversation.content(item.get("summary"), "payload.summary").text)
             return
         elif kind.endswith("_output"):
-            self.requests.answered().messages.append(self._result(item))
+            self.requests.answered_request().messages.append(self._result(item))
         elif kind.endswith("_call"):
             self._say(Message(role=AGENT, calls=(self._call(item, kind),)))
         if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
@@ -140,7 +140,7 @@ class _Rollout:
         self.requests.begin(request)
 
     def _say(self, message: Message) -> None:
-        request = self.requests.answered()
+        request = self.requests.answered_request()
         thought = "\n\n".join(text for text in self._thoughts if text)
         self._thoughts.clear()
         request.messages.append(Message(role=AGENT, text=message.text, thought=thought, calls=message.calls))

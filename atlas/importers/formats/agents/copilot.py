@@ -102,7 +102,7 @@ class _Session:
         self.requests.begin(request)
 
     def _add(self, message: Message, event: Json, record: Record) -> None:
-        request = self.requests.answered()
+        request = self.requests.answered_request()
         if message.action or message.thought or message.role != AGENT:
             request.messages.append(message)
         model = as_object(event.get("data") or {}, "data").get("model")

@@ -119,7 +119,7 @@ class _Session:
             return
         if kind not in ("gemini", "error"):
             return
-        request = self._requests.answered()
+        request = self._requests.answered_request()
         request.at(instant, len(json.dumps(message)))
         request.error = text if kind == "error" else ""
         if kind == "gemini":
@@ -129,7 +129,7 @@ class _Session:
 
     def _ask(self, text: str, message: Json, position: int) -> None:
         session = required_text(self._facts, "sessionId", "sessionId")
-        again = "" if text not in self._asked else f" {message['id']}"  # the hook knows the session and the text alone
+        suffix = f" {message['id']}" if text in self._asked else ""  # the hook knows only the session and the text
         self._asked.add(text)
         is_subagent = self._facts.get("kind") == "subagent"
         self._requests.begin(
@@ -138,7 +138,7 @@ class _Session:
                 text=text,
                 position=position,
                 session=session,
-                key=f"{session}{again}",
+                key=f"{session}{suffix}",
                 metadata=present(kind="subagent" if is_subagent else ""),
             )
         )
@@ -190,4 +190,6 @@ def _text(value: Any, name: str) -> str:
     if part.get("thought") is True:
         return ""
     kind = next((key for key in ("inlineData", "fileData") if key in part), "")
-    return f"[{kind.removesuffix('Data')}]" if kind else without_blobs(as_text(part.get("text"), f"{name}.text"))
+    if kind:
+        return f"[{kind.removesuffix('Data')}]"
+    return without_blobs(as_text(part.get("text"), f"{name}.text"))

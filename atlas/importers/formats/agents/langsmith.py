@@ -74,8 +74,8 @@ class _Runs:
             source=SOURCE,
             spans=list(self.spans.values()),
             name=as_text(self.root.get("name"), "name"),
-            input_value=_plain(self.root.get("inputs")),
-            output_value=_plain(self.root.get("outputs")),
+            input_value=_simplify(self.root.get("inputs")),
+            output_value=_simplify(self.root.get("outputs")),
             at=as_instant(self.root.get("start_time"), "start_time"),
             scores=_scores(self.root),
             metadata=present(
@@ -117,8 +117,8 @@ def _span(run: Json, run_id: str, parent: str) -> Span:
         kind=_KINDS.get(as_text(run.get("run_type"), "run_type"), OTHER),
         start=as_instant(run.get("start_time"), "start_time"),
         end=as_instant(run.get("end_time"), "end_time"),
-        input_value=_plain(run.get("inputs")),
-        output_value=_plain(run.get("outputs")),
+        input_value=_simplify(run.get("inputs")),
+        output_value=_simplify(run.get("outputs")),
         model=model if isinstance(model, str) else "",
         usage={name: run.get(name) for name in ("prompt_tokens", "completion_tokens")},
         cost_usd=_price(run.get("total_cost")),
@@ -141,17 +141,17 @@ def _scores(run: Json) -> Json:
     return {name: value for name, value in averages.items() if isinstance(value, int | float)}
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _simplify(value: Any, depth: int = 0) -> Any:
     """Return inputs or outputs with LangChain's messages as messages with a role, and without their lists of lists."""
     if depth > MAX_DEPTH:
         raise InvalidInput("the run nests too deeply; flatten it")
     if isinstance(value, list):
-        items = [_plain(item, depth + 1) for item in value]
+        items = [_simplify(item, depth + 1) for item in value]
         return items[0] if len(items) == 1 and isinstance(items[0], list) else items
     if not isinstance(value, dict):
         return value
     if "generations" in value:
-        answers = _plain(value["generations"], depth + 1)
+        answers = _simplify(value["generations"], depth + 1)
         answer = answers[0] if isinstance(answers, list) and answers else answers
         return answer.get("message") or answer.get("text") if isinstance(answer, dict) else answer
     name = value["id"][-1] if isinstance(value.get("id"), list) and value["id"] else value.get("type")
@@ -159,7 +159,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     role = _ROLES.get(name) if isinstance(name, str) else None
     if role is not None and "content" in body:
         return {"role": role, "content": body["content"], "tool_calls": _tool_calls(body)}
-    return {key: _plain(item, depth + 1) for key, item in value.items()}
+    return {key: _simplify(item, depth + 1) for key, item in value.items()}
 
 
 def _tool_calls(message: Json) -> list[Any]:

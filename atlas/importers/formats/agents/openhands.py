@@ -95,7 +95,7 @@ class _Conversation:
         self.requests.begin(request)
 
     def _add(self, message: Message, event: Json, record: Record) -> None:
-        request = self.requests.answered()
+        request = self.requests.answered_request()
         request.messages.append(message)
         response = _response(event)
         request.agent = _model(response) or request.agent

@@ -59,8 +59,8 @@ def _request(value: Any) -> Json:
 
 
 def _span(row: Json) -> Json:
-    context = {**_below(row, CONTEXT), **as_object(row.get(CONTEXT) or {}, CONTEXT)}
-    attributes = {**_below(row, ATTRIBUTES), **as_object(row.get(ATTRIBUTES) or {}, ATTRIBUTES)}
+    context = {**_columns_below(row, CONTEXT), **as_object(row.get(CONTEXT) or {}, CONTEXT)}
+    attributes = {**_columns_below(row, ATTRIBUTES), **as_object(row.get(ATTRIBUTES) or {}, ATTRIBUTES)}
     if row.get("span_kind"):
         attributes.setdefault("openinference.span.kind", row["span_kind"])
     status = as_object(row.get("status") or {}, "status")
@@ -86,7 +86,7 @@ def _event(value: Any) -> Json:
     return {"name": event.get("name"), "attributes": _pairs(as_object(event.get("attributes") or {}, "events"))}
 
 
-def _below(row: Json, name: str) -> Json:
+def _columns_below(row: Json, name: str) -> Json:
     """Return the columns of a data frame below a name: `attributes.input.value` as `input.value`."""
     return {key.removeprefix(f"{name}."): value for key, value in row.items() if key.startswith(f"{name}.")}
 

@@ -299,8 +299,9 @@ def _decode_span(value: Any, service: str) -> ReceivedSpan:
         kind=_kind(attributes),
         start=_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
         end=_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
-        input_value=_first(attributes, named_events, _INPUT_KEYS) or _in_events(named_events, "gen_ai.user.message"),
-        output_value=_first(attributes, named_events, _OUTPUT_KEYS) or _in_events(named_events, "gen_ai.choice"),
+        input_value=_first_value(attributes, named_events, _INPUT_KEYS)
+        or _in_events(named_events, "gen_ai.user.message"),
+        output_value=_first_value(attributes, named_events, _OUTPUT_KEYS) or _in_events(named_events, "gen_ai.choice"),
         model=_text(attributes, _MODEL_KEYS),
         usage=_usage(attributes),
         cost_usd=first_number(attributes, _COST_KEYS),
@@ -428,7 +429,7 @@ def _kind(attributes: Json) -> str:
     return MODEL if "gen_ai.output.messages" in attributes and "gen_ai.operation.name" not in attributes else OTHER
 
 
-def _first(attributes: Json, events: list[tuple[str, Json]], keys: tuple[str, ...]) -> Any:
+def _first_value(attributes: Json, events: list[tuple[str, Json]], keys: tuple[str, ...]) -> Any:
     for source in (attributes, *(event for _, event in events)):
         value = next((source[key] for key in keys if source.get(key) not in (None, "", [], {})), None)
         if value is not None:

@@ -103,7 +103,7 @@ class Requests:
             request.metadata |= {"follows": self.current.id} if self.current.was_answered else {}
         self.current = request
 
-    def answered(self) -> Request:
+    def answered_request(self) -> Request:
         """Return the request that a message of the agent answers.
 
         Raises:

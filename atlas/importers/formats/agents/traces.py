@@ -156,7 +156,9 @@ def output_text(value: Any) -> str:
     text = first_text(value, _REPLY_KEYS)
     if text or calls:
         return "\n".join((*((text,) if text else ()), *calls))
-    return "" if value is None or value in ({}, [], "") else json.dumps(storable(value), ensure_ascii=False)
+    if value is None or value in ({}, [], ""):
+        return ""
+    return json.dumps(storable(value), ensure_ascii=False)
 
 
 def unpacked(value: Any) -> Any:
