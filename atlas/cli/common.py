@@ -137,7 +137,7 @@ def _confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def reached(settings: Settings) -> MemorySystem | RemoteMemory:
+def open_or_connect(settings: Settings) -> MemorySystem | RemoteMemory:
     """Return the memory for a command that also works remotely: the server's, or else the local one."""
     if not settings.server:
         return opened(settings)
@@ -252,7 +252,7 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
     for is_removed in (True, False) if not show_all else (None,):
         rows = [row for row in view.rows if is_removed is None or row.goes == is_removed]
         for row in rows if show_all else rows[:SHOWN]:
-            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_why(row))})")
+            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_rejection_text(row))})")
         if not show_all and len(rows) > SHOWN:
             print(f"  {'-' if is_removed else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
 
@@ -268,7 +268,7 @@ def print_loss(loss: CurationLoss) -> None:
         print(sentence)
 
 
-def _why(row: PlanRow) -> str:
+def _rejection_text(row: PlanRow) -> str:
     return "; ".join(part for part in (row.outcome, row.why) if part)
 
 

@@ -1,4 +1,4 @@
-"""The commands that search for a task, and those that print, tag, prune and merge experiences."""
+"""The commands that search, and the commands that print, tag, prune and merge experiences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from atlas.cli.common import (
     how_to_undo,
     limit,
     line,
+    open_or_connect,
     opened,
     print_loss,
     print_notes,
     print_plan,
     print_scrubbed,
-    reached,
     safe,
 )
 from atlas.core.errors import InvalidInput, NotFound
@@ -146,7 +146,7 @@ def _add_prune(commands: Any) -> None:
 
 
 def _search(options: argparse.Namespace, settings: Settings) -> int:
-    with reached(settings) as memory:
+    with open_or_connect(settings) as memory:
         if options.words:
             _refuse_unheard(options)
             retrieval = memory.experience.retrieve_words(
@@ -179,7 +179,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _context(options: argparse.Namespace, settings: Settings) -> int:
-    with reached(settings) as memory:
+    with open_or_connect(settings) as memory:
         block = memory.build_context(
             task_to_ask(options.text, tools=options.tool),
             options.budget,
@@ -220,7 +220,7 @@ def _hit_lines(hit: Hit[Experience]) -> list[str]:
 
 
 def _similar(options: argparse.Namespace, settings: Settings) -> int:
-    with reached(settings) as memory:
+    with open_or_connect(settings) as memory:
         if settings.server:
             record_id = _full_id_on_server(memory, options.id)
         else:

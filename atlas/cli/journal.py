@@ -18,11 +18,11 @@ from atlas.cli.common import (
     full_ids,
     how_to_undo,
     limit,
+    open_or_connect,
     opened,
     print_loss,
     print_scrubbed,
     progress_bar,
-    reached,
     safe,
 )
 from atlas.cli.llm import watched_model
@@ -183,7 +183,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     also_buried: dict[str, Any] = {"with_buried": True} if options.all else {}
     if settings.server and options.all:
         raise InvalidInput("a server does not search buried entries; omit --all, or search in its dashboard")
-    with reached(settings) as memory:
+    with open_or_connect(settings) as memory:
         if options.words:
             hits = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
             print("\n".join(map(_line, hits)) or "nothing found")

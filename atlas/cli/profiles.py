@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from atlas.cli.common import UNTOUCHED, add_command, add_part, how_to_undo, opened, reached, safe
+from atlas.cli.common import UNTOUCHED, add_command, add_part, how_to_undo, open_or_connect, opened, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
@@ -102,7 +102,7 @@ def _strictness(text: str) -> float:
 
 def _level(options: argparse.Namespace, settings: Settings) -> int:
     is_change = options.strictness is not None and not options.dry_run
-    with reached(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
+    with open_or_connect(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
         now = memory.strictness()
         plan = memory.plan_strictness(now if options.strictness is None else options.strictness)
         _print_plan(plan, show_all=options.all)

@@ -21,11 +21,11 @@ _HEADER = re.compile(r"\s*\[")
 class Edit(Protocol):
     """Entries that ATLAS adds to a configuration file."""
 
-    def added(self, text: str) -> str:
+    def add_entries(self, text: str) -> str:
         """Return the text of a file with the entries, or unchanged if it has them already."""
         ...
 
-    def removed(self, text: str) -> str:
+    def remove_entries(self, text: str) -> str:
         """Return the text of a file without ATLAS's entries. Empty if it has no other content."""
         ...
 
@@ -48,7 +48,7 @@ class JsonEdit:
     hooks: Mapping[str, Mapping[str, Any]] | None = None
     """Hook of each event."""
 
-    def added(self, text: str) -> str:
+    def add_entries(self, text: str) -> str:
         """Return the text of a file with the entries."""
         config = self._parse(text)
         before = json.dumps(config)
@@ -60,7 +60,7 @@ class JsonEdit:
             self._add_hook(config, event, hook)
         return text if json.dumps(config) == before else _dump(config, text)
 
-    def removed(self, text: str) -> str:
+    def remove_entries(self, text: str) -> str:
         """Return the text of a file without the entries."""
         config = self._parse(text)
         before = json.dumps(config)
@@ -193,7 +193,7 @@ class TomlEdit:
 
     values: Mapping[str, Any]
 
-    def added(self, text: str) -> str:
+    def add_entries(self, text: str) -> str:
         """Return the text of a file with the entries."""
         block = [f"[{'.'.join(self.table)}]", *(f"{name} = {_toml(value)}" for name, value in self.values.items())]
         lines = text.splitlines()
@@ -210,7 +210,7 @@ class TomlEdit:
             changed = [*lines[: table_lines.start], *block, *lines[table_lines.stop :]]
         return self._check_only_table(text, "\n".join(changed) + "\n", dict(self.values))
 
-    def removed(self, text: str) -> str:
+    def remove_entries(self, text: str) -> str:
         """Return the text of a file without the entries."""
         lines = text.splitlines()
         table_lines = self._find_table(text, lines)

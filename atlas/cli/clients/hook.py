@@ -145,7 +145,9 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
     if settings.server:
         return str(_ask_server(request, settings).get("text", ""))
     response = ask(settings, scope, request)
-    return str(response.get("text", "")) if response is not None else _recall_here(request, settings)
+    if response is not None:
+        return str(response.get("text", ""))
+    return _recall_here(request, settings)
 
 
 def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:

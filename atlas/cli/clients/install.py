@@ -132,7 +132,9 @@ def _store(options: argparse.Namespace, settings: Settings, project: Path | None
                 "the URL of the store contains a password, which would be written to the client's files; omit it, "
                 "and start the client with PGPASSWORD set"
             )
-        return store_name if settings.server or settings.address else str(Path(store_name).expanduser().resolve())
+        if settings.server or settings.address:
+            return store_name
+        return str(Path(store_name).expanduser().resolve())
     return str((project or Path.home()) / settings.store)
 
 
@@ -145,7 +147,7 @@ def changes_of(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
     changes = []
     for path, edit in edits.items():
         before = _text(path)
-        after = edit.removed(before) if remove else edit.added(before)
+        after = edit.remove_entries(before) if remove else edit.add_entries(before)
         if after != before:
             changes.append(Change(path=path, before=before, after=after))
     return changes
@@ -171,7 +173,7 @@ def _print_entries(client: Client, edits: Mapping[Path, Edit]) -> None:
     if client.is_printed_only:
         print(f"Untested with {client.title}: add this by hand.", file=sys.stderr)
     for path, edit in edits.items():
-        if text := edit.added(""):
+        if text := edit.add_entries(""):
             print(f"{path}:\n{text}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import opened, reached
+from atlas.cli.common import open_or_connect, opened
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings, for_bulk
@@ -32,7 +32,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
     Raises:
         InvalidInput: The event has neither a readable transcript nor an answer.
     """
-    with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
+    with open_or_connect(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
         sink = SessionSink(memory, f"a session of {client}", scope)
         path = event.get("transcript_path")
         if client == "gemini-cli" and not (isinstance(path, str) and Path(path).is_file()):
@@ -62,7 +62,7 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
 
 
 class SessionSink:
-    """A sink that adds new attempts, and extends stored ones by what their session contains since."""
+    """A sink that adds new attempts, and extends stored attempts by the later steps of their session."""
 
     def __init__(self, memory: MemorySystem | RemoteMemory, reason: str, scope: Mapping[str, str]) -> None:
         self._memory = memory
@@ -77,10 +77,10 @@ class SessionSink:
                 raise InvalidInput(f"expected attempts in a session, got a {type(item).__name__}")
             experience = item.experience
             scoped = replace(experience, metadata={**experience.metadata, **self._scope})
-            new += self._put(replace(item, experience=scoped))
+            new += self._store(replace(item, experience=scoped))
         return AddCount(added={"experience": new}, skipped=len(items) - new)
 
-    def _put(self, item: ExportedExperience) -> bool:
+    def _store(self, item: ExportedExperience) -> bool:
         """Store or update an attempt, and return whether it is new."""
         attempt = item.experience
         ids = self._memory.experience.ids({"trajectory_id": attempt.trajectory_id})

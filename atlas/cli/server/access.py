@@ -114,7 +114,7 @@ def _add_link(options: argparse.Namespace, settings: Settings) -> int:
 def _end_link(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         live = [row for row in link_rows(memory) if row.is_live]
-        link = end_link(memory, _only(live, options.name, "open link", "links").id)
+        link = end_link(memory, _find_row(live, options.name, "open link", "links").id)
     print(f"The link {safe(link.name)} has ended, and its copy is removed.")
     return 0
 
@@ -144,10 +144,10 @@ def _event(row: AuditRow) -> str:
 
 
 def _person(memory: MemorySystem, name: str) -> PersonRow:
-    return _only(person_rows(memory), name, "person", "people")
+    return _find_row(person_rows(memory), name, "person", "people")
 
 
-def _only(rows: list[Row], name: str, noun: str, command: str) -> Row:
+def _find_row(rows: list[Row], name: str, noun: str, command: str) -> Row:
     """Return the row with a name or an id.
 
     Raises:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from atlas.cli.common import UNTOUCHED, add_command, add_json_option, how_to_undo, opened, print_json, reached, safe
+from atlas.cli.common import (
+    UNTOUCHED,
+    add_command,
+    add_json_option,
+    how_to_undo,
+    open_or_connect,
+    opened,
+    print_json,
+    safe,
+)
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
@@ -41,7 +50,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
         )
     if not options.ids and options.found is None:
         return _list(options, settings)
-    with reached(settings) if settings.server else opened(settings, read_only=options.dry_run) as memory:
+    with open_or_connect(settings) if settings.server else opened(settings, read_only=options.dry_run) as memory:
         ids = expand_ids(memory, options.ids)
         reasons = _reasons(memory, ids, options)
         _print_plan(reasons)
@@ -76,7 +85,7 @@ def _print_plan(reasons: dict[str, str]) -> None:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    with reached(settings) if settings.server else opened(settings, read_only=True) as memory:
+    with open_or_connect(settings) if settings.server else opened(settings, read_only=True) as memory:
         records: Sequence[QuarantinedRecord] = memory.quarantined()
     if options.json:
         print_json(asdict(record) for record in records)

@@ -51,16 +51,18 @@ configs = st.dictionaries(st.text(), others).flatmap(
 @given(configs, st.sampled_from([2, 4, "\t"]))
 def test_what_else_stands_in_a_json_file_is_as_before_after_the_removal(config, indent):
     text = json.dumps(config, indent=indent, ensure_ascii=False) + "\n" if config else ""
-    added = JSON.added(text)
+    added = JSON.add_entries(text)
     assert json.loads(added)["mcpServers"]["atlas"] == {"command": "atlas", "args": ["mcp"]}
-    assert JSON.added(added) == added
-    assert JSON.removed(added) == (text if (config and "\n " in text) or "\n\t" in text else JSON.removed(added))
-    assert json.loads(JSON.removed(added) or "{}") == config
+    assert JSON.add_entries(added) == added
+    assert JSON.remove_entries(added) == (
+        text if (config and "\n " in text) or "\n\t" in text else JSON.remove_entries(added)
+    )
+    assert json.loads(JSON.remove_entries(added) or "{}") == config
 
 
 def test_a_renewed_hook_takes_the_place_of_the_old_one():
     old = {"hooks": {"Stop": [{"hooks": [OF_ANOTHER]}, {"matcher": "*", "hooks": [{"command": "atlas hook codex"}]}]}}
-    changed = json.loads(JSON.added(json.dumps(old)))
+    changed = json.loads(JSON.add_entries(json.dumps(old)))
     assert changed["hooks"]["Stop"][0] == {"hooks": [OF_ANOTHER]}
     assert len(changed["hooks"]["Stop"]) == 2
     assert is_our_hook(changed["hooks"]["Stop"][1]["hooks"][0])
@@ -99,19 +101,19 @@ model = "n"
     "text", ["", "a = 1\n", COMMENTED, "[mcp_servers]\n", "[mcp_servers.atlas_two]\ncommand = 'y'\n"]
 )
 def test_comments_and_order_of_a_toml_file_stay(text):
-    added = TOML.added(text)
+    added = TOML.add_entries(text)
     assert added.startswith(text)
     assert tomllib.loads(added)["mcp_servers"]["atlas"] == dict(TOML.values)
-    assert TOML.added(added) == added
-    assert TOML.removed(added) == text
+    assert TOML.add_entries(added) == added
+    assert TOML.remove_entries(added) == text
 
 
 def test_a_table_between_others_is_replaced_where_it_stands():
     old = "[mcp_servers.atlas]\ncommand = '/old/atlas'\nargs = ['mcp']\n\n[mcp_servers.atlas.env]\nA = 'b'\n"
     text = f"{old}\n# next\n[b]\nc = 1\n"
-    assert TOML.added(text).endswith("}\n\n# next\n[b]\nc = 1\n")
-    assert tomllib.loads(TOML.added(text))["mcp_servers"]["atlas"] == dict(TOML.values)
-    assert TOML.removed(text) == "\n# next\n[b]\nc = 1\n"
+    assert TOML.add_entries(text).endswith("}\n\n# next\n[b]\nc = 1\n")
+    assert tomllib.loads(TOML.add_entries(text))["mcp_servers"]["atlas"] == dict(TOML.values)
+    assert TOML.remove_entries(text) == "\n# next\n[b]\nc = 1\n"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_a_table_between_others_is_replaced_where_it_stands():
 )
 def test_a_file_that_cannot_be_edited_is_refused(edit, text, message):
     with pytest.raises(InvalidInput, match=message):
-        edit.added(text)
+        edit.add_entries(text)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +146,14 @@ def test_a_file_that_cannot_be_edited_is_refused(edit, text, message):
 )
 def test_another_server_of_the_same_name_stays(edit, text):
     with pytest.raises(InvalidInput, match="already has a different MCP server"):
-        edit.added(text)
-    assert edit.removed(text) == text
+        edit.add_entries(text)
+    assert edit.remove_entries(text) == text
 
 
 def test_the_ends_of_lines_stay():
     text = '{\r\n  "theme": "dark"\r\n}\r\n'
-    assert "\n" not in JSON.added(text).replace("\r\n", "")
-    assert JSON.removed(JSON.added(text)) == text
+    assert "\n" not in JSON.add_entries(text).replace("\r\n", "")
+    assert JSON.remove_entries(JSON.add_entries(text)) == text
 
 
 def test_a_password_is_written_into_no_file(home, monkeypatch, capsys):

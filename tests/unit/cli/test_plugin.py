@@ -47,7 +47,7 @@ def test_the_marketplace_offers_the_plugin_of_this_directory(plugin):
 def test_the_plugin_has_the_server_and_the_hooks_of_the_installer(plugin, monkeypatch, tmp_path):
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
     edits = CLIENTS["claude-code"].edits(Installation(store=STORE, scope={}))
-    installed = [json.loads(edit.added("")) for edit in edits.values()]
+    installed = [json.loads(edit.add_entries("")) for edit in edits.values()]
     server, hooks = installed[0]["mcpServers"]["atlas"], installed[1]["hooks"]
     assert plugin["mcpServers"]["atlas"] == {"command": "atlas", "args": ["mcp"], "env": server["env"]}
     assert set(plugin["hooks"]) == set(hooks)
