@@ -76,7 +76,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
         except Exception as error:  # noqa: BLE001 - a token that cannot be read never grants access
             # anyone can forge an error in the URL, so it is not shown
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
-            return refused(request, _why(error))
+            return refused(request, _reason(error))
         return vouched(request, identity)
 
     return Starlette(
@@ -140,7 +140,7 @@ def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return why a sign-in failed, without text from the URL or the token."""
     if isinstance(error, UnsupportedAlgorithmError):
         return (

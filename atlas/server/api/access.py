@@ -1,6 +1,6 @@
 """Routes for administrators: keys, people, links, backups and the audit log.
 
-The rules are those of the pages and commands.
+The pages and commands follow the same rules.
 """
 
 from __future__ import annotations

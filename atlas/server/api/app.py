@@ -119,7 +119,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return Problem(422, "Invalid input", "; ".join(problems)[:1_000]).response()
 
 
-async def _plain(request: Request, error: Exception) -> Response:
+async def _plain_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     title = HTTPStatus(error.status_code).phrase
     detail = f"{error.detail}: {request.method} {request.url.path}" if error.detail == title else str(error.detail)

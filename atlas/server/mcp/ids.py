@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordReference:
     """A record id and its memory."""
 
     name: str
@@ -23,7 +23,7 @@ class Place:
     id: str
 
 
-def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
+def find_record(memory: MemorySystem, prefix: str, name: str = "") -> RecordReference:
     """Return the record with an id prefix.
 
     Args:
@@ -36,25 +36,24 @@ def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
     kinds = searchable_kinds()
     if name and name not in kinds:
         raise InvalidInput(f"expected one of {', '.join(kinds)} for a memory, got {name!r:.80}")
-    if not beginning.strip():
+    if not prefix.strip():
         raise InvalidInput("an id is empty; take ids from `recall` or `search`")
-    memories = {each: kinds[each].records(memory) for each in ([name] if name else kinds)}
-    places = [
-        Place(each, records, record_id)
-        for each, records in memories.items()
-        for record_id in records.collection.ids_with_prefix(beginning.strip())
-    ]
-    if len(places) != 1:
+    references = list[RecordReference]()
+    for kind_name in [name] if name else kinds:
+        records = kinds[kind_name].records(memory)
+        ids = records.collection.ids_with_prefix(prefix.strip())
+        references += [RecordReference(kind_name, records, record_id) for record_id in ids]
+    if len(references) != 1:
         raise NotFound(
-            f"{'more than one record' if places else 'no record'} has an id that begins with {beginning!r:.80}; "
+            f"{'more than one record' if references else 'no record'} has an id that begins with {prefix!r:.80}; "
             "take the ids from `recall` or `search`"
         )
-    return places[0]
+    return references[0]
 
 
-def by_memory(places: Sequence[Place]) -> dict[str, list[str]]:
+def by_memory(references: Sequence[RecordReference]) -> dict[str, list[str]]:
     """Return the ids of records by memory."""
     ids: dict[str, list[str]] = {}
-    for place in places:
-        ids.setdefault(place.name, []).append(place.id)
+    for reference in references:
+        ids.setdefault(reference.name, []).append(reference.id)
     return ids

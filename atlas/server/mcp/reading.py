@@ -18,7 +18,7 @@ from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
 from atlas.memory.context.block import omission_line, task_to_ask
 from atlas.memory.kinds.table import known_kinds
-from atlas.server.mcp.ids import Place, place_of
+from atlas.server.mcp.ids import RecordReference, find_record
 from atlas.server.names import MemoryName
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def _similar(
 ) -> str:
     if query:
         raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
-    skipped, place = _parse_cursor(cursor), place_of(memory, like, among)
-    hits = place.memory.similar(place.id, k + skipped + 1, where=where)
+    skipped, reference = _parse_cursor(cursor), find_record(memory, like, among)
+    hits = reference.memory.similar(reference.id, k + skipped + 1, where=where)
     return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, skipped, k)
 
 
@@ -131,22 +131,22 @@ def read(
     max_tokens: Annotated[int, Field(ge=100, le=50_000, description="longest answer")] = 4000,
 ) -> str:
     """Call to read records whole."""
-    places = [place_of(memory, record_id) for record_id in ids]
-    room = max_tokens * TOKEN_CHARACTERS // len(places)
-    return "\n\n".join(whole(place, room) for place in places)
+    references = [find_record(memory, record_id) for record_id in ids]
+    room = max_tokens * TOKEN_CHARACTERS // len(references)
+    return "\n\n".join(record_json(reference, room) for reference in references)
 
 
-def whole(place: Place, room: int) -> str:
+def record_json(reference: RecordReference, room: int) -> str:
     """Return a record as JSON, cut to at most `room` characters.
 
     Raises:
         NotAllowed: It is in quarantine.
     """
-    if place.memory.marks([place.id])[place.id].quarantine:
-        raise NotAllowed(f"[{place.name} {shown_id(place.id)}] is in quarantine; ask a curator to release it")
-    text = json.dumps(_plain(place.memory.get(place.id)), ensure_ascii=False, indent=1)
+    if reference.memory.marks([reference.id])[reference.id].quarantine:
+        raise NotAllowed(f"[{reference.name} {shown_id(reference.id)}] is in quarantine; ask a curator to release it")
+    text = json.dumps(_without_empty_fields(reference.memory.get(reference.id)), ensure_ascii=False, indent=1)
     cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
-    return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
+    return f"[{reference.name} {shown_id(reference.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
 
 
 def history(
@@ -155,7 +155,7 @@ def history(
     of: Annotated[str, Field(description="id of a record; all of them without it")] = "",
 ) -> str:
     """Call to see what was done to the memory, newest first. `undo` takes the ids."""
-    wanted = Operations(of=place_of(memory, of).id) if of else ANY_OPERATION
+    wanted = Operations(of=find_record(memory, of).id) if of else ANY_OPERATION
     return "\n".join(map(_describe_operation, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 
 
@@ -190,14 +190,14 @@ def _line(hit: Hit[Any], among: str) -> str:
     return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {summary}"
 
 
-def _plain(value: Any) -> Any:
+def _without_empty_fields(value: Any) -> Any:
     """Return a record as JSON values, without empty fields."""
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return _without_empty_fields(asdict(value))
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items() if part not in ("", None, (), [], {})}
+        return {key: _without_empty_fields(part) for key, part in value.items() if part not in ("", None, (), [], {})}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(part) for part in value]
+        return [_without_empty_fields(part) for part in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -69,7 +69,7 @@ class Relay:
             async with self._connect() as remote:
                 return await ask(remote)
         except BaseExceptionGroup as group:
-            raise self._to_mcp_error(_first(group)) from group
+            raise self._to_mcp_error(_first_error(group)) from group
         except (MCPError, httpx2.HTTPError, OSError) as error:
             raise self._to_mcp_error(error) from error
 
@@ -119,7 +119,7 @@ def _cursor(params: types.PaginatedRequestParams | None) -> str | None:
     return params.cursor if params else None
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first error of a nested exception group."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):

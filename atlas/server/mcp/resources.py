@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.server.mcp.ids import place_of
-from atlas.server.mcp.reading import history, whole
+from atlas.server.mcp.ids import find_record
+from atlas.server.mcp.reading import history, record_json
 
 if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
@@ -22,8 +22,8 @@ def overview(memory: MemorySystem) -> str:
 
 def record(memory: MemorySystem, name: str, id: str) -> str:
     """Return one whole record, by the name of its memory, such as `experience`, and an id prefix."""
-    place = place_of(memory, id, name)
-    return whole(place, RESOURCE_CHARACTERS)
+    reference = find_record(memory, id, name)
+    return record_json(reference, RESOURCE_CHARACTERS)
 
 
 def before_task(task: str) -> str:

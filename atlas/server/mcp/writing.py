@@ -16,7 +16,7 @@ from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.kinds.table import known_kinds
-from atlas.server.mcp.ids import by_memory, place_of
+from atlas.server.mcp.ids import by_memory, find_record
 from atlas.server.mcp.parameters import Domain, Metadata, Reason, Scope, TaskId
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def store_attempt(
     named = "\n".join([actor, attempt_id, *([dump(scope_of(facts))] if scope else [])])
     trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
     if used is not None:
-        facts["used"] = by_memory([place_of(memory, record_id) for record_id in used])
+        facts["used"] = by_memory([find_record(memory, record_id) for record_id in used])
     stored = memory.store_once(
         Trajectory(
             task=Task(task_id, domain, task),
@@ -85,7 +85,7 @@ def note(
     metadata: Metadata = None,
 ) -> str:
     """Call to log what happens on the way."""
-    linked = [(kind, place_of(memory, record_id).id) for kind, record_id in links or []]
+    linked = [(kind, find_record(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.within("store")
     entry_id = journal.add(
         entry_type,
@@ -95,7 +95,7 @@ def note(
         metadata=_metadata(metadata, scope),
     )
     if entry_id is None:
-        return f"Not noted: {memory.journal.rejected().why(content)}"
+        return f"Not noted: {memory.journal.rejected().reason(content)}"
     return f"Noted as {shown_id(entry_id)}.{_after(journal.operation_id)}"
 
 
@@ -109,8 +109,8 @@ def add_strategy(
     scope: Scope = None,
 ) -> str:
     """Call when you learned what to do in a kind of situation. Its success rate comes from later attempts."""
-    attempts = [place_of(memory, record_id) for record_id in sources or []]
-    ids = tuple(getattr(place.memory.get(place.id), "trajectory_id", place.id) for place in attempts)
+    attempts = [find_record(memory, record_id) for record_id in sources or []]
+    ids = tuple(getattr(reference.memory.get(reference.id), "trajectory_id", reference.id) for reference in attempts)
     bank = memory.strategies.within("store")
     added = bank.add(
         Strategy(
@@ -132,9 +132,9 @@ def record_use(
     task_id: TaskId = "",
 ) -> str:
     """Call when you used a memory and know whether the task succeeded, unless you reported it with `store_attempt`."""
-    place = place_of(memory, id)
-    place.memory.record_use(place.id, success, task_id=task_id)
-    return f"Counted a {'success' if success else 'failure'} for {place.name} {shown_id(place.id)}."
+    reference = find_record(memory, id)
+    reference.memory.record_use(reference.id, success, task_id=task_id)
+    return f"Counted a {'success' if success else 'failure'} for {reference.name} {shown_id(reference.id)}."
 
 
 def report_outcomes(
@@ -145,7 +145,7 @@ def report_outcomes(
     reason: Reason = "",
 ) -> str:
     """Call when you learn later how attempts ended, such as from tests or from the user."""
-    ids = {place_of(memory, each, "experience").id: success for each, success in outcomes.items()}
+    ids = {find_record(memory, each, "experience").id: success for each, success in outcomes.items()}
     scoped = memory.experience.within("outcome", reason)
     n_changed = scoped.report_outcomes(ids)
     return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo(scoped.operation_id) if n_changed else ''}"
@@ -157,7 +157,7 @@ def mark(
     add_tags: Annotated[list[str] | None, Field(description="words to add")] = None,
     remove_tags: Annotated[list[str] | None, Field(description="words to remove")] = None,
     pinned: Annotated[bool | None, Field(description="never pruned")] = None,
-    buried: Annotated[bool | None, Field(description="kept, but no longer found")] = None,
+    buried: Annotated[bool | None, Field(description="kept, but no longer reference")] = None,
     note: Annotated[str | None, Field(description="a remark")] = None,
 ) -> str:
     """Call to tag, pin, bury or annotate records."""
@@ -168,12 +168,12 @@ def mark(
         "buried": buried,
         "note": note,
     }
-    places = [place_of(memory, record_id) for record_id in ids]
+    references = [find_record(memory, record_id) for record_id in ids]
     n_changed, operation_id = 0, None
-    for name, record_ids in by_memory(places).items():
+    for name, record_ids in by_memory(references).items():
         scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
         n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
-    return f"Marked {n_changed} of {len(places)} records.{_undo(operation_id) if n_changed else ''}"
+    return f"Marked {n_changed} of {len(references)} records.{_undo(operation_id) if n_changed else ''}"
 
 
 def edit(
@@ -185,13 +185,13 @@ def edit(
     """Call to replace what is no longer true in a record of yours."""
     from atlas.verbs.values import decode_fields  # imported late, because clients wait for the list of tools
 
-    place = place_of(memory, id)
-    scoped: Any = place.memory.within("edit", reason)
-    scoped.collection.check_own([place.id])
-    before = scoped.get(place.id)
-    if scoped.edit(place.id, **decode_fields(type(before), changes)) == before:
-        return f"The {place.name} {shown_id(place.id)} has these values already."
-    return f"Changed {place.name} {shown_id(place.id)}.{_undo(scoped.operation_id)}"
+    reference = find_record(memory, id)
+    scoped: Any = reference.memory.within("edit", reason)
+    scoped.collection.check_own([reference.id])
+    before = scoped.get(reference.id)
+    if scoped.edit(reference.id, **decode_fields(type(before), changes)) == before:
+        return f"The {reference.name} {shown_id(reference.id)} has these values already."
+    return f"Changed {reference.name} {shown_id(reference.id)}.{_undo(scoped.operation_id)}"
 
 
 def forget(
@@ -200,13 +200,13 @@ def forget(
     reason: Reason = "",
 ) -> str:
     """Call to delete records of yours that are wrong or not to be kept."""
-    places = by_memory([place_of(memory, record_id) for record_id in ids])
+    references = by_memory([find_record(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
-    for name, record_ids in places.items():
+    for name, record_ids in references.items():
         scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
         scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
-    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in places.items())
+    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in references.items())
     return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo(operation_id)}"
 
 
