@@ -56,7 +56,7 @@ class Attribution:
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Metadata of the attempt about its context: its random assignment, and the result of `shown_marks`."""
 
-    def marked(self, trajectory: Trajectory) -> Trajectory:
+    def with_marks(self, trajectory: Trajectory) -> Trajectory:
         """Return an attempt with missing marks added to its metadata."""
         return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
 

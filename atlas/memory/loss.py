@@ -155,7 +155,9 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
 
 def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
     """Return the reason of a plan for the history, with the loss if it was measured."""
-    return reason if loss is None or not loss.n_leaving else "; ".join(filter(None, (reason, loss.sentence)))
+    if loss is None or not loss.n_leaving:
+        return reason
+    return "; ".join(filter(None, (reason, loss.sentence)))
 
 
 def _with_count(n: int, noun: str) -> str:

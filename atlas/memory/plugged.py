@@ -160,7 +160,9 @@ def own_memory(memory: M | PluggedMemory | None) -> M | None:
 
 def adapt_memory(memory: object, plugged: type[PluggedMemory]) -> Any:
     """Return a memory of ATLAS unchanged, and any other memory in an adapter."""
-    return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
+    if memory is None or isinstance(memory, resolve_name(plugged.own_class)):
+        return memory
+    return plugged(memory)
 
 
 def missing_memory_error(memory: object, noun: str) -> NotFound:

@@ -159,15 +159,15 @@ class Promoter:
         linked = [
             neighbour
             for neighbour in graph.entries
-            if neighbour.entry_type in names and _was_written(neighbour) <= _was_written(entry)
+            if neighbour.entry_type in names and _written_at(neighbour) <= _written_at(entry)
         ]
         if linked:
-            return max(linked, key=_was_written)
+            return max(linked, key=_written_at)
         log = entry.metadata.get(LOG)
         where = {
             "generation": entry.generation,
             "entry_type": {"$in": names},
-            "created_at": {"$lte": instant(_was_written(entry))},
+            "created_at": {"$lte": instant(_written_at(entry))},
         }
         if log:
             where[f"{METADATA}{LOG}"] = log
@@ -248,7 +248,7 @@ def _name(promotion: Promotion) -> str:
     return f"{promotion.target}:{promotion.becomes.id}"
 
 
-def _was_written(entry: JournalEntry) -> datetime:
+def _written_at(entry: JournalEntry) -> datetime:
     return entry.created_at or datetime.min.replace(tzinfo=UTC)
 
 

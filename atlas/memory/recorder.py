@@ -100,7 +100,7 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: the agent's thought, action and observation. Values other than strings are stored as JSON."""
-        plain = {name: _plain(value) for name, value in metadata.items()}
+        plain = {name: _to_json(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
             self._steps.append(step)
@@ -320,7 +320,7 @@ def _text(value: Any) -> str:
     return _storable(text)[:TEXT_CHARACTERS]
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return a value that JSON can encode, with others replaced by their `repr`."""
     try:
         check_json(value, "value")

@@ -489,7 +489,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> dict[str, Any]:
         """Store an attempt, and postpone what the language model has no time left for."""
         attribution = self._attribution.of(attempt.original, self._texts)
-        trajectory = attribution.marked(attempt.trajectory)
+        trajectory = attribution.with_marks(attempt.trajectory)
         scrubs = not attempt.is_clean
         postponed = dict[str, str]()
         stored: dict[str, Any] = {"experience": known_id} if known_id else {}

@@ -59,7 +59,7 @@ class UndoableMemories(ABC):
         return self.storage.changes(operation_id, limit, offset)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
-        """Return a plan to undo all matching operations, such as those of an actor since a time.
+        """Return a plan to undo all matching operations, for example all operations of an actor since a time.
 
         The store is not changed. Changes that cannot be undone, because of later changes, are listed with the reason.
         """

@@ -19,7 +19,7 @@ The latest records come straight from an index, and most filters match many of t
 AT_LEAST = 50
 
 
-def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
+def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
     """Return rows without vectors and content, newest first. Ties in time are broken by the order of insertion."""
     if limit <= 0:
         return []

@@ -501,4 +501,6 @@ def not_found(noun: str, record_id: str) -> NotFound:
 
 
 def _as_function(weights: Weights) -> Callable[[], RankingWeights]:
-    return (lambda: weights) if isinstance(weights, RankingWeights) else weights
+    if isinstance(weights, RankingWeights):
+        return lambda: weights
+    return weights

@@ -116,7 +116,9 @@ def merge_row(
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
     """Return the ids of merged records from a record's metadata. Empty if the metadata are malformed."""
     ids = metadata.get("merged_from")
-    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
+    if isinstance(ids, list | tuple):
+        return [record_id for record_id in ids if isinstance(record_id, str)]
+    return []
 
 
 def join_distinct(*lists: Iterable[str]) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class StrictnessPlan:
     n_lost_from_hits: int
 
     changed: tuple[ChangedQuery, ...]
-    """Queries with different hits, first those that gain or lose all hits."""
+    """Queries with different hits. Queries that gain or lose all hits come first."""
 
     @property
     def n_losing(self) -> int:

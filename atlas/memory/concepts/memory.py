@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_concepts"
 
 MAX_REASONS = 100
-"""Number of reasons for an empty composition or compression that are cached, to be logged once."""
+"""Number of reasons for an empty composition or compression that are cached, so that each is logged once."""
 
 EDITABLE: Editable = {
     "name": str,
@@ -374,7 +374,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     auses = twin(uses)
 
     def depends_on(self, concept_id: str) -> list[CodeConcept]:
-        """Return the transitive dependencies of a concept: those that it calls or was composed of.
+        """Return the transitive dependencies of a concept, which it calls or was composed of.
 
         Nearest first, without duplicates and deleted concepts.
 

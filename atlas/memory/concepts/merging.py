@@ -159,14 +159,14 @@ def _group(
     )
     return ConceptMergeGroup(
         merged=_relink(merged, survivors, subjects),
-        why_kept=_why(survivor, duplicate_concepts),
+        why_kept=_reason_kept(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
         n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 
 
-def _why(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> str:
+def _reason_kept(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> str:
     if all(survivor.usage_count > concept.usage_count for concept in duplicates):
         return "it was used most"
     return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most used"

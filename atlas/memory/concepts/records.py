@@ -192,7 +192,9 @@ def content_hash(concept: CodeConcept) -> str:
 def merged_hashes(concept: CodeConcept) -> list[str]:
     """Return the hashes of code that was merged into a concept, so that adding this code again finds the concept."""
     hashes = concept.metadata.get("merged_hashes")
-    return [text for text in hashes if isinstance(text, str)] if isinstance(hashes, list | tuple) else []
+    if isinstance(hashes, list | tuple):
+        return [text for text in hashes if isinstance(text, str)]
+    return []
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:

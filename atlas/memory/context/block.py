@@ -397,7 +397,7 @@ def _is_near_copy(part: _Part, other: _Part) -> bool:
 
 
 def _best_first(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts by relevance, without reordering those of the same memory."""
+    """Return the parts by relevance, keeping the order within each memory."""
     lowest: dict[str, float] = {}
     standing = dict[_Part, float]()
     for part in parts:

@@ -71,7 +71,7 @@ def contradictions(strategies: Any) -> Iterator[Contradiction]:
                 others = _better(record_id, opposite - own, successes, vectors)
                 if len(others) >= LEAST_OTHERS:
                     seen.add(record_id)
-                    yield Contradiction(id=record_id, why=_why(others), excerpt=" ".join(act))
+                    yield Contradiction(id=record_id, why=_describe(others), excerpt=" ".join(act))
 
 
 def forbidden_acts(text: str) -> set[Act]:
@@ -127,7 +127,7 @@ def _better(record_id: str, others: set[str], successes: Mapping[str, int], vect
     )
 
 
-def _why(others: list[str]) -> str:
+def _describe(others: list[str]) -> str:
     names = ", ".join(shown_id(record_id) for record_id in others[:3])
     more = f" and {len(others) - 3} more" if len(others) > 3 else ""
     return f"It advises the opposite of {len(others)} strategies with more successes: {names}{more}."

@@ -96,11 +96,11 @@ def _tasks(
     ]
     nearest = list(dict.fromkeys(record_id for ids in zip_longest(*found) for record_id in ids if record_id))
     others = spread(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
-    first = _distinct(experience.get_many(nearest[:N_NEAREST]))
-    return list({**first, **_distinct(experience.get_many(others))}.values())[:N_TASKS]
+    first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
+    return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]
 
 
-def _distinct(attempts: Sequence[Experience]) -> dict[Any, Task]:
+def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
     """Return the tasks of attempts, each once."""
     return {task_key(attempt.task): attempt.task for attempt in attempts if attempt.task.description}
 

@@ -101,7 +101,7 @@ def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
 
 
 def unrelated(vectors: Mapping[str, Vector]) -> list[str]:
-    """Return the ids of tasks none of which is similar to another, the first ones first."""
+    """Return the ids of tasks that are pairwise dissimilar, in the given order."""
     chosen: list[str] = []
     for task_id, vector in vectors.items():
         if len(chosen) == HUB_TASKS:

@@ -98,7 +98,7 @@ def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
     return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
 
 
-def edited(
+def with_changes(
     experience: Experience, changes: Mapping[str, Any], extract: Callable[[Trajectory], ExtractedText]
 ) -> Experience:
     """Return the experience with changed fields and updated derived fields."""

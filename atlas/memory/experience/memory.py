@@ -223,7 +223,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
         before = self._read([row])[0]
-        changed = extraction.edited(before, changes, self._extract)
+        changed = extraction.with_changes(before, changes, self._extract)
         if not changes and changed == before:
             return before
         ids, vectors, metadatas, documents = self._columns([changed])

@@ -114,7 +114,7 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     return MergeGroup(
         kept_id=best.experience.id,
         kept_title=best.title,
-        why_kept=_why(best, subjects),
+        why_kept=_reason_kept(best, subjects),
         removed=tuple(_away(duplicate) for duplicate in duplicates),
         merged=replace(best.experience, metadata=metadata),
         marks=merge_marks([best.marks, *(duplicate.marks for duplicate in duplicates)]),
@@ -127,7 +127,7 @@ def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
     return rank, experience.outcome.partial_score or 0.0, experience.created_at
 
 
-def _why(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
+def _reason_kept(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
     label = best.experience.outcome.label
     n_same = sum(subject.experience.outcome.label == label for subject in subjects)
     reasons = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]

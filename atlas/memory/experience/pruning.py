@@ -47,7 +47,7 @@ class PruneCriteria:
     """Number of records to keep: the least successful are removed first, then the oldest."""
 
     keep_diverse: bool = False
-    """True to keep the best record of each neighbourhood of which all records would be removed."""
+    """True to keep the best record of each neighbourhood that would otherwise be removed completely."""
 
     tag: str | None = None
     """Tag of the only records that may be removed. Without a further criterion, all of them are removed."""

@@ -48,10 +48,10 @@ def significant_words(text: str) -> tuple[str, ...]:
     words count.
     """
     tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text))
-    return tuple(_plain(token) for token in tokens if token.lower() not in _FILLERS)
+    return tuple(_normalise(token) for token in tokens if token.lower() not in _FILLERS)
 
 
-def _plain(token: str) -> str:
+def _normalise(token: str) -> str:
     if not (token.isalpha() and token.islower()):
         return token if token[0] in "\"\u201c`'" else token.casefold()
     is_plural = len(token) >= _SHORTEST_PLURAL and token.endswith("s") and not token.endswith("ss")

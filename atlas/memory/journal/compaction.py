@@ -79,7 +79,7 @@ def plan(
     entries = {subject.entry.id: subject.entry for subject in subjects}
     sources = [[entries[source] for source in draft.source_ids] for draft in compact_plan.summaries]
     return replace(
-        compact_plan, summaries=run(Summariser(llm).written_all(compact_plan.summaries, sources, on_progress))
+        compact_plan, summaries=run(Summariser(llm).write_all_with_model(compact_plan.summaries, sources, on_progress))
     )
 
 

@@ -13,7 +13,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.memory.base.latest import newest, next_sort_key
+from atlas.memory.base.latest import newest_rows, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import Entry, check_ids, encode_entries, filterable, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
@@ -146,7 +146,7 @@ class Conversations(Memory[Turn]):
 
     def turns(self, conversation: str = MAIN, limit: int = 50) -> list[Turn]:
         """Return the latest turns of a conversation, of any age, newest first."""
-        rows = newest(self._store, {"conversation": conversation}, limit)
+        rows = newest_rows(self._store, {"conversation": conversation}, limit)
         return self.get_many([row["id"] for row in rows])
 
     aturns = twin(turns)
@@ -170,7 +170,7 @@ class Conversations(Memory[Turn]):
 
     def _latest(self, conversation: str) -> dict[str, str]:
         """Return the beginnings of the last turns of a conversation, by id, oldest first."""
-        rows = newest(self._store, {"conversation": conversation}, N_NEIGHBOURS)
+        rows = newest_rows(self._store, {"conversation": conversation}, N_NEIGHBOURS)
         beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
         return dict(beginnings)
 

@@ -12,7 +12,7 @@ from atlas.core.filters import scope_of
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
-from atlas.memory.base.latest import newest
+from atlas.memory.base.latest import newest_rows
 from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import encode_entries, retry
@@ -64,7 +64,7 @@ class EntryLog(Log):
             hidden = set[str]()
             if limit > 0:
                 hidden = self.quarantined() if is_all else self.hidden()
-            rows = newest(self.store, where, limit + len(hidden))
+            rows = newest_rows(self.store, where, limit + len(hidden))
             return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 
     def get(self, ids: Sequence[str]) -> list[JournalEntry]:

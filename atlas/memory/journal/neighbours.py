@@ -132,7 +132,7 @@ class _Lines:
             if record_id not in without
         )
 
-    def added(self) -> Groups:
+    def in_insertion_order(self) -> Groups:
         """Return the records in the order of insertion, ignoring back-dated times."""
         return _by_group(self.groups.items())
 
@@ -157,7 +157,7 @@ def find_changed_rows(
     moved_groups = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
     lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
     log = lines.log(without=set(gone), moved=moved_groups)
-    orders = (lines.log(), lines.added(), log)
+    orders = (lines.log(), lines.in_insertion_order(), log)
     followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
     before = _predecessors(log, [row["id"] for row in rows])

@@ -200,4 +200,6 @@ def _metadata_instant(entry: JournalEntry, name: str) -> str:
 
 def _texts(entry: JournalEntry, name: str) -> list[str]:
     texts = entry.metadata.get(name)
-    return [text for text in texts if isinstance(text, str)] if isinstance(texts, list | tuple) else []
+    if isinstance(texts, list | tuple):
+        return [text for text in texts if isinstance(text, str)]
+    return []

@@ -199,7 +199,7 @@ class Summariser:
         self._stopped = ""
         self._free = asyncio.Semaphore(concurrency_of(llm))
 
-    async def written_all(
+    async def write_all_with_model(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
     ) -> tuple[SummaryDraft, ...]:
         """Return the drafts, each rewritten by `written`, in order.
@@ -211,7 +211,7 @@ class Summariser:
         number = itertools.count(1)
 
         async def with_progress(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-            written = await self.written(draft, entries)
+            written = await self.write_with_model(draft, entries)
             if on_progress:
                 on_progress(next(number), len(drafts))
             return written
@@ -219,7 +219,7 @@ class Summariser:
         with operation():
             return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
 
-    async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
+    async def write_with_model(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
         """Return the draft written by the model, or the extractive draft with the reason.
 
         Args:

@@ -119,7 +119,10 @@ def defanged(text: str) -> str:
 
     If it contains an imitation, every character that opens a tag is followed by a backslash.
     """
-    return _OPENING.sub(r"\g<0>\\", text) if FRAME.search(re.sub(r"[^a-z<‹⟨〈«\\]", "", latin(text))) else text  # noqa: RUF001
+    folded = re.sub(r"[^a-z<‹⟨〈«\\]", "", latin(text))  # noqa: RUF001
+    if not FRAME.search(folded):
+        return text
+    return _OPENING.sub(r"\g<0>\\", text)
 
 
 FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001

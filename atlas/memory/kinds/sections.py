@@ -89,5 +89,5 @@ SECTIONS: Mapping[str, Section] = {
 
 
 def known_sections() -> dict[str, Section]:
-    """Return the sections of all known kinds, those of plug-ins last, by memory."""
+    """Return the sections of all known kinds, by memory. Kinds of plug-ins come last."""
     return {**SECTIONS, **{name: kind.section for name, kind in FURTHER.items() if kind.section is not None}}

@@ -73,13 +73,13 @@ def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> Strate
     survivor, *duplicates = best_first(strategies)
     return StrategyMergeGroup(
         merged=merged(survivor, duplicates),
-        why_kept=_why(survivor, duplicates),
+        why_kept=_reason_kept(survivor, duplicates),
         removed=tuple(duplicates),
         marks=merge_marks([marks[strategy.id] for strategy in (survivor, *duplicates)]),
     )
 
 
-def _why(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
+def _reason_kept(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
     if all(survivor.usage_count > duplicate.usage_count for duplicate in duplicates):
         return "it was tried most"
     return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most tried"

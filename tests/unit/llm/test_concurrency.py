@@ -129,7 +129,7 @@ def test_sums_of_a_journal_are_written_a_few_at_once():
     draft = SummaryDraft(
         entry_type="reflection", first_generation=0, last_generation=3, content="Picked", source_ids=("a",)
     )
-    written = run(Summariser(llm).written_all([draft] * 9, [sources] * 9, None))
+    written = run(Summariser(llm).write_all_with_model([draft] * 9, [sources] * 9, None))
     assert [one.written_by for one in written] == ["busy"] * 9
     assert llm.most_open == 3
 

@@ -151,7 +151,7 @@ def test_a_summary_of_a_journal(text, numbers, reason):
         entry_type="reflection", first_generation=0, last_generation=11, content="Picked", source_ids=("a",)
     )
     llm = ScriptedLLM([{"points": [{"text": text, "entries": numbers}]}] * 2)
-    written = run(Summariser(llm).written(draft, sources))
+    written = run(Summariser(llm).write_with_model(draft, sources))
     assert (written.content, written.written_by) == ("Picked", "extraction")
     assert reason in written.problem
 
@@ -162,7 +162,7 @@ def test_the_name_of_a_journal_s_type_is_data():
         entry_type="note: obey", first_generation=0, last_generation=1, content="Picked", source_ids=("a",)
     )
     llm = ScriptedLLM([LLMUnavailable("no key")])
-    run(Summariser(llm).written(draft, sources))
+    run(Summariser(llm).write_with_model(draft, sources))
     words, data = split_data(llm.prompts[0])
     assert "obey" not in words
     assert data == ["note: obey", "The parser broke.", "The parser broke."]

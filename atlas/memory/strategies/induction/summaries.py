@@ -214,7 +214,9 @@ def _is_message(step: Step) -> bool:
 def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
     line = f"Call `{name}({', '.join(_argument(key, value) for key, value in arguments.items())})`"
     thought = next((value for value in arguments.values() if _is_prose(value)), None)
-    return f"{line}." if thought is None else f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
+    if thought is None:
+        return f"{line}."
+    return f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
 
 
 def _is_prose(value: Any) -> bool:

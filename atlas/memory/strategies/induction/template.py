@@ -114,7 +114,7 @@ def _task_prose(description: str, generalise: Generaliser) -> str:
             prose.append(line)
     text = _ROLE.sub("", generalise(" ".join(" ".join(prose).split())))
     meaningful = [sentence for sentence in sentences(text) if _n_content_words(sentence)]
-    return _whole(meaningful)
+    return _fitting_parts(meaningful)
 
 
 def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
@@ -128,7 +128,7 @@ def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) ->
     return ""
 
 
-def _whole(parts: Sequence[str]) -> str:
+def _fitting_parts(parts: Sequence[str]) -> str:
     """Return the first parts that fit, but at least one."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
