@@ -114,7 +114,9 @@ def model_size(model: str) -> int:
         directory = model_files(model)
     except EmbeddingUnavailable:
         return 0
-    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) if directory else 0
+    if directory:
+        return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    return 0
 
 
 def bundled_weights() -> Path:

@@ -243,7 +243,9 @@ def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:
 
 
 def _with_whole(windows: Vectors) -> Vectors:
-    return windows if len(windows) == 1 else np.concatenate([mean_direction(windows)[None], windows])
+    if len(windows) == 1:
+        return windows
+    return np.concatenate([mean_direction(windows)[None], windows])
 
 
 def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:

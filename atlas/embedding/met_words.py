@@ -18,7 +18,7 @@ from atlas.protocols.infra import WholeEmbedder
 NEAR = 0.35
 """Required similarity of two words above the model's usual one between unrelated texts.
 
-With MiniLM, 1 in 100 words has such a match in an unrelated text, for example numbers and times.
+With MiniLM, 1 in 100 words matches a word of an unrelated text this well, for example numbers and times.
 """
 
 UNRELATED = 8

@@ -110,7 +110,9 @@ def prompts_text(embedder: object) -> str:
     """
     prompts = prompts_of(embedder)
     is_changeable = Path(str(getattr(embedder, "model_name", ""))).is_dir()
-    return prompts.as_text() if prompts is not None and (prompts != NO_PROMPTS or is_changeable) else ""
+    if prompts is not None and (prompts != NO_PROMPTS or is_changeable):
+        return prompts.as_text()
+    return ""
 
 
 def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:

@@ -38,7 +38,7 @@ class ReplayedAttempt:
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, counted from 1, of a record from the same task in any memory, or None without such a record."""
+    """Best rank, counted from 1, of a record from the same task in any memory, or None if there is none."""
 
     seen: frozenset[str]
     """Ids of the hits' source trajectories."""

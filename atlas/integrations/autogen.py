@@ -107,7 +107,9 @@ def _last_request(messages: Sequence[Any]) -> str:
     """Return the text of the user's last message, or an empty string."""
     contents = [message.content for message in messages if message.type == "UserMessage"]
     parts = contents[-1] if contents else ""
-    return parts if isinstance(parts, str) else "\n".join(part for part in parts if isinstance(part, str))
+    if isinstance(parts, str):
+        return parts
+    return "\n".join(part for part in parts if isinstance(part, str))
 
 
 def _text(content: MemoryContent) -> str:

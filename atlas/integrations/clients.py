@@ -90,7 +90,7 @@ class _Recorder:
 
             @wraps(create)
             async def acreate(**arguments: Any) -> Any:
-                response = await create(**await in_thread(self.recalled, arguments, name))
+                response = await create(**await in_thread(self.with_context, arguments, name))
                 await in_thread(self.store, arguments, response)
                 return response
 
@@ -98,13 +98,13 @@ class _Recorder:
 
         @wraps(create)
         def create_once(**arguments: Any) -> Any:
-            response = create(**self.recalled(arguments, name))
+            response = create(**self.with_context(arguments, name))
             self.store(arguments, response)
             return response
 
         return create_once
 
-    def recalled(self, arguments: dict[str, Any], argument_name: str) -> dict[str, Any]:
+    def with_context(self, arguments: dict[str, Any], argument_name: str) -> dict[str, Any]:
         """Return the arguments of a call, with the context block for its task added to one of them."""
         if not (task := last_task(messages_of(arguments))):
             return arguments

@@ -73,7 +73,7 @@ class AtlasStore(base.BaseStore):
         operations = list(ops)
         results = [self._read(op) for op in operations]
         for put_op in {(op.namespace, op.key): op for op in operations if isinstance(op, base.PutOp)}.values():
-            self._put(put_op)
+            self._apply_put(put_op)
         return results
 
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
@@ -104,7 +104,7 @@ class AtlasStore(base.BaseStore):
         )
         return [(hit.item, hit.relevance) for hit in retrieval.hits]
 
-    def _put(self, op: base.PutOp) -> None:
+    def _apply_put(self, op: base.PutOp) -> None:
         with self._writing:
             stored = self._ids(op.namespace, op.key)
             outdated = stored if op.value is None else stored[:-1]  # two programs may have added the same key

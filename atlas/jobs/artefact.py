@@ -142,7 +142,7 @@ class ArtefactFile(ABC, Generic[T]):
                 os.utime(file, ns=(version, version))
 
             try:
-                _put(self.path, fill)
+                _write_atomically(self.path, fill)
             except StoreUnavailable as error:
                 logger.warning("the result of another server cannot be loaded: %s", error)
 
@@ -235,10 +235,10 @@ def _write(
             np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
         before(temporary)
 
-    _put(path, fill)
+    _write_atomically(path, fill)
 
 
-def _put(path: Path, fill: Callable[[Path], None]) -> None:
+def _write_atomically(path: Path, fill: Callable[[Path], None]) -> None:
     """Write a file atomically, with content from `fill`."""
     temporary = temporary_path(path)
     try:

@@ -127,7 +127,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         """Return the current result. In a large store, the first call starts a search."""
         with self._lock:
             is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
-            return self._large() if is_large else self._small()
+            return self._large() if is_large else self._search_now()
 
     def look(self) -> None:
         """Start a new search."""
@@ -141,7 +141,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def _collection(self) -> str:
         return self.memory.experience.collection_name
 
-    def _small(self) -> DuplicatesResult:
+    def _search_now(self) -> DuplicatesResult:
         now = self._moment(0)
         if self._result is None or self._result[0] != now:
             duplicates = find_duplicates(self.memory.storage, self._collection)

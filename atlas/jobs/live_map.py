@@ -62,7 +62,7 @@ class LiveMap(LiveResult[MemoryMap]):
         """
         if is_awaited or not self._is_large():
             self._follow(min_domain_size)
-        elif self._newest() is not None and not self._is_followed(min_domain_size):
+        elif self._load_newest() is not None and not self._is_followed(min_domain_size):
             self._follow_in_background(min_domain_size)
         with self._lock:
             memory_map = self._map
@@ -72,7 +72,7 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def is_made(self) -> bool:
         """Return whether there is a map, possibly outdated."""
-        return self._newest() is not None
+        return self._load_newest() is not None
 
     def begin(self, min_domain_size: int = 0) -> None:
         """Make the first map in the background."""
@@ -109,7 +109,7 @@ class LiveMap(LiveResult[MemoryMap]):
         if self._follower is not None:
             self._follower.join()
 
-    def _newest(self) -> MemoryMap | None:
+    def _load_newest(self) -> MemoryMap | None:
         """Return the cached map, or a newer saved one."""
         with self._lock:
             saved = self.saved()
@@ -130,11 +130,13 @@ class LiveMap(LiveResult[MemoryMap]):
     def _follow(self, min_domain_size: int) -> None:
         """Update the map, or create it."""
         with self._work:
-            current = self._newest()
+            current = self._load_newest()
             with self._once() if current is None else nullcontext():
-                current = current or self._newest()  # another server may have created it in the meantime
+                current = current or self._load_newest()  # another server may have created it in the meantime
                 memory_map = (
-                    self._first() if current is None or self._is_of_another_model(current) else self._update(current)
+                    self._make_first()
+                    if current is None or self._is_of_another_model(current)
+                    else self._update(current)
                 )
             with self._lock:
                 if self._map is not current:
@@ -164,7 +166,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._follower = threading.Thread(target=follow, name="atlas-map", daemon=True)
                 self._follower.start()
 
-    def _first(self) -> MemoryMap | None:
+    def _make_first(self) -> MemoryMap | None:
         """Return the first map of a store."""
         embedded = self._read()
         if not embedded.ids:

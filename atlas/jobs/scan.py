@@ -36,7 +36,7 @@ class ScanState:
     """The records with signs of an attack, worst first. Some may have been deleted since."""
 
     n_left: int = 0
-    """Number of records that are still to be scanned."""
+    """Number of records that are not scanned yet."""
 
 
 @dataclass(slots=True)

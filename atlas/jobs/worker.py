@@ -163,7 +163,7 @@ class Worker:
         with self._lock:
             if child is self._child:
                 self._child = None
-                self._give_up_running(_why_it_ended(code))
+                self._give_up_running(_describe_exit(code))
                 self._start_next()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
@@ -207,7 +207,7 @@ def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
     return sum((worker.count(store.resolve()) for worker in workers), Counter())
 
 
-def _why_it_ended(code: int) -> str:
+def _describe_exit(code: int) -> str:
     cause = f"by signal {-code}" if code < 0 else f"with status {code}"
     hint = " Memory may have run out." if code == -9 else ""
     return f"The worker process ended {cause} before it was done.{hint} Try again."

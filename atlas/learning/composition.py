@@ -161,7 +161,8 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
 def _definitions(code: str) -> Iterator[tuple[str, str]]:
     """Yield the names that code defines at its top level, each with its definition."""
     for node in strip(code).body:
-        for name in bound_names(node) if not isinstance(node, Defining) else {node.name}:
+        names = {node.name} if isinstance(node, Defining) else bound_names(node)
+        for name in names:
             yield name, ast.dump(node)
 
 

@@ -145,7 +145,7 @@ def _functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> dict[str, Fu
 def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return the given checks, or those that a sandbox provides."""
+    """Return the given checks, or else the checks of a sandbox."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).same

@@ -188,7 +188,9 @@ def _whole_program(text: str) -> str | None:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
     tree = try_parse(source)
-    return source if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source) else None
+    if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source):
+        return source
+    return None
 
 
 def _does_something(statement: ast.stmt) -> bool:

@@ -144,7 +144,7 @@ def _verb(before: str, word: str) -> str:
 
 @dataclass(slots=True)
 class _SentenceState:
-    """A sentence as far as it is read."""
+    """The part of a sentence that is read."""
 
     verb: str = ""
     run: list[str] = field(default_factory=list)

@@ -75,7 +75,9 @@ def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
     """
     lasting = _select(coordinates, min_size, "eom")
     largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
-    return lasting if largest <= TOO_LARGE * len(coordinates) else _select(coordinates, min_size, "leaf")
+    if largest <= TOO_LARGE * len(coordinates):
+        return lasting
+    return _select(coordinates, min_size, "leaf")
 
 
 def _select(coordinates: Coordinates, min_size: int, method: str) -> Clusters:

@@ -29,8 +29,8 @@ from atlas.maps.projection import (
     fit,
     pca,
     place_newcomers,
+    rotate_to_fill,
     trustworthiness,
-    turned,
 )
 from atlas.maps.projection import Coordinates as Coordinates
 from atlas.maps.snapshot import EmbeddedRecords
@@ -204,7 +204,7 @@ def make_map(
     if previous is not None:
         coordinates = align(coordinates, previous.coordinates, _shared_rows(embedded.ids, previous.ids))
     else:
-        coordinates = turned(coordinates)
+        coordinates = rotate_to_fill(coordinates)
     tell(85, 100, "judging")
     fitted = MemoryMap(
         ids=embedded.ids,

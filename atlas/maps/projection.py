@@ -154,7 +154,7 @@ def align(
     return umap_numpy.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
 
 
-def turned(coordinates: Coordinates) -> Coordinates:
+def rotate_to_fill(coordinates: Coordinates) -> Coordinates:
     """Return the coordinates rotated so that they fill a window of `WINDOW` best, within [-1, 1]."""
     if len(coordinates) < 3:
         return coordinates

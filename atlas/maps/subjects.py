@@ -82,7 +82,7 @@ PAIR, WORD_IN_PAIR, TWO_VERBS = 0.8, 0.8, 1.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """A phrase as it is counted."""
+    """A phrase in the form in which occurrences are counted."""
 
     words: tuple[str, ...]
     """Words in lower case, with the noun last and in the singular."""
@@ -308,7 +308,7 @@ class _Nouns:
     """How nouns are spelled in all texts."""
 
     forms: Mapping[str, Counter[str]]
-    """How often each word, in lower case, is written in which way."""
+    """Number of occurrences of each spelling, by the word in lower case."""
 
     countable: Container[str]
     """Nouns that follow `a` or `an`, or that have a plural in the texts."""

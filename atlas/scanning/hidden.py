@@ -100,7 +100,9 @@ def hidden_rules(text: str) -> tuple[Rule, ...]:
     """Return the rules that apply to a text as stored."""
     if text.isascii():
         return MARKUP
-    return (*MARKUP, *UNSEEN_CHARACTERS, *(() if _RTL.search(text) else (BACKWARDS,)))
+    if _RTL.search(text):
+        return (*MARKUP, *UNSEEN_CHARACTERS)
+    return (*MARKUP, *UNSEEN_CHARACTERS, BACKWARDS)
 
 
 def hidden_messages(text: str) -> Iterator[str]:

@@ -156,8 +156,8 @@ def _summary(group: Sequence[Trajectory]) -> Trajectory:
     if len(group) == 1:
         return group[0]
     share = 1 / len(group)
-    task = "\n".join(_beginning(attempt.task.description, share) for attempt in group)
-    solution = "\n".join(_beginning(text_of(attempt), share) for attempt in group)
+    task = "\n".join(_truncate(attempt.task.description, share) for attempt in group)
+    solution = "\n".join(_truncate(text_of(attempt), share) for attempt in group)
     last = group[-1]
     outcomes = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
     success = sum(outcomes) * 2 >= len(outcomes) if outcomes else None
@@ -170,5 +170,5 @@ def _summary(group: Sequence[Trajectory]) -> Trajectory:
     )
 
 
-def _beginning(text: str, share: float) -> str:
+def _truncate(text: str, share: float) -> str:
     return text[: max(1, round(len(text) * share))]

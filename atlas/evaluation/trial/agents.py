@@ -139,7 +139,9 @@ def _parse_report(output: Path) -> dict[str, Any]:
         reported = json.loads(json.dumps(reported, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
-    return reported if isinstance(reported, dict) and isinstance(reported.get("success"), bool) else {}
+    if isinstance(reported, dict) and isinstance(reported.get("success"), bool):
+        return reported
+    return {}
 
 
 def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: float) -> tuple[bool, str]:

@@ -112,13 +112,13 @@ def read_tasks(path: Path) -> list[Task]:
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             tasks.append(_read_task(line, f"{path.name}, line {number}"))
-    return _distinct(tasks)
+    return _drop_repeated(tasks)
 
 
 def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
     """Return the distinct tasks of a store's attempts."""
     attempts = experience.get_many(experience.ids())
-    return _distinct(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
+    return _drop_repeated(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
 
 
 def _read_task(line: str, location: str) -> Task:
@@ -131,7 +131,7 @@ def _read_task(line: str, location: str) -> Task:
     return decode(Task, {"id": "", "domain": ""} | encoded, location)
 
 
-def _distinct(tasks: list[Task]) -> list[Task]:
+def _drop_repeated(tasks: list[Task]) -> list[Task]:
     if not tasks:
         raise InvalidInput("a trial needs tasks, but there are none; name a file with --tasks")
     [(repeated, count)] = Counter(map(task_of, tasks)).most_common(1)

@@ -240,7 +240,9 @@ class Purity:
 
     def _can_be_shared(self, node: ast.AST) -> bool:
         """Return whether a result is immutable, like a number or a string, and may be shared."""
-        return self.resolve(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
+        if isinstance(node, ast.Call):
+            return self.resolve(node.func) in REPEATABLE
+        return self.is_pure(node)
 
 
 def _defined_attributes(module: ast.Module) -> Iterator[str]:

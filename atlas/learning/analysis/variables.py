@@ -137,7 +137,9 @@ class Flows:
 
     def _augmented_target(self, target: ast.expr) -> Names:
         """Return the variable that `x += 1` reads, although its node has a store context."""
-        return frozenset([target.id]) if isinstance(target, ast.Name) and id(target) in self._symbols else frozenset()
+        if isinstance(target, ast.Name) and id(target) in self._symbols:
+            return frozenset([target.id])
+        return frozenset()
 
     def _compound(self, node: ast.stmt) -> Flow:
         match node:

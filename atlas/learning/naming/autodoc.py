@@ -229,4 +229,6 @@ def _names_types(annotation: ast.expr) -> bool:
 def one_line(value: str) -> str:
     """Return a model's text as one line, without control characters, truncated to the maximum length."""
     text = " ".join("".join(c if c.isprintable() else " " for c in value).split())
-    return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"
+    if len(text) <= MAX_TEXT_CHARACTERS:
+        return text
+    return text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

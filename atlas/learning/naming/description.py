@@ -66,7 +66,9 @@ def _simple(statement: ast.stmt, show: Show) -> str:
             return f"sets {show(target)} to {show(value)}"
         case ast.AugAssign(target=target, op=operator, value=value):
             adds = isinstance(operator, ast.Add)
-            return f"adds {show(value)} to {show(target)}" if adds else f"changes {show(target)} by {show(statement)}"
+            if adds:
+                return f"adds {show(value)} to {show(target)}"
+            return f"changes {show(target)} by {show(statement)}"
         case ast.Expr(value=value):
             return _call(value, show)
         case ast.Raise(exc=ast.expr() as error):

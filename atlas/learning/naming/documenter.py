@@ -73,7 +73,7 @@ class HeuristicDocumenter:
         """Create a documenter for functions of the same programs.
 
         Args:
-            reserved: Names that no function may get: those of other concepts, and those that the programs define.
+            reserved: Names that no function may get: names of other concepts, and names that the programs define.
             tasks: Texts of all tasks, which are compared with a function's own tasks, for its guidance only.
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
         """
@@ -225,7 +225,9 @@ def _name(function: Function, reserved: set[str]) -> str:
     """Return the function's own name if it is free and not a placeholder, else a numbered name."""
     name = function.name
     is_meaningful = is_available(name) and not _MADE_UP.fullmatch(name)
-    return name if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)) else _numbered_name(reserved)
+    if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)):
+        return name
+    return _numbered_name(reserved)
 
 
 def is_made_up(name: str) -> bool:
@@ -296,4 +298,6 @@ def _guidance(examples: Sequence[tuple[str, str]], subjects: Sequence[str]) -> s
 
 def _first_line(task: str) -> str:
     line = " ".join(task.strip().partition("\n\n")[0].split())
-    return line if len(line) <= MAX_TASK_CHARACTERS else line[: MAX_TASK_CHARACTERS - 1].rstrip() + "…"
+    if len(line) <= MAX_TASK_CHARACTERS:
+        return line
+    return line[: MAX_TASK_CHARACTERS - 1].rstrip() + "…"

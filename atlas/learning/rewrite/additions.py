@@ -1,4 +1,4 @@
-"""Functions that are added to those of a search, where they make programs and library shorter."""
+"""Functions that are added to the result of a search if they make programs and library shorter."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def _rename(code: str, changed: Mapping[str, str]) -> str:
         raise InvalidInput(f"renaming {changed!r} would change the behaviour of the code; keep these names")
     edited = _edit_text(code, changed)
     reparsed = try_parse(edited)
-    return edited if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree) else unparsed
+    if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree):
+        return edited
+    return unparsed
 
 
 def _edit_text(code: str, changed: Mapping[str, str]) -> str:

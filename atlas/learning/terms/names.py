@@ -152,7 +152,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
 
 
 def bound_names_of_node(node: ast.AST) -> set[str]:
-    """Return the names that a node binds, other than through `ast.Name` and `ast.arg`."""
+    """Return the names that a node binds, except `ast.Name` and `ast.arg`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

@@ -8,7 +8,7 @@ from sklearn.manifold import trustworthiness as by_sklearn
 
 from atlas.core.errors import InvalidInput
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.projection import align, fit, pca, place, trustworthiness, turned
+from atlas.maps.projection import align, fit, pca, place_newcomers, rotate_to_fill, trustworthiness
 from atlas.maps.umap_numpy import memberships
 from tests.support.vectors import clustered, unit
 
@@ -82,14 +82,14 @@ def test_newcomers_come_amid_their_neighbours():
     vectors, labels = clustered(600, 6)
     newcomers, theirs = clustered(60, 6, seed=5)
     coordinates = laid_out(vectors)
-    placed = place(newcomers, vectors, coordinates)
+    placed = place_newcomers(newcomers, vectors, coordinates)
     nearest = np.linalg.norm(placed[:, None] - coordinates[None], axis=2).argmin(axis=1)
     assert (labels[nearest] == theirs).mean() == 1.0
 
 
 def test_a_newcomer_without_others_stands_in_the_middle():
     nothing = np.zeros((0, 64), np.float32)
-    assert place(clustered(2, 1)[0], nothing, np.zeros((0, 2), np.float32)).tolist() == [[0, 0], [0, 0]]
+    assert place_newcomers(clustered(2, 1)[0], nothing, np.zeros((0, 2), np.float32)).tolist() == [[0, 0], [0, 0]]
 
 
 def test_a_turned_and_mirrored_map_is_turned_back():
@@ -134,7 +134,7 @@ def test_groups_that_share_no_neighbours_do_not_drift_off():
 def test_a_first_map_is_turned_until_it_fills_its_window_and_keeps_all_distances_in_proportion():
     along = np.linspace(-1, 1, 50, dtype=np.float32)
     coordinates = np.column_stack([along, 0.2 * np.sin(9 * along)]).astype(np.float32)
-    filled = turned(coordinates)
+    filled = rotate_to_fill(coordinates)
     assert np.ptp(coordinates, axis=0)[1] < 0.25 * np.ptp(coordinates, axis=0)[0]
     assert np.ptp(filled, axis=0)[1] > 0.7 * np.ptp(filled, axis=0)[0]
     before, after = (np.linalg.norm(points - points[0], axis=1) for points in (coordinates, filled))

@@ -165,7 +165,11 @@ def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None
     if ends == [True, False] or ends == [False, True]:
         return truth(test) if ends[0] else negate(test)
     if isinstance(ends[0], bool) and is_boolean(other):
-        return ast.BoolOp(ast.Or(), [truth(test), other]) if ends[0] else ast.BoolOp(ast.And(), [negate(test), other])
+        if ends[0]:
+            return ast.BoolOp(ast.Or(), [truth(test), other])
+        return ast.BoolOp(ast.And(), [negate(test), other])
     if isinstance(ends[1], bool) and is_boolean(body):
-        return ast.BoolOp(ast.Or(), [negate(test), body]) if ends[1] else ast.BoolOp(ast.And(), [truth(test), body])
+        if ends[1]:
+            return ast.BoolOp(ast.Or(), [negate(test), body])
+        return ast.BoolOp(ast.And(), [truth(test), body])
     return None

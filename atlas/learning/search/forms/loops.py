@@ -56,7 +56,9 @@ def _quantify(generators: list[ast.comprehension], early: bool) -> ast.expr:
     *outer, last = generators
     test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
     bare = [*outer, ast.comprehension(last.target, last.iter, [], 0)]
-    return call("any", ast.GeneratorExp(test, bare)) if early else call("all", ast.GeneratorExp(negate(test), bare))
+    if early:
+        return call("any", ast.GeneratorExp(test, bare))
+    return call("all", ast.GeneratorExp(negate(test), bare))
 
 
 def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
@@ -68,7 +70,9 @@ def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
                 case PeeledLoop(statement=ast.Return(value=ast.expr() as value)) if peeled_loop.generators[-1].ifs:
                     is_truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
                     generator = ast.GeneratorExp(value, peeled_loop.generators)
-                    return None if is_truth else [ast.Return(call("next", generator, default or ast.Constant(None)))]
+                    if is_truth:
+                        return None
+                    return [ast.Return(call("next", generator, default or ast.Constant(None)))]
     return None
 
 
