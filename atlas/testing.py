@@ -40,7 +40,9 @@ class HashEmbedder:
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors of several texts."""
         self.texts.extend(texts)
-        return np.stack([self._embed(text) for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)
+        if texts:
+            return np.stack([self._embed(text) for text in texts])
+        return np.zeros((0, self.dimension), np.float32)
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a question of any length."""
@@ -76,7 +78,9 @@ class HashTokenEmbedder(HashEmbedder):
     def word_vectors(self, text: str) -> WordVectors:
         """Return a text's words with their vectors."""
         words = tuple(re.findall(r"\w+", text))
-        return WordVectors(words, np.stack([self._embed(word) for word in words])) if words else NO_WORDS
+        if words:
+            return WordVectors(words, np.stack([self._embed(word) for word in words]))
+        return NO_WORDS
 
     def query_tokens(self, text: str) -> TokenVectors:
         """Return the vectors of a text's words."""

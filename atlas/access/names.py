@@ -25,18 +25,18 @@ def plain_name(name: str) -> str:
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a name, with a number if another one looks the same."""
     plain = plain_name(name)
-    looks = {_looks(candidate) for candidate in taken}
-    if _looks(plain) not in looks:
+    looks = {_appearance(candidate) for candidate in taken}
+    if _appearance(plain) not in looks:
         return plain
     numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))
-    return next(candidate for candidate in numbered if _looks(candidate) not in looks)
+    return next(candidate for candidate in numbered if _appearance(candidate) not in looks)
 
 
 def look_alike(name: str, other: str) -> bool:
     """Return whether two names look the same. Homoglyphs of other scripts are not detected."""
-    return _looks(name) == _looks(other)
+    return _appearance(name) == _appearance(other)
 
 
-def _looks(name: str) -> str:
+def _appearance(name: str) -> str:
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(letter for letter in letters if unicodedata.category(letter) not in _UNSEEN).split())

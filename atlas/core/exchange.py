@@ -182,7 +182,7 @@ class LineKind:
     """
 
     encode: Callable[[Any], Json] = lambda exported: {}
-    """Function that returns the content of a line, beside its marks and uses."""
+    """Function that returns the content of a line, without its marks and uses."""
 
 
 LINES: Mapping[str, LineKind] = {

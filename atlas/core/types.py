@@ -225,7 +225,9 @@ class CodeConcept(VectorRecord):
     def tools(self) -> tuple[str, ...]:
         """The names of the agent's tools that its code calls, as `tools` of its metadata lists them."""
         names = self.metadata.get("tools")
-        return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+        if isinstance(names, list | tuple):
+            return tuple(name for name in names if isinstance(name, str))
+        return ()
 
     def _caption(self) -> str:
         return self.name

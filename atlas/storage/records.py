@@ -166,7 +166,7 @@ NOT_QUARANTINED: Where = {QUARANTINE: ""}
 """The filter of records that agents may read."""
 
 NOT_TRUSTED: Where = {"$or": [WAITING, QUARANTINED]}
-"""The filter of records from which nothing is learned: those that wait for review, and those in quarantine."""
+"""Filter of records from which nothing is learned: they wait for review, or are in quarantine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,9 @@ class RetrievalLog:
                 self._ledger.usage.record_retrievals(pending)
         except StoreError as error:
             logger.warning("counts of search hits are not written yet; the next write will retry: %s", error)
-            self._put_back(pending)
+            self._restore_counts(pending)
 
-    def _put_back(self, pending: Mapping[str, Counter[str]]) -> None:
+    def _restore_counts(self, pending: Mapping[str, Counter[str]]) -> None:
         """Restore counts after a failed flush, and delay the next flush, so that searches do not wait each time."""
         with self._lock:
             for collection, counts in pending.items():

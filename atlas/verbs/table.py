@@ -1,7 +1,7 @@
 """All verbs of the memories and of the memory system, with the required role and the interfaces that offer them.
 
 The HTTP API and `atlas.connect` are generated from this table. MCP tools, commands, the texts of History and the docs
-on serving are checked against it. Parameters and results are those of the method.
+on serving are checked against it. Parameters and results come from the method's signature.
 """
 
 from __future__ import annotations

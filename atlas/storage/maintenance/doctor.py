@@ -89,7 +89,7 @@ def _check_index(store: Store) -> str:
 
 
 def _index_problem(store: Store, name: str) -> str:
-    nearest = _nearest(store, name)
+    nearest = _nearest_of(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
     if silence := _silence(nearest.index):
@@ -129,7 +129,7 @@ def _count(index: FollowingIndex, n_expected: int) -> int:
 
 def _fix_index(store: Store) -> None:
     for name in store.ledger.collections():
-        problem, nearest = _index_problem(store, name), _nearest(store, name)
+        problem, nearest = _index_problem(store, name), _nearest_of(store, name)
         if not problem or nearest.index is None or _silence(nearest.index):
             continue
         if "behind" not in problem:
@@ -204,5 +204,5 @@ def _fix_purges(store: Store) -> None:
         logger.warning("%s", problem)
 
 
-def _nearest(store: Store, name: str) -> Nearest:
+def _nearest_of(store: Store, name: str) -> Nearest:
     return store.collection(name).parts.nearest

@@ -61,7 +61,7 @@ class NamesFile:
         return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
 
     def change(self, change: Change) -> None:
-        """Replace the text by what a function returns for it.
+        """Replace the text by the result of a function of it.
 
         Raises:
             StoreUnavailable: The text cannot be written; the store was not changed.
@@ -118,7 +118,7 @@ class NamesNote:
             before = self.read()
             text = change(before)
             try:
-                self._put(None if before is None else before.decode(), text)
+                self._write(None if before is None else before.decode(), text)
             except PlanOutdated:
                 continue
             return
@@ -130,7 +130,7 @@ class NamesNote:
     def _text(self) -> str | None:
         return self._notes.read(DOMAIN_NAMES).get("")
 
-    def _put(self, before: str | None, text: bytes | None) -> None:
+    def _write(self, before: str | None, text: bytes | None) -> None:
         state = self._notes.read(DOMAINS_NAMED).get("")
         written = None if text is None else text.decode("utf-8", "replace").replace("\0", "")
         self._notes.write(
@@ -139,6 +139,6 @@ class NamesNote:
 
     def _adopt_earlier_names(self) -> None:
         with suppress(PlanOutdated):  # another machine has given its own
-            self._put(None, self._earlier.read())
+            self._write(None, self._earlier.read())
         with suppress(FileNotFoundError):  # another process of this machine has done the same
             self._earlier.path.replace(self._earlier.path.with_name(f"{NAMES}.before-sharing"))

@@ -90,7 +90,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_judged=traces.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
             strangers=tuple(str(path) for path in strangers(store.path)),
-            indexes=tuple(store.indexes.staying({record.collection for record in traces.records})),
+            indexes=tuple(store.indexes.kept_in_services({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=traces.moment,
         )

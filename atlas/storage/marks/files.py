@@ -148,7 +148,7 @@ class MarksFiles:
                     )
                 for collection in self._collections():
                     self._copy(collection)
-                for path in self._begun():
+                for path in self._unfinished_files():
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailable(
@@ -163,16 +163,16 @@ class MarksFiles:
         """
         self.finish()
         until = time.monotonic() + SETTLING_SECONDS
-        while (names := self._behind()) and time.monotonic() < until:
+        while (names := self._outdated()) and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
         return names
 
     def leftovers(self) -> list[str]:
         """Return the names of temporary files of killed processes. Empty while a process is writing."""
-        if not self._begun():
+        if not self._unfinished_files():
             return []
         with self._lock_of_files.locked(0) as is_held:
-            return [path.name for path in self._begun()] if is_held else []
+            return [path.name for path in self._unfinished_files()] if is_held else []
 
     def finish(self) -> None:
         """Copy pending changes, and stop the thread. A later write starts a new one."""
@@ -232,10 +232,10 @@ class MarksFiles:
             state, rows = self._ledger.marks.state(), self._rows(collection)
         _write(self._directory / marks_file(collection), state, rows)
 
-    def _behind(self) -> list[str]:
+    def _outdated(self) -> list[str]:
         return [marks_file(name) for name in self._collections() if not self._is_current(name)]
 
-    def _begun(self) -> list[Path]:
+    def _unfinished_files(self) -> list[Path]:
         return sorted(self._directory.glob(BEGUN))
 
     def _collections(self) -> list[str]:

@@ -280,7 +280,9 @@ class PlainCollection(Collection):
 
     def n_upper_bound(self) -> int:
         """Return an upper bound of the number of records. A shared store counts other memories' records too."""
-        return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
+        if self._can_count:
+            return run(cast(BrowsableVectorStore, self._vector_store).count())
+        return self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, by record id. Marks are missing, and of usage all but the counts."""

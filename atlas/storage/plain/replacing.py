@@ -23,7 +23,7 @@ async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequ
         await store.delete([row["id"] for row in before])
         await add_rows(store, after)
     except BaseException as error:  # a cancellation must not lose the records either
-        await _put_back(store, before, error)
+        await _restore_rows(store, before, error)
         raise
 
 
@@ -33,7 +33,7 @@ async def add_rows(store: VectorStore, rows: Sequence[Row]) -> None:
     await store.add(*fields)
 
 
-async def _put_back(store: VectorStore, before: Sequence[Row], error: BaseException) -> None:
+async def _restore_rows(store: VectorStore, before: Sequence[Row], error: BaseException) -> None:
     """Add the records that are no longer there."""
     missing = before
     try:

@@ -141,7 +141,8 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
 
 def _portable_mark(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a row of marks in which true is 1. SQLite stores true as a number, and PostgreSQL as a string."""
-    return (*row[:4], row[4] if row[2] in TEXTS else 1)
+    collection, record_id, name, position, value = row
+    return collection, record_id, name, position, value if name in TEXTS else 1
 
 
 def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, ...]]) -> None:

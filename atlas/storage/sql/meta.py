@@ -161,7 +161,7 @@ def read_purge_id(connection: Connection, collection: str, record_id: str) -> st
 
 
 def read_purged_ids(connection: Connection, collection: str, ids: Sequence[str]) -> set[str]:
-    """Return which of the ids belonged to purged records."""
+    """Return the given ids that belonged to purged records."""
     names = {f"{PURGED}{collection}:{record_id}": record_id for record_id in ids}
     rows = connection.execute("SELECT name FROM meta WHERE name IN (SELECT value FROM json_each(?))", (Texts(names),))
     return {names[row[0]] for row in rows.fetchall()}

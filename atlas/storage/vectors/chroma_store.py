@@ -243,4 +243,6 @@ def _to_chroma_filter(where: Where | None) -> dict[str, Any] | None:
     """Return a filter in ChromaDB's form: one key, or one `$and` of several keys."""
     if not where:
         return None
-    return dict(where) if len(where) == 1 else {"$and": [{key: value} for key, value in where.items()]}
+    if len(where) == 1:
+        return dict(where)
+    return {"$and": [{key: value} for key, value in where.items()]}

@@ -145,7 +145,7 @@ class Nearest:
                     self.index.close()
 
     def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
-        """Return the hits of index and tail, or None if every vector is to be compared."""
+        """Return the hits of index and tail, or None if every vector must be compared."""
         if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
             return None
         self.upkeep.retry()

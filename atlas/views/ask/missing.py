@@ -153,7 +153,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
         .hits
     )
     rank = next((rank for rank, hit in enumerate(ranked, start=1) if hit.item.id == record.id), None)
-    twin = _standing_for(record, ranked, part) if question.configuration.is_diverse else None
+    twin = _representative(record, ranked, part) if question.configuration.is_diverse else None
     if twin is not None:
         return f"Hit {twin.rank} stands for it: both are attempts at one task and about equally relevant."
     if rank is None:
@@ -163,7 +163,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
     return f"It has rank {rank}. It was moved behind the last hit because a hit above it says much the same."
 
 
-def _standing_for(record: NamedRecord, ranked: list[Hit[Any]], part: Part) -> RankedHit | None:
+def _representative(record: NamedRecord, ranked: list[Hit[Any]], part: Part) -> RankedHit | None:
     """Return the hit that groups an attempt, if any."""
     if record.memory != "experience":
         return None

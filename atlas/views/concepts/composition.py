@@ -50,7 +50,7 @@ class Composition:
         return tuple(example_view(self.concept, *pair) for pair in self.concept.examples) if self.concept else ()
 
 
-def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
+def compose_now(memory: MemorySystem, ids: Sequence[str]) -> Composition:
     """Compose concepts with the library's strategy, without storing the result.
 
     Raises:
@@ -62,7 +62,7 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
     parts = tuple(concept.name for concept in concepts)
     if outcome.concept is not None:
         return Composition(parts=parts, concept=outcome.concept)
-    why_not = outcome.why_not or _why_not(memory, concepts)
+    why_not = outcome.why_not or _refusal(memory, concepts)
     return Composition(parts=parts, concept=None, why_not=why_not, types=tuple(map(_types, concepts)))
 
 
@@ -78,7 +78,7 @@ def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct
     return CompletedAct(str(scoped.operation_id), "Added a composed concept")
 
 
-def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
+def _refusal(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
     if why := composition_problem(concepts, memory.concepts.get):
         return why
     untyped = [concept.name for concept in concepts if _describe_results(concept) is None]

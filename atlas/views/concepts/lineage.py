@@ -60,7 +60,7 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
         dot="\n".join(_dot(concept, {how: related[:DRAWN] for how, related in related_by_kind.items()}))
         if relations
         else "",
-        caption=_caption(n_hidden) if relations else _nothing(concept),
+        caption=_caption(n_hidden) if relations else _empty_caption(concept),
     )
 
 
@@ -76,7 +76,7 @@ def _caption(n_hidden: int) -> str:
     return f"The picture leaves out {n_hidden:,} more; the table has them all." if n_hidden else ""
 
 
-def _nothing(concept: CodeConcept) -> str:
+def _empty_caption(concept: CodeConcept) -> str:
     if concept.language == PYTHON:
         return "It calls no other concept, and none calls it."
     return "Calls are read from Python code only, and no calls are recorded for this concept."

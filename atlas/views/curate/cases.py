@@ -229,7 +229,7 @@ def _failing_domains(memory: MemorySystem, health: Health) -> Iterator[Case]:
 
 
 def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
-    """Yield groups of near-duplicates, those of experiences first."""
+    """Yield groups of near-duplicates. Groups of experiences come first."""
     collection, noun = memory.experience.collection_name, EXPERIENCE.noun
     for ids in groups_within(duplicates.groups, inside):
         yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids)

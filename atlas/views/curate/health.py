@@ -125,7 +125,8 @@ def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[H
         ),
         FAILING: (
             len(health.failing),
-            f"{counted(len(health.failing), 'domain')} clearly below the average of {_whole(health.rate)}{lows}",
+            f"{counted(len(health.failing), 'domain')} clearly below the average of "
+            f"{_whole_percent(health.rate)}{lows}",
         ),
         NEVER: (
             len(health.never_used),
@@ -194,7 +195,7 @@ def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> Do
     )
 
 
-def _whole(rate: SuccessRate) -> str:
+def _whole_percent(rate: SuccessRate) -> str:
     return "–" if rate.share is None else percent(rate.share)
 
 

@@ -128,7 +128,7 @@ def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
 
 def choices(plan: RefinePlan) -> dict[str, str]:
     """Return the groups of decisions with their sizes. Empty groups are left out, except `All`."""
-    counts = {GOES: len(_chosen(plan, GOES)), MOVED: len(_chosen(plan, MOVED)), ALL: len(plan.decisions)}
+    counts = {GOES: len(_decisions_of(plan, GOES)), MOVED: len(_decisions_of(plan, MOVED)), ALL: len(plan.decisions)}
     titles = {GOES: "Goes", MOVED: "Reordered", ALL: "All"}
     return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}
 
@@ -137,12 +137,12 @@ def decision_rows(plan: RefinePlan, action: str = ALL) -> tuple[DecisionRow, ...
     """Return the decisions to show: dropped, then merged, then kept, each set by set."""
     order = {DROP: 0, MERGE: 1, KEEP: 2}
     decisions = sorted(
-        _chosen(plan, action), key=lambda decision: (order[decision.action], decision.set_number, decision.after)
+        _decisions_of(plan, action), key=lambda decision: (order[decision.action], decision.set_number, decision.after)
     )
     return tuple(map(_row, decisions))
 
 
-def _chosen(plan: RefinePlan, action: str) -> list[PlannedDecision]:
+def _decisions_of(plan: RefinePlan, action: str) -> list[PlannedDecision]:
     return [
         decision
         for decision in plan.decisions

@@ -74,7 +74,7 @@ def _key_of(metadata: Mapping[str, Any]) -> TaskKey:
 def _attempts(
     memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]
 ) -> Mapping[TaskKey, Mapping[str, str]]:
-    """Return the outcomes of the attempts at tasks of some ids, oldest first: by task, then by id."""
+    """Return the outcomes of the attempts at tasks, oldest first, by task id and then by attempt id."""
     at_tasks = {"task_id": {"$in": list(task_ids)}}
     found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
     attempts: dict[TaskKey, dict[str, str]] = defaultdict(dict)

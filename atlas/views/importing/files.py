@@ -86,7 +86,7 @@ class ImportResult:
 def request_of(
     files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
 ) -> ImportRequest:
-    """Return a person's import request, to be closed after it was carried out or cancelled.
+    """Return a person's import request. The caller closes it after the import or its cancellation.
 
     Args:
         files: Names of uploaded files, each with its content.

@@ -18,7 +18,7 @@ from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
-from atlas.views.journal.promotion import PromotionEnd, became, why_not_promoted
+from atlas.views.journal.promotion import PromotionEnd, promoted_records, why_not_promoted
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact
@@ -109,10 +109,10 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
         metadata=as_json(entry.metadata),
         marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
         editable=EditableEntry.of(entry),
-        before=_around(memory, entry, is_before=True),
-        after=_around(memory, entry, is_before=False),
+        before=_adjacent(memory, entry, is_before=True),
+        after=_adjacent(memory, entry, is_before=False),
         why_not_promoted=why_not_promoted(memory, entry),
-        became=became(memory, entry),
+        became=promoted_records(memory, entry),
     )
 
 
@@ -176,7 +176,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     return sentences
 
 
-def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
+def _adjacent(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
     """Return the entries just before or after this one. Entries of the same time are in the order of adding."""
     if entry.created_at is None:
         return ()

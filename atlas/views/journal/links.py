@@ -129,7 +129,7 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
     rows = {row.id: row for row in entry_rows(memory, linked)}
     colours = {each.id: COLOURS.get(each.entry_type, "") for each in linked}
     return EntryLinks(
-        direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other(edge, entry_id) in rows),
+        direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other_end(edge, entry_id) in rows),
         thread=tuple(_thread(rows, colours, graph, entry_id)),
         n_hidden=len(graph.entries) - len(nearest),
     )
@@ -168,7 +168,7 @@ def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MA
     return entry_rows(memory, [entry for entry in entries if entry.id != entry_id][:CANDIDATES])
 
 
-def _other(edge: Edge, entry_id: str) -> str:
+def _other_end(edge: Edge, entry_id: str) -> str:
     """Return the other end of an entry's link, or an empty string for a link among others."""
     if entry_id == edge.source_id:
         return edge.target_id
@@ -181,7 +181,7 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
         type=edge.type,
         target_id=edge.target_id,
         words=WORDS[edge.type][edge.source_id != entry_id],
-        other=rows[_other(edge, entry_id)],
+        other=rows[_other_end(edge, entry_id)],
     )
 
 

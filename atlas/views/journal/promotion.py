@@ -44,7 +44,7 @@ class PromoteRequest:
     id: str
 
     def propose(self, memory: MemorySystem) -> PromoteProposal:
-        """Return the record that it would become now.
+        """Return the record that the entry would become now.
 
         Raises:
             NotFound: It does not exist, or the memory that would store the result is missing.
@@ -104,18 +104,17 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
     return ""
 
 
-def became(memory: MemorySystem, entry: JournalEntry) -> tuple[PromotionEnd, ...]:
+def promoted_records(memory: MemorySystem, entry: JournalEntry) -> tuple[PromotionEnd, ...]:
     """Return the existing memories that an entry was promoted to."""
-    named: dict[str, list[str]] = {}
+    ids_by_noun: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
-        named.setdefault(noun, []).append(record_id)
-    kinds = [kind for kind in KINDS.values() if kind.noun in named]
-    return tuple(
-        PromotionEnd(kind=kind, id=record_id, title=title)
-        for kind in kinds
-        for record_id, title in kind.records(memory).titles(named[kind.noun]).items()
-    )
+        ids_by_noun.setdefault(noun, []).append(record_id)
+    promoted = list[PromotionEnd]()
+    for kind in KINDS.values():
+        titles = kind.records(memory).titles(ids_by_noun[kind.noun]) if kind.noun in ids_by_noun else {}
+        promoted += [PromotionEnd(kind=kind, id=record_id, title=title) for record_id, title in titles.items()]
+    return tuple(promoted)
 
 
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[PromotionEnd, ...]:

@@ -49,7 +49,7 @@ class FilterableField:
 
 
 def filterable_fields() -> list[FilterableField]:
-    """Return the fields of each memory, then those of every memory, each group in the order of their keys."""
+    """Return the fields of each memory, then the fields of all memories, each group in the order of their keys."""
     fields = [field for kind in (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL) for field in _fields_of(kind)]
     return [*fields, *(FilterableField(memory=EVERY, key=key) for key in sorted(OF_EVERY_MEMORY))]
 

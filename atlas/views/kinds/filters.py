@@ -280,7 +280,9 @@ def address_text(value: object) -> str:
 
 def _whole_number(text: str) -> int | None:
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST)) else None
+    if digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST)):
+        return int(text)
+    return None
 
 
 def known_values(texts: Iterable[str], values: Iterable[Any]) -> tuple[Any, ...]:

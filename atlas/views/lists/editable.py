@@ -22,7 +22,7 @@ class EditableFields:
         """
         return self.differing_by_field(begun)
 
-    def differing(self, other: Any) -> dict[str, str]:
+    def changed_texts(self, other: Any) -> dict[str, str]:
         """Return the texts that differ from another's, by our own words for the fields."""
         return {name.capitalize(): str(value) for name, value in self.differing_by_field(other).items()}
 

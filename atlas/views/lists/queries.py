@@ -74,7 +74,9 @@ class SearchResult:
     @property
     def n_records(self) -> int:
         """Number of records, including grouped ones."""
-        return sum(sum(hit.outcomes.values()) or 1 for hit in self.hits.values()) if self.hits else len(self.ids)
+        if self.hits:
+            return sum(sum(hit.outcomes.values()) or 1 for hit in self.hits.values())
+        return len(self.ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,14 +48,14 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     changes = SequenceMatcher(None, _bare(old), _bare(new), autojunk=False).get_opcodes()
     for number, (kind, start, end, other, other_end) in enumerate(changes):
         if kind == "equal":
-            yield _around(old[start:end], is_first=not number, is_last=number == len(changes) - 1)
+            yield _surrounding_text(old[start:end], is_first=not number, is_last=number == len(changes) - 1)
         else:
             removed, added = "".join(old[start:end]), "".join(new[other:other_end])
             space = " " if (removed or added)[0].isspace() else ""
             yield f"{space}{_change(removed.strip(), added.strip())}"
 
 
-def _around(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
+def _surrounding_text(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
     """Return the end of the text before a change, and the beginning of the text after it."""
     before = 0 if is_last else CONTEXT_WORDS
     after = 0 if is_first else CONTEXT_WORDS

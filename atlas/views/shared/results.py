@@ -1,4 +1,4 @@
-"""Results of long work that every page may show, by the names that pages import."""
+"""Results of background jobs that any page may show, re-exported for pages."""
 
 from atlas.jobs.live import LiveResult
 from atlas.jobs.live_map import LiveMap
@@ -31,4 +31,6 @@ def time_left(status: JobStatus, now: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return counted(round(seconds / 60), "minute") if seconds >= 90 else f"{max(5, 5 * round(seconds / 5))} s"
+    if seconds >= 90:
+        return counted(round(seconds / 60), "minute")
+    return f"{max(5, 5 * round(seconds / 5))} s"

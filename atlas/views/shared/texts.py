@@ -37,7 +37,7 @@ class Text:
 
     whole: str
     written_in: str | None = None
-    """Its known language, one of `LANGUAGES`, or None if it has to be recognised by its looks."""
+    """Its known language, one of `LANGUAGES`, or None to guess it from the text."""
 
     @property
     def language(self) -> str | None:

@@ -83,7 +83,7 @@ def moment(at: datetime) -> str:
 
 
 def moment_of(made_at: str) -> str:
-    """Return the same of a time as ISO 8601, or an empty string if it is malformed, as in a file that others wrote."""
+    """Return the same for a time in ISO 8601, or an empty string if it is malformed, as in a file that others wrote."""
     try:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:

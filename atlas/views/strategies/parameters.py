@@ -44,7 +44,9 @@ def _line(parameter: Mapping[str, str]) -> str:
     line += f" [such as {parameter['example']}]" if parameter.get("example") else ""
     matched = _LINE.fullmatch(line)
     is_kept = matched is not None and _named(matched) == dict(parameter)
-    return line if is_kept and "\n" not in line else json.dumps(dict(parameter), ensure_ascii=False)
+    if is_kept and "\n" not in line:
+        return line
+    return json.dumps(dict(parameter), ensure_ascii=False)
 
 
 def _read(line: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def steps_of(suggestion: str) -> Steps:
 
 
 def _joined(lines: list[str], *, is_numbered: bool) -> list[str]:
-    """Return the lines that begin a step, each with those that continue it."""
+    """Return each step: its first line, and the lines that continue it."""
     steps: list[str] = []
     for line in lines:
         match = _NUMBERED.match(line)

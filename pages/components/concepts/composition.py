@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
-from atlas.views.concepts.composition import Composition, add_composed, composed
+from atlas.views.concepts.composition import Composition, add_composed, compose_now
 from pages.components.concepts.examples import draw_example
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems
@@ -18,7 +18,7 @@ _COMPOSITION = "compose_composition"
 def compose(memory: MemorySystem, ids: Sequence[str]) -> None:
     """Compose the concepts and show the result in a dialog. For a button's callback."""
     with announcing_problems(), st.spinner("Composing, and running the examples …"):
-        st.session_state[_COMPOSITION] = composed(memory, ids)
+        st.session_state[_COMPOSITION] = compose_now(memory, ids)
 
 
 def close_composition() -> None:

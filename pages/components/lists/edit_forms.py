@@ -61,7 +61,7 @@ def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, store
         record_id,
         stored,
         typed=partial(_typed, name),
-        differing=stored.differing,
+        differing=stored.changed_texts,
         sentence=f"This {noun} was changed elsewhere",
     )
     draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, disabled)

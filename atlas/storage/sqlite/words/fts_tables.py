@@ -253,7 +253,7 @@ def _corruption(problem: str) -> sqlite3.DatabaseError:
 def _decode_varints(block: bytes) -> Seqs:
     """Decode SQLite's variable-length integers: seven bits in each byte, the highest first.
 
-    Nine-byte integers are not supported, because no text is so long.
+    Nine-byte integers are not supported, because no text is that long.
     """
     octets = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(octets < 0x80)
