@@ -75,7 +75,7 @@ class Refusals:
     latest: tuple[RefusedEntry, ...]
     """The latest refused entries, newest first."""
 
-    def reason(self, content: str) -> str:
+    def why(self, content: str) -> str:
         """Return why an entry with this content was refused, or a general reason if it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)

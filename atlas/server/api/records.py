@@ -119,7 +119,7 @@ def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryRes
     if added is not None:
         return EntryResponse(id=added, scrubbed=dict(counts))
     response.status_code = 200
-    return EntryResponse(id=None, refusal=served.journal.rejected().reason(entry.content), scrubbed=dict(counts))
+    return EntryResponse(id=None, refusal=served.journal.rejected().why(entry.content), scrubbed=dict(counts))
 
 
 @router.get("/{memory}")

@@ -95,7 +95,7 @@ def note(
         metadata=_metadata(metadata, scope),
     )
     if entry_id is None:
-        return f"Not noted: {memory.journal.rejected().reason(content)}"
+        return f"Not noted: {memory.journal.rejected().why(content)}"
     return f"Noted as {shown_id(entry_id)}.{_after(journal.operation_id)}"
 
 
@@ -157,7 +157,7 @@ def mark(
     add_tags: Annotated[list[str] | None, Field(description="words to add")] = None,
     remove_tags: Annotated[list[str] | None, Field(description="words to remove")] = None,
     pinned: Annotated[bool | None, Field(description="never pruned")] = None,
-    buried: Annotated[bool | None, Field(description="kept, but no longer reference")] = None,
+    buried: Annotated[bool | None, Field(description="kept, but no longer found")] = None,
     note: Annotated[str | None, Field(description="a remark")] = None,
 ) -> str:
     """Call to tag, pin, bury or annotate records."""
