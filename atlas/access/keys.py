@@ -190,10 +190,12 @@ class KeyRing:
         """
         now = self._clock.now()
         with self._file.changing() as keys:
-            live = [hashed for hashed, key in keys.items() if name in (key.name, key.id) and not key.problem(now)]
-            if not live:
+            active = [hashed for hashed, key in keys.items() if name in (key.name, key.id) and not key.problem(now)]
+            if not active:
                 raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
-            revoked = keys[live[0]] = replace(keys[live[0]], revoked_at=now)
+            hashed = active[0]
+            revoked = replace(keys[hashed], revoked_at=now)
+            keys[hashed] = revoked
         self.audit.note(KEY_REVOKED, about=revoked.name)
         return revoked
 

@@ -116,10 +116,12 @@ class Links:
         """
         now = self._clock.now()
         with self._file.changing() as links:
-            live = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
-            if not live:
+            active = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
+            if not active:
                 raise NotFound("there is no active link with this id; reload the list of links")
-            ended = links[live[0]] = replace(links[live[0]], revoked_at=now)
+            hashed = active[0]
+            ended = replace(links[hashed], revoked_at=now)
+            links[hashed] = ended
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended
 

@@ -24,7 +24,7 @@ def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
 
 def is_in(half: Half, group: str) -> bool:
     """Return whether a task belongs to a half."""
-    return half == "both" or is_test(group) == (half == "test")
+    return half == "both" or half == ("test" if is_test(group) else "dev")
 
 
 def sample(items: Sequence[T], limit: int, *, seed: int) -> list[T]:

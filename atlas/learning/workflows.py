@@ -268,9 +268,10 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
                 n_passed += 1
                 passed.append(f"{argument}={_parameter(argument, values, parameters, taken)}")
             else:
-                read.add(origin[0])
-                keys = "".join(f"[{key!r}]" for key in origin[1])
-                passed.append(f"{argument}={variables[origin[0]]}{keys}")
+                source, path = origin
+                read.add(source)
+                keys = "".join(f"[{key!r}]" for key in path)
+                passed.append(f"{argument}={variables[source]}{keys}")
         lines.append(f"{call.tool}({', '.join(passed)})")
     body = [f"{variables[n]} = {line}" if n in read else line for n, line in enumerate(lines)]
     body[-1] = f"return {lines[-1]}"

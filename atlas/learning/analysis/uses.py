@@ -131,4 +131,7 @@ def returned_type(function: Function, uses: Uses) -> str:
     """Return the function's return annotation, or else the annotation that its uses agree on, or an empty string."""
     if function.returns is not None:
         return ast.unparse(function.returns)
-    return uses.returns.most_common(1)[0][0] if uses.returns else ""
+    if not uses.returns:
+        return ""
+    [(annotation, _)] = uses.returns.most_common(1)
+    return annotation

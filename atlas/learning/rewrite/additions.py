@@ -58,7 +58,8 @@ def add_functions(
     n_added = n_rewritten = 0
     while waiting and n_rewritten < MAX_REWRITTEN:
         raise_if_cancelled()
-        candidate = candidates[number := heapq.heappop(waiting)[1]]
+        _, number = heapq.heappop(waiting)
+        candidate = candidates[number]
         n_rewritten += len(candidate.programs)
         pattern = candidate.pattern
         trial = _try(candidate, shelf, functions, f"{names}{first + len(functions)}", lengths)

@@ -84,9 +84,10 @@ def read_term(text: str) -> Term:
             raise InvalidInput(f"expected balanced parentheses, got {text[:80]!r}")
         else:
             opened[-1].append(Term(token) if opened[-1] or len(opened) == 1 else token)
-    if len(opened) != 1 or len(opened[0]) != 1 or not isinstance(opened[0][0], Term):
-        raise InvalidInput(f"expected one s-expression, got {text[:80]!r}")
-    return opened[0][0]
+    match opened:
+        case [[Term() as term]]:
+            return term
+    raise InvalidInput(f"expected one s-expression, got {text[:80]!r}")
 
 
 def _head(item: Term | str) -> str:

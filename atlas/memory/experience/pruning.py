@@ -332,7 +332,8 @@ def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
 def _describe_scope(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
     if not neighbours:
         return "no kept record is near it"
-    return f"no kept record is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"
+    nearest = subjects[neighbours[0]]
+    return f"no kept record is near it and {len(neighbours)} like it, such as {nearest.title[:80]!r}"
 
 
 def _value(subject: PruneSubject) -> tuple[float, int, datetime]:

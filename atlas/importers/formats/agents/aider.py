@@ -69,11 +69,13 @@ def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield the author of each run of lines, their text without marks, and the number of the first line."""
     numbered = [(_author(line), number, line) for number, line in enumerate(text.splitlines(), start=1)]
     for author, group in groupby(numbered, key=lambda entry: entry[0]):
-        block = list(group)
+        numbers, lines = zip(*((number, line) for _, number, line in group), strict=True)
         mark = {USER: "####", TOOL: ">"}.get(author, "")
-        lines = [line.removeprefix(mark).removeprefix(" " if mark else "").rstrip() for _, _, line in block]
-        if text := "\n".join(lines).strip():
-            yield author, text, block[0][1]
+        if mark:
+            lines = tuple(line.removeprefix(mark).removeprefix(" ") for line in lines)
+        text = "\n".join(line.rstrip() for line in lines).strip()
+        if text:
+            yield author, text, numbers[0]
 
 
 def _author(line: str) -> str:

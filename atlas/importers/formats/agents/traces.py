@@ -190,7 +190,8 @@ def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
 def _last_user(text: str) -> str:
     """Return the last user message of a transcript in one string, or any other string unchanged."""
     if messages := _WRITTEN.findall(text):
-        return str(messages[-1][1]).strip()
+        _, message = messages[-1]
+        return str(message).strip()
     if not text.startswith(_ROLES):
         return first_text(text, ())
     _, separator, last = f"\n{text}".rpartition("\nuser:")
