@@ -181,7 +181,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
     """Lock a store's cache for writing derived results, or raise if the ledger has been replaced.
 
     Args:
-        directory: The cache; anything may be written into other directories.
+        directory: The store's cache. For any other directory, nothing is locked or checked.
         ledger_id: Id of the ledger that was read; '' if unknown.
 
     Raises:

@@ -519,7 +519,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
     assert "Purged 1 record. This cannot be undone." in run(capsys, "purge", leaked[:8], "--reason", "a leaked key")
     assert "purge   1 removed" in run(capsys, "history")
-    assert "what it removed is gone for good" in run(capsys, "undo", status=1)
+    assert "a purge removes records for good" in run(capsys, "undo", status=1)
     assert "purged already" in run(capsys, "purge", leaked, "--yes", status=1)
     said = run(capsys, "import", str(tmp_path / "all.jsonl"))
     assert "0 added" in said

@@ -230,11 +230,10 @@ def _check_not_purged(
         return
     (_, record_id), purge_id = next(iter(purged.items()))
     purge = read_operation(connection, purge_id)
-    since = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC, and"
-    raise UndoRefused(
-        f"{operation.kind} {operation.id[:8]} cannot be undone: "
-        f"{'what it removed' if purge.id == operation.id else since} is gone for good"
-    )
+    reason = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC"
+    if purge.id == operation.id:
+        reason = "a purge removes records for good"
+    raise UndoRefused(f"{operation.kind} {operation.id[:8]} cannot be undone: {reason}")
 
 
 def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
