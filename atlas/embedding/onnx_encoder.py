@@ -134,15 +134,13 @@ class OnnxEncoder:
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Yield batches of indices of texts of similar length, longest first."""
-        batch: list[int] = []
-        for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-            max_texts = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
-            if len(batch) >= max(1, max_texts):
-                yield batch
-                batch = []
-            batch.append(index)
-        if batch:
-            yield batch
+        indices = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+        start = 0
+        while start < len(indices):
+            longest = max(1, lengths[indices[start]])
+            n_texts = max(1, min(self._batch_size, _PIECES_IN_BATCH // longest))
+            yield indices[start : start + n_texts]
+            start += n_texts
 
     def _run(self, outputs: list[str], pieces: Sequence[Any]) -> list[Vectors]:
         columns = {

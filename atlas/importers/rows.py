@@ -75,15 +75,16 @@ def one_line(reason: str) -> str:
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
     """Return a row with the item that `make` returns, or with the reason why it cannot be made or stored."""
-    items: list[Item] = []
+    item: Item | None = None
 
     def make_checked() -> None:
-        made_item = make()
-        kind_of_item(made_item).check(made_item)
-        items.append(made_item)
+        nonlocal item
+        new_item = make()
+        kind_of_item(new_item).check(new_item)
+        item = new_item
 
     reason = refusal(make_checked)
-    return Row(position, None if reason else items[0], reason, offset=offset, n_bytes=n_bytes)
+    return Row(position, item, reason, offset=offset, n_bytes=n_bytes)
 
 
 def refusal(act: Callable[[], object]) -> str:

@@ -113,10 +113,10 @@ def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcep
 
 def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
     """Return why these concepts cannot be composed, or an empty string."""
-    together = call_closure(concepts, find)
-    foreign = [concept.name for concept in together if concept.language != "python"]
-    if foreign:
-        return f"Only Python is composed, but {', '.join(foreign)} is written in another language."
+    with_callees = call_closure(concepts, find)
+    other_languages = [concept.name for concept in with_callees if concept.language != "python"]
+    if other_languages:
+        return f"Only Python is composed, but {', '.join(other_languages)} is written in another language."
     for concept in concepts:
         try:
             function = function_of(concept.code, concept.name)
@@ -126,7 +126,7 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
             return f"{concept.name} is async, so its callers have to await it. Only plain functions are composed."
         if function.name != concept.name:
             return f"{concept.name} is called {function.name} in its code. Use the same name for both, then try again."
-    return _conflict_problem(together) or _undefined_name_problem(together)
+    return _conflict_problem(with_callees) or _undefined_name_problem(with_callees)
 
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:

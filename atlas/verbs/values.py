@@ -114,17 +114,28 @@ class VerbReaders(Readers):
         return super()._compound(form)
 
     def _sequence(self, origin: Any, arguments: tuple[Any, ...]) -> Reader:
-        is_one_text_allowed = origin is Sequence and arguments == (str,)  # methods reject it with a better message
-        read_items = self._tuple((*(arguments or (Any,)), ...))
-        make = {set: set, frozenset: frozenset, AbstractSet: frozenset}.get(origin, list)
-        return lambda value: value if is_one_text_allowed and isinstance(value, str) else make(read_items(value))
+        accepts_text = origin is Sequence and arguments == (str,)  # methods reject a text with a better message
+        item_type = arguments[0] if arguments else Any
+        read_items = self._tuple((item_type, ...))
+        container = {set: set, frozenset: frozenset, AbstractSet: frozenset}.get(origin, list)
+
+        def read(value: Any) -> Any:
+            if accepts_text and isinstance(value, str):
+                return value
+            return container(read_items(value))
+
+        return read
 
     def _mapping(self, key: Any, form: Any) -> Reader:
         read_object = super()._mapping(key, form)
         if key is str:
             return read_object
         read_pairs = self._sequence(list, (tuple[key, form],))
-        return lambda value: dict(read_pairs(value)) if isinstance(value, list) else read_object(value)
+
+        def read(value: Any) -> Any:
+            return dict(read_pairs(value)) if isinstance(value, list) else read_object(value)
+
+        return read
 
     def _check_names(self, value: Json, expected: Iterable[Any]) -> None:
         names = [field.name for field in expected]

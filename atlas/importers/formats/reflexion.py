@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -110,12 +111,12 @@ def describe(prompt: str, entry_point: str = "") -> str:
     """Return the request of a function stub: its docstring, then its signature, or else the prompt."""
     start = max(prompt.find(f"def {entry_point}("), 0) if entry_point else 0
     start = prompt.find("def ", start)
-    quotes = [at for at in (prompt.find(quote, start) for quote in ('"""', "'''")) if at >= 0]
-    if start < 0 or not quotes:
+    quote = re.search("\"\"\"|'''", prompt[start:])
+    if start < 0 or quote is None:
         return prompt.strip()
-    begin = min(quotes)
-    end = prompt.find(prompt[begin : begin + 3], begin + 3)
-    prose = inspect.cleandoc(prompt[begin + 3 : end if end >= 0 else len(prompt)]).strip()
+    begin = start + quote.start()
+    docstring, _, _ = prompt[begin + 3 :].partition(quote.group())
+    prose = inspect.cleandoc(docstring).strip()
     signature = prompt[start:begin].strip().removesuffix(":")
     return f"{prose}\n\n{signature}" if prose else prompt.strip()
 

@@ -134,6 +134,7 @@ def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
     """Yield the steps that refuse a call unless each half of an argument has a permitted value."""
     for half, values in rules:
         yield (_LOAD, 0, 0, _ARGUMENTS + 4 * half)
-        for n_after, value in zip(range(len(values) - 1, -1, -1), sorted(values), strict=True):
-            yield (_EQUAL, n_after + 1, 0, value)
+        for position, value in enumerate(sorted(values), start=1):
+            n_remaining = len(values) - position
+            yield (_EQUAL, n_remaining + 1, 0, value)  # jump over the other comparisons and the refusal
         yield (_RETURN, 0, 0, _REFUSE | _EPERM)

@@ -57,7 +57,7 @@ def checked(concept: CodeConcept) -> CodeConcept:
         raise InvalidInput(f"expected a string such as 'python' for a concept's language, got {concept.language!r}")
     language = concept.language.strip().lower()
     concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
-    normal_form(concept)
+    normal_form(concept)  # raises unless the code parses
     return concept
 
 

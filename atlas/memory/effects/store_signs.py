@@ -90,11 +90,11 @@ def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
         during = Counter(_span(writing) for writing in burst)
         usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
         usual += (spans[writer] - during).values()
-        if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _most(usual):
+        if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _usual_maximum(usual):
             continue
         why = (
             f"{len(burst)} of {len(own)} records of {writer} were stored within {BURST_MINUTES} minutes; "
-            f"usually a writer stores at most {_most(usual)} in that time."
+            f"usually a writer stores at most {_usual_maximum(usual)} in that time."
         )
         found |= {writing.id: _reason(BURST, why) for writing in burst}
     return found
@@ -139,8 +139,8 @@ def _span(writing: Writing) -> int:
     return int(writing.at.timestamp() // _SECONDS)
 
 
-def _most(counts: Sequence[int]) -> int:
-    """Return the number of records that 95 % of the spans do not exceed."""
+def _usual_maximum(counts: Sequence[int]) -> int:
+    """Return the 95th percentile of the numbers of records per span of time."""
     return sorted(counts)[ceil(0.95 * len(counts)) - 1]
 
 

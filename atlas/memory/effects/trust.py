@@ -103,15 +103,18 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
 
 
 def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
-    """Return the class of each record of a memory, also of deleted ones, without regard to its sources."""
+    """Return the class of each record of a memory, deleted ones included, ignoring its sources."""
     origins: dict[str, Origin] = system.storage.ledger.history.origins(records.collection_name)
-    stated = {record_id: name for column in STATED for record_id, name in records.column(column).items()}
-    names = {level.label: level for level in Trust}
-    found = {}
+    stated_labels: dict[str, Any] = {}
+    for column in STATED:
+        stated_labels |= records.column(column)
+    levels = {level.label: level for level in Trust}
+    trust = {}
     for record_id in {*records.ids(), *origins}:
-        own = _of_origin(origins.get(record_id), people)
-        found[record_id] = min(own, names.get(str(stated.get(record_id, "")), own))
-    return found
+        by_origin = _of_origin(origins.get(record_id), people)
+        stated = levels.get(str(stated_labels.get(record_id, "")), by_origin)
+        trust[record_id] = min(by_origin, stated)
+    return trust
 
 
 def _of_origin(origin: Origin | None, people: set[str]) -> Trust:

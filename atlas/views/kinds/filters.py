@@ -125,7 +125,7 @@ class Pairs(Filter):
     """True if its box is left out as long as no record has a pair."""
 
     def options(self, records: Records) -> Options:
-        """Return the pairs that records share."""
+        """Return the pairs to choose from."""
         return self.offered(records)
 
     def condition(self, value: Any, records: Records | None) -> Any:

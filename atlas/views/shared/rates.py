@@ -65,17 +65,23 @@ def verdict_of(n_succeeded: int, n: int, interval: Interval) -> str:
     """Return in words how often something worked, as far as its tries show."""
     share = n_succeeded / n
     if interval.low >= 0.5:
-        return "worked every time" if share == 1 else "mostly worked" if share >= SURELY else "worked more than half"
+        if share == 1:
+            return "worked every time"
+        return "mostly worked" if share >= SURELY else "worked more than half"
     if interval.high <= 0.5:
-        return (
-            "failed every time" if share == 0 else "mostly failed" if share <= 1 - SURELY else "failed more than half"
-        )
+        if share == 0:
+            return "failed every time"
+        return "mostly failed" if share <= 1 - SURELY else "failed more than half"
     return "worked about half" if interval.high - interval.low <= NARROW else "too few to tell"
 
 
 def likely(interval: Interval) -> str:
     """Return `likely 55–80 %`: where the true rate lies with a probability of 95 %."""
-    return f"likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %"
+    return f"likely {_percentages(interval)}"
+
+
+def _percentages(interval: Interval) -> str:
+    return f"{interval.low * 100:.0f}–{interval.high * 100:.0f} %"
 
 
 def rate_text(rate: SuccessRate) -> str:
@@ -85,7 +91,7 @@ def rate_text(rate: SuccessRate) -> str:
 
 def interval_text(rate: SuccessRate) -> str:
     """Return `58–66 %`, or an empty string if no outcome is known."""
-    return likely(rate.interval).removeprefix("likely ") if rate.interval is not None else ""
+    return _percentages(rate.interval) if rate.interval is not None else ""
 
 
 def rate_line(rate: SuccessRate) -> str:

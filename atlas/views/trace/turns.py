@@ -65,7 +65,7 @@ def turns_of(step: Step) -> tuple[Turn, ...]:
 
 
 def _is_shown(name: str, value: Any) -> bool:
-    """Return whether a value of metadata is shown in another way: as a speaker, a mark or a number of a cost."""
+    """Return whether the page shows a metadata value elsewhere: as a speaker, a mark or a part of the cost."""
     if name in (SPEAKERS, SPAN):
         return isinstance(value, str)
     return (name in ERROR_KEYS and isinstance(value, bool)) or (name in NUMBERS and isinstance(value, int | float))

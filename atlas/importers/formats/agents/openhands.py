@@ -150,15 +150,19 @@ def _model(response: Json) -> str:
     return model if isinstance(model, str) else ""
 
 
+def _member(value: Any, name: str) -> Any:
+    """Return a member of a JSON object, or None for any other value."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
 def _tool_call(event: Json) -> tuple[str, Any]:
     """Return the name and the arguments of the tool call behind an action, or '' and None if there is none."""
     metadata = event.get("tool_call_metadata")
     if not isinstance(metadata, dict):
         return "", None
     for choice in _response(event).get("choices") or ():
-        message = choice.get("message") if isinstance(choice, dict) else None
-        for call in (message.get("tool_calls") if isinstance(message, dict) else None) or ():
-            function = call.get("function") if isinstance(call, dict) else None
+        for call in _member(_member(choice, "message"), "tool_calls") or ():
+            function = _member(call, "function")
             if isinstance(function, dict) and call.get("id") == metadata.get("tool_call_id"):
                 return as_text(function.get("name"), "function.name"), function.get("arguments")
     return as_text(metadata.get("function_name"), "tool_call_metadata.function_name"), None

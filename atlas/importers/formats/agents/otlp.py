@@ -366,7 +366,7 @@ def _attributes(value: Any, name: str) -> Json:
 def _answer_of_ai_sdk(attributes: Json) -> Json:
     """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
     for prefix in ("ai.response.", "ai.result."):
-        text = next((attributes[f"{prefix}{key}"] for key in ("text", "object") if f"{prefix}{key}" in attributes), "")
+        text = attributes.get(f"{prefix}text", attributes.get(f"{prefix}object", ""))
         tool_calls = unpacked(attributes.get(f"{prefix}toolCalls"))
         calls = [
             {"function": {"name": call.get("toolName"), "arguments": unpacked(call.get("input", call.get("args")))}}
