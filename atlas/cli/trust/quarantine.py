@@ -73,7 +73,7 @@ def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: a
     if options.release:
         return dict.fromkeys(ids, "")
     if ids and not options.reason.strip():
-        raise InvalidInput("--reason is missing; tell why agents should not find these records")
+        raise InvalidInput("--reason is missing; state why agents should not find these records")
     findings = memory.scan(minimum=options.found).findings if options.found is not None else ()
     new_findings = [finding for finding in findings if finding.is_in_text and not finding.is_quarantined]
     return {finding.id: reason_of(finding) for finding in new_findings} | dict.fromkeys(ids, options.reason)

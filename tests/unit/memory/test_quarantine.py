@@ -235,7 +235,7 @@ def test_the_command_lists_previews_applies_and_releases(memory, ids, capsys):
     assert main(["--store", store, "quarantine", "--found", "0.5"]) == 0
     assert "Put into quarantine: 1 record. To undo it: atlas undo " in capsys.readouterr().out
     assert main(["--store", store, "quarantine", ids["journal"]]) == 1
-    assert "expected --reason" in capsys.readouterr().err
+    assert "--reason is missing" in capsys.readouterr().err
     assert main(["--store", store, "quarantine", ids["journal"], "--reason", WHY]) == 0
     capsys.readouterr()
     assert main(["--store", store, "quarantine", "--json"]) == 0
