@@ -80,9 +80,9 @@ def _compare_records(
         title = titles.get(record_id, "")
         if changed:
             yield RecordDifference(memory=name, id=record_id, title=title, change=CHANGED, fields=changed)
-        rates = _rate(usage[record_id]), _rate(later_usage[record_id])
-        if rates[0] != rates[1]:
-            yield RecordDifference(memory=name, id=record_id, title=title, change=RATE, before=rates[0], after=rates[1])
+        rate, later_rate = _rate(usage[record_id]), _rate(later_usage[record_id])
+        if rate != later_rate:
+            yield RecordDifference(memory=name, id=record_id, title=title, change=RATE, before=rate, after=later_rate)
 
 
 def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:

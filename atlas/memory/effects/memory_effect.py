@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -204,15 +205,14 @@ def memory_effect(
     given_ids = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
     if not used_by and not given_ids:
         return MemoryEffect(tasks=(), randomised=randomised)
-    found, where = _at_tasks(experience, {*used_by, *given_ids})
-    origins = _Origins.of(
-        experience, memories, {used for attempt in found for used in used_by.get(attempt.trajectory_id, ())}
-    )
+    compared, where = _attempts_at_tasks(experience, {*used_by, *given_ids})
+    used = chain.from_iterable(used_by.get(attempt.trajectory_id, ()) for attempt in compared)
+    origins = _Origins.of(experience, memories, set(used))
     ended_at = experience.column("created_at", where)
     attempt_ids = experience.column("trajectory_id", where)
-    after_failure = _after_failure(found, ended_at, attempt_ids)
+    after_failure = _after_failure(compared, ended_at, attempt_ids)
     judged = []
-    for attempt in found:
+    for attempt in compared:
         used_records = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
         is_own = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
         at = ended_at.get(attempt.id, "") if is_own else ""
@@ -260,18 +260,19 @@ def _after_failure(
     return after
 
 
-def _at_tasks(
+def _attempts_at_tasks(
     experience: ChromaExperienceMemory, used_by: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
     """Return the judged attempts at tasks for which memories were used, and the filter that selects them."""
     if len(used_by) > MANY:
-        where, every = None, attempts(experience)
-        task_ids = {attempt.task_id for attempt in every if attempt.trajectory_id in used_by}
+        where, candidates = None, attempts(experience)
+        task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
         task_ids = {attempt.task_id for attempt in linked(experience, list(used_by)).values()}
         where = _among("task_id", task_ids)
-        every = attempts(experience, where)
-    return [attempt for attempt in every if attempt.task_id in task_ids and attempt.outcome != "unknown"], where
+        candidates = attempts(experience, where)
+    judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]
+    return judged, where
 
 
 @dataclass(frozen=True, slots=True)

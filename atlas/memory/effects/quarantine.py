@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
@@ -69,8 +70,9 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
     if not reasons:
         raise InvalidInput("expected the id of at least one record, got none")
     by_memory = {memory: [*records.titles([*reasons])] for memory, records in _memories(system).items()}
-    known = {record_id for ids in by_memory.values() for record_id in ids}
-    if missing := [record_id for record_id in reasons if record_id not in known]:
+    existing = set(chain.from_iterable(by_memory.values()))
+    missing = [record_id for record_id in reasons if record_id not in existing]
+    if missing:
         raise NotFound(f"no memory has a record {missing[0]!r}; nothing was changed")
     operation_id: str | None = None
     for memory, ids in by_memory.items():
@@ -84,15 +86,15 @@ def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
 
 def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
     """Return the records in quarantine, by memory, in the order of insertion."""
-    found: list[QuarantinedRecord] = []
+    hidden: list[QuarantinedRecord] = []
     for memory, records in _memories(system).items():
         reasons = records.column(QUARANTINE, QUARANTINED)
         titles = records.titles([*reasons])
-        found += [
+        hidden += [
             QuarantinedRecord(memory=memory, id=record_id, title=title, reason=reasons[record_id])
             for record_id, title in titles.items()
         ]
-    return tuple(found)
+    return tuple(hidden)
 
 
 def _memories(system: Any) -> dict[str, Any]:

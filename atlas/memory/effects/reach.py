@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
-from atlas.core.types import Experience, Task
+from atlas.core.types import Experience, Task, Vector
 from atlas.memory.base.memory import Memory
 from atlas.memory.context.block import EACH, build_context, tools_of
 from atlas.memory.effects.curation import spread
@@ -69,12 +69,14 @@ def reach_of(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> Reach
         ids_by_memory: Ids of the records, by the name of their memory.
     """
     memories: Mapping[str, AnyMemory] = system._memories
-    own = {name: memory for name, memory in memories.items() if isinstance(memory, Memory) and name in ids_by_memory}
-    usage = [
-        usage for name, memory in own.items() for usage in memory.collection.usage([*ids_by_memory[name]]).values()
-    ]
-    n_retrieved = sum(record.n_retrieved for record in usage)
-    tasks = _tasks(memories.get("experience"), own, ids_by_memory)
+    own_memories = {
+        name: memory for name, memory in memories.items() if isinstance(memory, Memory) and name in ids_by_memory
+    }
+    n_retrieved = 0
+    for name, memory in own_memories.items():
+        usage = memory.collection.usage([*ids_by_memory[name]])
+        n_retrieved += sum(record.n_retrieved for record in usage.values())
+    tasks = _tasks(memories.get("experience"), own_memories, ids_by_memory)
     reached = [ReachedTask(title=task.description, ids=_ids_in_block(system, task, ids_by_memory)) for task in tasks]
     return Reach(n_retrieved=n_retrieved, n_tasks=len(tasks), tasks=tuple(task for task in reached if task.ids))
 
@@ -85,16 +87,15 @@ def _tasks(
     """Return distinct tasks to replay: those of the attempts nearest to the records, then others."""
     if not isinstance(experience, Memory):
         return []
-    vectors = [
-        vector
-        for name, memory in memories.items()
-        for vector in memory.collection.first_vectors([*ids_by_memory[name]][:N_SOURCES]).values()
-    ]
-    found = [
+    vectors = list[Vector]()
+    for name, memory in memories.items():
+        vectors += memory.collection.first_vectors([*ids_by_memory[name]][:N_SOURCES]).values()
+    neighbours = [
         experience.collection.query(vector, N_NEAREST, NOT_QUARANTINED, with_buried=False).ids
         for vector in vectors[:N_SOURCES]
     ]
-    nearest = list(dict.fromkeys(record_id for ids in zip_longest(*found) for record_id in ids if record_id))
+    in_turn = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
+    nearest = list(dict.fromkeys(filter(None, in_turn)))
     others = spread(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
     first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
     return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]

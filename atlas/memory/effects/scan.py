@@ -93,19 +93,20 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
         check_role(Role.CURATOR, "scan all records")
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
-    wanted = None if ids is None else check_ids(ids)
-    known = set[str]()
+    requested_ids = None if ids is None else check_ids(ids)
+    scanned = set[str]()
     hidden = {record.id for record in quarantined(system)}
-    signs = signs_of_store(system) if wanted is None else {}
+    signs = signs_of_store(system) if requested_ids is None else {}
     findings: list[Finding] = []
-    for memory, record in _records(system, wanted):
-        known.add(record.id)
+    for memory, record in _records(system, requested_ids):
+        scanned.add(record.id)
         finding = with_signs(scan_record(memory, record), signs.get((memory, record.id), ()))
         if finding.reasons and finding.score >= minimum:
             findings.append(replace(finding, is_quarantined=record.id in hidden))
-    if missing := [record_id for record_id in wanted or () if record_id not in known]:
+    missing = [record_id for record_id in requested_ids or () if record_id not in scanned]
+    if missing:
         raise NotFound(f"no memory has a record {missing[0]!r}")
-    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(known), minimum=minimum)
+    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(scanned), minimum=minimum)
 
 
 def scan_record(memory: str, record: Any) -> Finding:
@@ -143,8 +144,10 @@ def reason_of(finding: Finding) -> str:
 def parts_of(memory: str, record: Any) -> list[Part]:
     """Return the texts of a record that agents may read, without empty ones."""
     parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
-    found = [Part(name="text", text=searchable_kinds()[memory].summary(record))] if parts is None else parts(record)
-    return [part for part in found if part.text.strip()]
+    if parts is not None:
+        return [part for part in parts(record) if part.text.strip()]
+    summary = searchable_kinds()[memory].summary(record)
+    return [Part(name="text", text=summary)] if summary.strip() else []
 
 
 def _of_experience(experience: Experience) -> list[Part]:
@@ -202,7 +205,7 @@ def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]
     for memory, kind in searchable_kinds().items():
         if (records := kind.records(system)) is None:
             continue
-        wanted = records.ids() if ids is None else list(ids)
-        for start in range(0, len(wanted), BATCH):
-            for record in records.get_many(wanted[start : start + BATCH]):
+        record_ids = records.ids() if ids is None else list(ids)
+        for start in range(0, len(record_ids), BATCH):
+            for record in records.get_many(record_ids[start : start + BATCH]):
                 yield memory, record

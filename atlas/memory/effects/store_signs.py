@@ -71,11 +71,12 @@ class Writing:
 def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
     """Return the signs of records in any memory, by the name of the memory and the id."""
     memories = {name: kind.records(system) for name, kind in searchable_kinds().items()}
-    own = {name: records for name, records in memories.items() if not isinstance(records, PluggedMemory)}
-    found = defaultdict[tuple[str, str], list[Reason]](list)
-    for key, reason in chain(_bursts(system, own), _hubs(own), _contradictions(own)):
-        found[key].append(reason)
-    return {key: tuple(reasons) for key, reasons in found.items()}
+    own_memories = {name: records for name, records in memories.items() if not isinstance(records, PluggedMemory)}
+    signs = chain(_bursts(system, own_memories), _hubs(own_memories), _contradictions(own_memories))
+    reasons_by_record = defaultdict[tuple[str, str], list[Reason]](list)
+    for record, reason in signs:
+        reasons_by_record[record].append(reason)
+    return {record: tuple(reasons) for record, reasons in reasons_by_record.items()}
 
 
 def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
@@ -83,32 +84,32 @@ def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
     by_writer = defaultdict[str, list[Writing]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)
-    spans = {writer: Counter(_span(writing) for writing in own) for writer, own in by_writer.items()}
-    found: dict[str, Reason] = {}
-    for writer, own in by_writer.items():
-        burst = _busiest(own)
+    spans = {writer: Counter(map(_span, own_writings)) for writer, own_writings in by_writer.items()}
+    reasons: dict[str, Reason] = {}
+    for writer, own_writings in by_writer.items():
+        burst = _busiest(own_writings)
         during = Counter(_span(writing) for writing in burst)
         usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
         usual += (spans[writer] - during).values()
         if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _usual_maximum(usual):
             continue
         why = (
-            f"{len(burst)} of {len(own)} records of {writer} were stored within {BURST_MINUTES} minutes; "
+            f"{len(burst)} of {len(own_writings)} records of {writer} were stored within {BURST_MINUTES} minutes; "
             f"usually a writer stores at most {_usual_maximum(usual)} in that time."
         )
-        found |= {writing.id: _reason(BURST, why) for writing in burst}
-    return found
+        reasons |= {writing.id: _reason(BURST, why) for writing in burst}
+    return reasons
 
 
 def unrelated(vectors: Mapping[str, Vector]) -> list[str]:
     """Return the ids of tasks that are pairwise dissimilar, in the given order."""
-    chosen: list[str] = []
+    task_ids: list[str] = []
     for task_id, vector in vectors.items():
-        if len(chosen) == HUB_TASKS:
+        if len(task_ids) == HUB_TASKS:
             break
-        if all(float(vector @ vectors[other]) < UNRELATED for other in chosen):
-            chosen.append(task_id)
-    return chosen
+        if all(float(vector @ vectors[other]) < UNRELATED for other in task_ids):
+            task_ids.append(task_id)
+    return task_ids
 
 
 def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
@@ -124,14 +125,18 @@ def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[st
         yield (memory_of[record_id], record_id), reason
 
 
-def _busiest(own: Sequence[Writing]) -> Sequence[Writing]:
-    """Return the most records of a writer within the time of a burst. They are given in the order of their times."""
-    start, best = 0, own[:0]
-    for end, writing in enumerate(own, 1):
-        while (writing.at - own[start].at).total_seconds() > _SECONDS:
+def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
+    """Return the most records of a writer within the time of a burst.
+
+    Args:
+        writings: Records of one writer, in the order of their times.
+    """
+    start, best = 0, writings[:0]
+    for end, writing in enumerate(writings, 1):
+        while (writing.at - writings[start].at).total_seconds() > _SECONDS:
             start += 1
         if end - start > len(best):
-            best = own[start:end]
+            best = writings[start:end]
     return best
 
 
@@ -171,10 +176,11 @@ def _contradictions(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, st
     strategies = memories.get("strategies")
     if strategies is None:
         return
-    for found in contradictions(strategies):
+    for contradiction in contradictions(strategies):
+        reason = _reason(CONTRADICTION, contradiction.why)
         yield (
-            ("strategies", found.id),
-            replace(_reason(CONTRADICTION, found.why), part="suggestion", excerpt=found.excerpt),
+            ("strategies", contradiction.id),
+            replace(reason, part="suggestion", excerpt=contradiction.excerpt),
         )
 
 
