@@ -257,7 +257,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """Return one of ATLAS's own memories, or raise `NotFound`."""
         memory = self._memory(name)
         if memory is None or isinstance(memory, PluggedMemory):
-            raise lacking(memory, noun)
+            raise missing_memory_error(memory, noun)
         return memory
 
     @property

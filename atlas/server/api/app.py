@@ -104,7 +104,7 @@ def _routes() -> Api:
         api.include_router(routes.router, dependencies=[key, *checked])
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)
-    api.add_exception_handler(HTTPException, _plain)
+    api.add_exception_handler(HTTPException, _plain_response)
     return api
 
 

@@ -367,7 +367,7 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
-def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPlaces]:
+def _find_terms(connection: Connection, table: str, terms: Sequence[Term]) -> list[WordPositions]:
     """Return the postings of each term: a word, consecutive words, or all words with a prefix."""
     words = {term: tokens(term.text) for term in terms}
     whole_words = {term: words[term][:-1] if term.is_prefix else words[term] for term in terms}
