@@ -53,7 +53,7 @@ BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 
 @dataclass(frozen=True, slots=True)
 class ProfileChange:
-    """A change of the profiles, which `ProfileBook.put_back` can undo."""
+    """A change of the profiles, which `ProfileBook.restore` can undo."""
 
     rows: Mapping[str, str | None]
     """The changed rows before the change. None for a row that was missing."""

@@ -74,7 +74,7 @@ class JudgementBook:
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
 
     def forget(self, queries: Collection[str]) -> Forgotten:
-        """Delete all judgements of some queries, and return them for `put_back`."""
+        """Delete all judgements of some queries, and return them for `restore`."""
         names = [
             _name(judgement.query, judgement.collection, judgement.record_id)
             for judgement in self.all()

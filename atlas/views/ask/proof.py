@@ -53,7 +53,7 @@ class Proof:
     """The task, on one line. Untrusted."""
 
     outcomes: tuple[tuple[bool, ...], tuple[bool, ...]]
-    """Whether each attempt succeeded, in their order, without memory and with it."""
+    """Outcomes of the attempts without memory and with it, in their order."""
 
     without: Trace
     with_memory: Trace

@@ -48,7 +48,7 @@ class Figure:
     value: str = "–"
     interval: str = ""
     basis: str = ""
-    """What it was measured on: `303 attempts at 107 tasks`."""
+    """Size of the measurement: `303 attempts at 107 tasks`."""
 
     help_text: str = ""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -67,14 +65,8 @@ def ledger_file(store: Path) -> Path:
 
 def store_settings() -> Settings:
     """Return the options of the environment, for the store of the visitor."""
-    settings, actor = _settings_of(tuple(os.environ.items())), present_actor()
+    settings, actor = Settings.from_environment(), present_actor()
     return at(settings, str(actor.store)) if actor and actor.store else settings
-
-
-@lru_cache(maxsize=1)
-def _settings_of(variables: tuple[tuple[str, str], ...]) -> Settings:
-    """Return the settings of an environment. They are read for each request, and take a quarter of a millisecond."""
-    return Settings.from_environment(dict(variables))
 
 
 def is_frozen(store: Path) -> bool:

@@ -46,7 +46,7 @@ NEXT = {
     STRICTNESS: "There you see what each step would hide, and which queries would find something else.",
     PROFILES: "There you see which weights find more, and can use them for all searches.",
 }
-"""What a person finds where the advice of a verdict can be followed, by the part of the page."""
+"""Sentences on where to follow the advice of a verdict, by the part of the page."""
 
 INTERVALS = (
     "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
