@@ -141,11 +141,14 @@ class Retriever:
         check_text(query, "the query")
         if threshold is not None:
             check_threshold(threshold)
-        is_idle = not query.strip() or not self._is_filled()
-        if not is_idle and threshold is None:
-            self._calibration.prepare()
-        elif not is_idle:
-            self._calibration.learn_scale()
+        if not query.strip() or not self._is_filled():
+            vector = None  # the result is empty
+        else:
+            if threshold is None:
+                self._calibration.prepare()
+            else:
+                self._calibration.learn_scale()
+            vector = self.encode(query) if vector is None else vector
         return Search(
             query=query,
             k=k,
