@@ -62,7 +62,7 @@ def _go_on(store: Path) -> None:
     rotate, feed = "logrotate --force /etc/logrotate.d/print", "python -m imports velotec --day 2026-11-26"
     for hours, task, action, success, feedback in (
         (144.2, "Rotate the logs of the print server", rotate, True, "Rotated: 41 files, 3.2 GB free again."),
-        (144.6, "Import the Velotec feed of 26 November", feed, False, "Held back: 9,112 articles instead of 15,696."),
+        (144.6, "Import the Velotec feed of 26 November", feed, True, "Held back: 9,112 rows instead of 31,377."),
     ):
         given = attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours), source="sample/night-shift",
                         feedback=feedback, steps=(Step(action=action, observation=feedback),))  # fmt: skip

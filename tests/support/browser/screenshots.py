@@ -22,7 +22,7 @@ from tests.support.browser.server import dashboard
 from tests.support.repository import REPOSITORY
 
 PICTURES = REPOSITORY / "docs" / "pictures"
-QUESTION = "ask?ask_text=The stock feed has far fewer rows than yesterday: import it or hold it back?"
+QUESTION = "ask?ask_text=The supplier's feed has far fewer rows than yesterday: import it or hold it back?"
 
 PAGES = {
     "map": "map",
