@@ -61,7 +61,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert len(layer(app, "map_colours")["labels"]) == len(domains(app))
     assert_no_problem(app)
     [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
-    assert "by the upper end of the likely range" in heading.help
+    assert "The lowest success rate first." in heading.help
 
 
 def test_a_read_only_store_is_drawn_and_nothing_is_written_into_it(dashboard: Dashboard, tmp_path):

@@ -8,18 +8,20 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from atlas.core.statistics import SuccessRate
-from atlas.maps.hygiene import is_failing, rates_by_group, worst_first
+from atlas.maps.hygiene import is_failing, rates_by_group
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.unused import Idle, idle
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.rates import interval_text
+from atlas.views.shared.rates import interval_text, share_for_order
 from atlas.views.shared.wording import counted, percent
 
 DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "never", "stale", "unknown", "buried"
 QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
 """The queues on Curate, by their names in an address."""
 
-DOMAIN_ORDER = "Worst first, by the upper end of the likely range: a few bad attempts put no domain on top."
+DOMAIN_ORDER = (
+    "The lowest success rate first. Red is clearly below the average: even the upper end of the likely range is."
+)
 """Order in which pages list domains."""
 
 NEVER_DAYS = 30
@@ -171,7 +173,10 @@ def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessR
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True))
     rates = rates_by_group(labels, outcomes)
     names = {domain.number: domain.name for domain in memory_map.domains}
-    lines = (_domain(number, names[number], rates[number], whole) for number in worst_first(rates) if number in names)
+    in_order = sorted(
+        names.keys() & rates, key=lambda number: (share_for_order(rates[number]), -rates[number].n, number)
+    )
+    lines = (_domain(number, names[number], rates[number], whole) for number in in_order)
     return tuple(replace(line, failed=_failed(line.number, labels, outcomes)) if line.is_failing else line
                  for line in lines)  # fmt: skip
 

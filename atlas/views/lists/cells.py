@@ -49,6 +49,8 @@ class Meter:
     """In [0, 1], or None if it is not known."""
 
     text: str
+    weak: bool = False
+    """True if it is drawn in red."""
 
 
 @dataclass(frozen=True, slots=True)

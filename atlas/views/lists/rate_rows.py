@@ -46,8 +46,8 @@ class RateRow(Row):
     interval: str
 
 
-def rate_row(line: NamedRate, id: str) -> RateRow:
-    """Return the row of a success rate, such as `26 % of 19` with its interval."""
+def rate_row(line: NamedRate, id: str, *, is_weak: bool = False) -> RateRow:
+    """Return the row of a success rate, such as `26 % of 19` with its interval. A weak one is drawn in red."""
     share = None if line.percent_succeeded is None else line.percent_succeeded / 100
     text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
-    return RateRow(id=id, name=line.name, rate=Meter(share, text), interval=line.interval)
+    return RateRow(id=id, name=line.name, rate=Meter(share, text, weak=is_weak), interval=line.interval)

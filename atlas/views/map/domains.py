@@ -18,7 +18,7 @@ from atlas.views.kinds.experience import OUTCOME, TASK
 from atlas.views.lists.queries import Row
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import interval_text, rate_text
+from atlas.views.shared.rates import interval_text, rate_text, share_for_order
 from atlas.views.shared.wording import OUTCOMES, counted, percent
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -128,10 +128,10 @@ class DomainTasks:
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
-    """Return the domains, sorted by the upper bound of their success rate's interval."""
+    """Return the domains, the lowest success rate first, and last those of which no outcome is known."""
     average = success_rate(outcomes).share
     rows = [_row(memory_map, outcomes, domain, average) for domain in memory_map.domains]
-    return tuple(sorted(rows, key=lambda row: (_most_hopeful(row.rate), -row.n, row.name)))
+    return tuple(sorted(rows, key=lambda row: (share_for_order(row.rate), -row.n, row.name)))
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
@@ -243,7 +243,3 @@ def success_rate(outcomes: Categories) -> SuccessRate:
 
 def _outcome(record_id: str, points: Points) -> str:
     return OUTCOMES[points.outcomes[points.number_by_id[record_id]]]
-
-
-def _most_hopeful(rate: SuccessRate) -> float:
-    return rate.interval.high if rate.interval else 2.0

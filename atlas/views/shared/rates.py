@@ -89,6 +89,11 @@ def rate_text(rate: SuccessRate) -> str:
     return "–" if rate.share is None else percent(rate.share)
 
 
+def share_for_order(rate: SuccessRate) -> float:
+    """Return the share of successes, in [0, 1], or 2 if no outcome is known, which is sorted last."""
+    return 2.0 if rate.share is None else rate.share
+
+
 def interval_text(rate: SuccessRate) -> str:
     """Return `58–66 %`, or an empty string if no outcome is known."""
     return _percentages(rate.interval) if rate.interval is not None else ""

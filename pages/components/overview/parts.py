@@ -79,7 +79,7 @@ def draw_domains(found: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
     st.caption("Weakest first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
     plain_table(
-        [rate_row(row, str(row.number)) for row in found.domains[:MAX_DOMAINS]],
+        [rate_row(row, str(row.number), is_weak=row.is_failing) for row in found.domains[:MAX_DOMAINS]],
         columns=(Column("name", "Domain", 240), *RATE_COLUMNS),
         key="overview_domains",
         label="Success by domain",
@@ -87,7 +87,8 @@ def draw_domains(found: Health) -> None:
     )
     if len(found.domains) > MAX_DOMAINS:
         label = f"All {len(found.domains)} domains"
-        st.page_link("pages/curate.py", label=label, query_params={"curate_queue": FAILING})
+        link = {"curate_queue": FAILING}
+        st.page_link("pages/curate.py", label=label, icon=":material/arrow_forward:", query_params=link)
 
 
 def _open_domain(number: str) -> None:

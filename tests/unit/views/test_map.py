@@ -176,7 +176,7 @@ def test_a_mask_becomes_ids(points):
 
 def test_domains_come_worst_first_with_their_interval(points):
     rows = domain_rows(make_map(), points.outcomes)
-    assert [row.name for row in rows] == ["web", "soup", "tax"]
+    assert [row.name for row in rows] == ["web", "tax", "soup"]
     assert plain(domain_sentence(rows[0], success_rate(points.outcomes))) == (
         "2 of 2 experiences with a known outcome · likely 0–66 % · average 82 %"
     )
@@ -327,7 +327,7 @@ def test_the_packet_of_colours_lists_legend_and_labels(points):
     colouring = colouring_of(memory_map, points, DOMAIN, {})
     layer = unpacked(colours_packet(memory_map, points, colouring, domain_rows(memory_map, points.outcomes)))
     assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
-    assert [label["name"] for label in layer["labels"]] == ["web", "soup", "tax"]  # the worst first
+    assert [label["name"] for label in layer["labels"]] == ["web", "tax", "soup"]  # the worst first
     assert [entry["label"] for entry in layer["entries"]] == [2, 1, 0, None]
     assert layer["labels"][2]["x"] == pytest.approx(-7 / 11, abs=1e-6)
 
