@@ -42,7 +42,7 @@ def _marks(outcomes: tuple[bool, ...]) -> str:
     """Return `✗ ✗ ✓` in the colours of outcomes, or a count of many."""
     if len(outcomes) > MAX_MARKS:
         return f"**{sum(outcomes):,} of {len(outcomes):,} succeeded**"
-    return " ".join(":blue[**✓**]" if success else ":orange[**✗**]" for success in outcomes)
+    return " ".join(":green[**✓**]" if success else ":red[**✗**]" for success in outcomes)
 
 
 def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> None:
