@@ -328,8 +328,8 @@ def test_the_packet_of_colours_lists_legend_and_labels(points):
     layer = unpacked(colours_packet(memory_map, points, colouring, domain_rows(memory_map, points.outcomes)))
     assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
     assert [label["name"] for label in layer["labels"]] == ["web", "tax", "soup"]  # the worst first
-    assert [entry["label"] for entry in layer["entries"]] == [2, 1, 0, None]
-    assert layer["labels"][2]["x"] == pytest.approx(-7 / 11, abs=1e-6)
+    assert [entry["label"] for entry in layer["entries"]] == [1, 2, 0, None]
+    assert layer["labels"][1]["x"] == pytest.approx(-7 / 11, abs=1e-6)
 
 
 def test_marks_speak_of_points_by_number(points):
