@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -33,8 +34,11 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     if found is None or not _is_of(found, memory):
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
+    # A store whose clock is set back has no measurement of its future.
+    at = min(datetime.fromisoformat(found.measured_at), *(done.created_at for done in memory.history(1)))
     file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
-    file.save(replace(found, revision=ledger.revision(), ledger_id=ledger.position(collection).ledger_id))
+    position = ledger.position(collection)
+    file.save(replace(found, measured_at=at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id))
     return True
 
 

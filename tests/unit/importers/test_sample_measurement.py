@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.importers.sample import load_sample
 from atlas.importers.sample_measurement import FILE
 from atlas.jobs.artefact import CACHE
-from atlas.testing import HashEmbedder
+from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.evaluation.own import measured_caption, staleness
 from atlas.views.evaluation.verdict import verdict
 from tests.support.records import attempt
@@ -88,3 +89,9 @@ def test_it_is_what_the_job_measures(tmp_path):
         found = stored(memory)
     assert found is not None
     assert measure().report == found.report
+
+
+def test_the_measurement_is_not_later_than_a_store_whose_clock_is_set_back(tmp_path):
+    then = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    with loaded(tmp_path, clock=FixedClock(then)) as memory:
+        assert datetime.fromisoformat(stored(memory).measured_at) == memory.history(1)[0].created_at == then
