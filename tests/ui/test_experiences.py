@@ -138,7 +138,7 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     app.button(key="experience_bury").click().run()
     assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True)
     assert [element.value for element in app.warning] == [
-        "1 of these is the best that agents find for a task. Without it, they find nothing as good for 1 of 1 task."
+        "One of these is the best record for 1 of 1 task. Without it, agents find nothing as good."
     ]
     app.button(key="plan_apply").click().run()
     assert "Buried 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from atlas.core.statistics import SuccessRate
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
@@ -14,7 +13,6 @@ from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Choice, Figure, PlanRow, PlanView
-from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
 
@@ -206,14 +204,8 @@ def _dated(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return the numbers of remaining experiences and of successes among them, empty if all stay."""
+    """Return the number of remaining experiences, empty if all stay."""
     if not going:
         return ()
-    whole = memory.experience.values("outcome")
-    lost = memory.experience.values("outcome", {"id": {"$in": list(going)}})
-    before = SuccessRate.of(whole)
-    after = SuccessRate.of({outcome: n - lost.get(outcome, 0) for outcome, n in whole.items()})
-    return (
-        Figure("Experiences afterwards", f"{after.n:,}", f"from {before.n:,}"),
-        Figure("Succeeded afterwards", rate_text(after), f"from {rate_text(before)}"),
-    )
+    n = memory.experience.count()
+    return (Figure("Experiences afterwards", f"{n - len(going):,}", f"from {n:,}"),)

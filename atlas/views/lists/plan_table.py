@@ -51,9 +51,11 @@ def loss_sentence(loss: CurationLoss) -> str:
     if not loss.lost:
         return f"For {_every(loss.n_tasks, task)} agents would still find a record that is as good."
     n = len(loss.lost)
-    best, them = ("1 of these is", "it") if n == 1 else (f"{n:,} of these are", "them")
-    without = f"Without {them}, they find nothing as good for {loss.n_losing:,} of {counted(loss.n_tasks, task)}."
-    return f"{best} the best that agents find for a task. {without}"
+    one, them = (
+        ("One of these is the best record", "it") if n == 1 else (f"{n:,} of these are the best records", "them")
+    )
+    best = f"{one} for {loss.n_losing:,} of {counted(loss.n_tasks, task)}"
+    return f"{best}. Without {them}, agents find nothing as good."
 
 
 def _every(n: int, noun: str) -> str:
@@ -87,8 +89,8 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
         (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
         (Column("needed_by", "Best record of", 100, "badge"), any(line.needed_by for line in lines)),
-        (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("title", subject, 400), True),
+        (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
         (Column("at", "When (UTC)", 125, "time"), any(line.at for line in lines)),
     )

@@ -152,7 +152,7 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
     else:
         st.warning(loss_sentence(loss), icon=":material/heart_broken:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if loss.lost and isinstance(open_plan.request, KeepingRequest):
+        if _offers_keeping(open_plan) and isinstance(open_plan.request, KeepingRequest):
             _draw_keeping(memory, open_plan, open_plan.request, loss)
         if loss.details:
             with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
@@ -161,11 +161,17 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
                     st.text(detail)
 
 
+def _offers_keeping(open_plan: _OpenPlan) -> bool:
+    """Return whether tasks would lose records, and these can be kept."""
+    loss = open_plan.plan.view.loss
+    return loss is not None and bool(loss.lost) and isinstance(open_plan.request, KeepingRequest)
+
+
 def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, loss: CurationLoss) -> None:
     n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
     them = "it" if n_lost == 1 else f"these {n_lost:,}"
     rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
-    st.button(f"Keep {them}{rest}", key="plan_keep_all", icon=":material/shield:", on_click=_replan,
+    st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", on_click=_replan,
               args=(memory, open_plan, request.keeping(loss.ids_to_keep)))  # fmt: skip
 
 
@@ -211,18 +217,18 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
         st.info(view.nothing, icon=":material/check:")
         return
     with st.container(key="plan_foot"):
-        _draw_foot(memory, plan)
+        _draw_foot(memory, plan, is_advised=not _offers_keeping(open_plan))
 
 
-def _draw_foot(memory: MemorySystem, plan: Plan) -> None:
+def _draw_foot(memory: MemorySystem, plan: Plan, *, is_advised: bool) -> None:
     """Draw what applies the plan, which stays in view while the rest is scrolled."""
     view = plan.view
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom" if view.is_large else "center"):
         is_confirmed = _draw_confirmation(view)
         st.button(
             view.button,
             key="plan_apply",
-            type="primary",
+            type="primary" if is_advised else "secondary",
             icon=":material/check:",
             shortcut="Mod+Enter",
             on_click=_apply,

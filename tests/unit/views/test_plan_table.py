@@ -42,7 +42,7 @@ def test_a_merge_keeps_its_order_and_gives_its_reasons():
 
 def test_a_loss_is_told_in_a_sentence_of_its_own():
     assert loss_sentence(ONE_LOST) == (
-        "1 of these is the best that agents find for a task. Without it, they find nothing as good for 2 of 3 tasks."
+        "One of these is the best record for 2 of 3 tasks. Without it, agents find nothing as good."
     )
     assert loss_sentence(replace(ONE_LOST, lost=(), n_losing=0)) == (
         "For all 3 tasks agents would still find a record that is as good."
