@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
@@ -51,6 +51,8 @@ class Figure:
     """Size of the measurement: `303 attempts at 107 tasks`."""
 
     help_text: str = ""
+    is_bad: bool = False
+    """True if the advice is about it."""
 
 
 def verdict(found: OwnEvaluation) -> Verdict | None:
@@ -60,10 +62,11 @@ def verdict(found: OwnEvaluation) -> Verdict | None:
     if first is not None:
         parts.append(f"finds another attempt at the same task first in {percent(first.mean)} of searches")
     if answered is not None:
-        parts.append(f"answers {percent(answered.mean)} of questions about other subjects")
+        parts.append(f"answers {percent(answered.mean)} of off-topic questions")
     if not parts:
         return None
-    sentence = " and ".join(parts)
+    is_contrast = _mean(first, 0.0) >= MANY_FOUND and _mean(answered, 0.0) > MANY_ANSWERED
+    sentence = ", but wrongly ".join(parts) if is_contrast else " and ".join(parts)
     headline, advice, part = _judgement(_mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0))
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
 
@@ -81,7 +84,9 @@ def figures(found: OwnEvaluation | None) -> list[Figure]:
         "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
     )
     asked = counted(questions.n_queries, "question") if questions else ""
-    return [*own, _figure("Off-topic questions answered", _foreign_rate(found) if found else None, asked, foreign)]
+    rate = _foreign_rate(found) if found else None
+    off_topic = _figure("Off-topic questions answered", rate, asked, foreign)
+    return [*own, replace(off_topic, is_bad=_mean(rate, 0.0) > MANY_ANSWERED)]
 
 
 def _figure(label: str, rate: Estimate | None, basis: str, help_text: str) -> Figure:

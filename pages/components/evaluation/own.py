@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from atlas import MemorySystem
@@ -43,8 +45,8 @@ COMPARED = (
     Column("interval", "Likely", 90, help_text="Where the true rate is with a probability of 95 %"),
 )
 NEXT = {
-    STRICTNESS: "There you see what each step would hide, and which queries would find something else.",
-    PROFILES: "There you see which weights find more, and can use them for all searches.",
+    STRICTNESS: "Strictness shows what each step would hide, and which queries would find something else.",
+    PROFILES: "The comparison shows which weights find more, and you can use them for all searches.",
 }
 """Sentences on where to follow the advice of a verdict, by the part of the page."""
 
@@ -91,8 +93,9 @@ def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | Non
         measures = figures(found)
         for column, figure in zip(st.columns(len(measures)), measures, strict=True):
             with column.container(border=True, height="stretch", gap="xsmall"):
+                colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
                 st.metric(
-                    figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off"
+                    figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off"
                 )  # fmt: skip
                 st.caption(" ".join(filter(None, [figure.help_text, figure.basis and f"Measured on {figure.basis}."])))
     if judged is not None and judged.advice:
@@ -197,7 +200,7 @@ def draw_verdict(memory: MemorySystem) -> None:
     judged = verdict(found) if found is not None and not is_unreadable(found) else None
     if judged is not None:
         st.subheader("Does search find the right memories?", anchor=False)
-        st.markdown(judged.sentence)
+        st.markdown(f":orange[:material/warning:] {judged.sentence}" if judged.advice else judged.sentence)
         if judged.advice:
             draw_advice(judged)
         else:

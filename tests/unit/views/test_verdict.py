@@ -61,9 +61,10 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 )
 def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, headline, advice):
     judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
+    link = ", but wrongly" if foreign > 0.1 else " and"
     assert judged.sentence == (
-        "Finds another attempt at the same task first in 98 % of searches and answers "
-        f"{100 * foreign:.0f} % of questions about other subjects."
+        f"Finds another attempt at the same task first in 98 % of searches{link} "
+        f"answers {100 * foreign:.0f} % of off-topic questions."
     )
     assert (judged.headline, judged.advice) == (headline, advice)
     assert bool(judged.part) == bool(advice)
