@@ -17,7 +17,7 @@ def decision(name, saved_because=""):
 def pruning(n_total=40, **options):
     values = {"n_judged": n_total, "missing": {}, "usage": {}} | options
     return PrunePlan(
-        criteria=PruneCriteria(),
+        criteria=PruneCriteria(max_age_days=90),
         removals=(decision("a"), decision("b")),
         saved=(decision("c", "it is pinned"),),
         n_total=n_total,
