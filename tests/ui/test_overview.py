@@ -38,7 +38,7 @@ def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_
     }
     assert links == {
         "1 group of near-duplicates, 3 in all": "curate_queue=duplicates",
-        "1 of unknown outcome": "curate_queue=unknown",
+        "1 experience of unknown outcome": "curate_queue=unknown",
     }
 
 

@@ -132,11 +132,14 @@ def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[H
         ),
         NEVER: (
             len(health.never_used),
-            f"{len(health.never_used):,} that no search found in {NEVER_DAYS} days or more",
+            f"{counted(len(health.never_used), 'experience')} that no search found in {NEVER_DAYS} days or more",
         ),
-        STALE: (len(health.stale), f"{len(health.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
-        UNKNOWN: (health.n_unknown, f"{health.n_unknown:,} of unknown outcome"),
-        BURIED: (health.n_buried, f"{health.n_buried:,} buried, which agents do not find"),
+        STALE: (
+            len(health.stale),
+            f"{counted(len(health.stale), 'experience')} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}",
+        ),
+        UNKNOWN: (health.n_unknown, f"{counted(health.n_unknown, 'experience')} of unknown outcome"),
+        BURIED: (health.n_buried, f"{counted(health.n_buried, 'buried experience')}, which agents do not find"),
     }
     return tuple(
         HealthLine(queue=queue, n=sentences[queue][0], sentence=sentences[queue][1])
