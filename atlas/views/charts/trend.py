@@ -10,6 +10,7 @@ from itertools import accumulate
 from atlas.core.statistics import SuccessRate
 from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.shared.rates import rate_line
+from atlas.views.shared.wording import percent
 
 HEIGHT_PIXELS = 200
 BAND, GREY_BAND = "rgba(47, 111, 176, 0.16)", "rgba(128, 138, 148, 0.18)"
@@ -29,14 +30,16 @@ class Week:
 
 def trend_chart(weeks: Sequence[Week]) -> Chart:
     """Return the success rate of all attempts until each week, with memory and without, with its 95 % interval."""
+    used, not_used = [(week.on, week.used) for week in weeks], [(week.on, week.not_used) for week in weeks]
     return {
         "data": [
-            *_line("Without", [(week.on, week.not_used) for week in weeks], GREY, GREY_BAND),
-            *_line("With memory", [(week.on, week.used) for week in weeks], PALETTE[0], BAND),
+            *_line("Without", not_used, GREY, GREY_BAND),
+            *_line("With memory", used, PALETTE[0], BAND),
         ],
         "layout": {
             "height": HEIGHT_PIXELS,
-            "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+            "margin": {"l": 10, "r": 44, "t": 10, "b": 10},
+            "annotations": [*_end(used, PALETTE[0]), *_end(not_used, GREY)],
             "legend": {"orientation": "h", "y": 1.2, "traceorder": "reversed"},
             "dragmode": False,
             "xaxis": {"type": "date", "fixedrange": True, "automargin": True, "tickformat": "%-d %b"},
@@ -81,6 +84,15 @@ def _line(name: str, points: Sequence[tuple[date, SuccessRate]], colour: str, ba
             "showlegend": True,
         },
     ]
+
+
+def _end(points: Sequence[tuple[date, SuccessRate]], colour: str) -> list[Chart]:
+    """Return the rate in the end as a label beside the line, or nothing if no outcome is known."""
+    share = _total([rate for _, rate in points]).share
+    if share is None:
+        return []
+    words = {"text": percent(share), "showarrow": False, "xanchor": "left", "font": {"color": colour}}
+    return [{"x": 1.0, "xref": "paper", "y": share, **words}]
 
 
 def _total(rates: Sequence[SuccessRate]) -> SuccessRate:

@@ -36,6 +36,11 @@ STEPS = {
 }
 """Next steps, by page, with what a person finds there."""
 
+POOLED = (
+    "All attempts at these tasks so far, with 95 % intervals. Each attempt counts the same here, and each task in the "
+    "averages above."
+)
+
 TASK_COLUMNS = (
     Column("task", "Task", 240),
     Column("used", "With memory", 80, help_text="Success rate of attempts that used memory"),
@@ -61,10 +66,6 @@ def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates
     with helps:
         st.subheader("Does memory help?", anchor=False)
         draw_effect(effect)
-        if len(effect.weeks) > 1:
-            st.caption("Success of all attempts at these tasks so far. The bands are 95 % intervals.")
-            chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
-            st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
         if not effect.n_tasks:
             draw_remembered(view)
         if effect.rows:
@@ -104,11 +105,20 @@ def draw_effect(view: EffectView) -> None:
             )
             st.metric(worse, view.worse, width="content")
             st.metric("No difference", view.alike, width="content")
-        st.caption(" ".join(filter(None, [view.interval and LIKELY_MEANS, NOT_CAUSED, view.selection])))
+        _draw_trend(view)
+        st.caption(" ".join(filter(None, [NOT_CAUSED, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
+
+
+def _draw_trend(view: EffectView) -> None:
+    """Draw how all attempts at the compared tasks went so far."""
+    if len(view.weeks) > 1:
+        st.caption(POOLED)
+        chart, alt = trend_chart(view.weeks), trend_caption(view.weeks)
+        st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
 
 
 def _draw_randomised(view: RandomisedView) -> None:
