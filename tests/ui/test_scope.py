@@ -229,7 +229,7 @@ def test_a_domain_holds_and_what_acts_on_all_in_scope_waits_until_the_map_is_mad
     compared = {"evaluation_tab": "Compare profiles", "evaluation_query": "report"}
     for page, query in (("experiences", {}), ("curate", {}), ("evaluation", compared)):
         go(app, page, **query)
-        titles = ["Unclustered, when the map is made", "Domain 1, when the map is made"]
+        titles = ["In no domain, when the map is made", "Domain 1, when the map is made"]
         assert app.multiselect(key="scope_domains").options == titles
         assert sentence(app).startswith("1,001 experiences; how many of them are in scope is known when")
         assert AWAITED in [info.value for info in app.main.info]

@@ -107,7 +107,7 @@ function mapDays(map, brush) {
     bars.height = TALL
     counts.forEach((count, i) => {
       const day = (i / n) * all
-      pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? 0.55 : 0.15)
+      pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? (map.theme.isDark ? 0.9 : 0.55) : 0.15)
       const tall = count ? Math.max(1.5, (count / most) * (TALL - 12)) : 0
       pencil.fillRect(i * 4, TALL - tall, 3, tall)
     })

@@ -11,7 +11,7 @@ const NEAR = 70 // the farthest of these for a name that need not stand: a map o
 const FEW = 20 // names of which each may stand as far off as there are places
 const WIDE_STAGE = 700 // pixels from which a name may stand that far off
 const NAME_SIZE = 13, NOTE_SIZE = 11
-const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_MOST = 3000 // reach and opacity of the shade about the points of weak domains, and points up to which it is drawn
+const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.3, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
 const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
 
 const isApart = (box, taken) =>
@@ -58,7 +58,7 @@ function mapLabels(map) {
 
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
-    const closer = Math.max(1, map.camera.magnification()), strength = WEAK_STRENGTH * Math.min(1, 3 - closer) // amid a domain it would tint all
+    const closer = Math.max(1, map.camera.magnification()), strength = (map.theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) * Math.min(1, 3 - closer) // amid a domain it would tint all
     if (strength > 0) map.overlay.shade(weakPoints(), WEAK_PIXELS * closer, map.theme.red, strength)
     const taken = [...map.covered]
     standing = []

@@ -83,7 +83,7 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
     n_rest = int((category == rest).sum())
     unclustered = int((memory_map.labels == UNCLUSTERED).sum())
     if n_rest:
-        name = "Unclustered" if n_rest == unclustered else "Unclustered and smaller domains"
+        name = "In no domain" if n_rest == unclustered else "In no domain or a smaller one"
         entries.append(Entry(name=name, n=n_rest, colour=GREY))
     return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
 

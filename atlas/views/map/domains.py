@@ -13,7 +13,7 @@ import numpy as np
 from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
 from atlas.views.experience.list import outcome_labels
-from atlas.views.kinds.columns import WIDE, Column
+from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import OUTCOME, TASK
 from atlas.views.lists.queries import Row
 from atlas.views.map.colours import Categories
@@ -32,10 +32,10 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
+    Column("name", "Domain", 120),
     Column(
         "rate", "Succeeded", 92, "meter", "Of the attempts whose outcome is known. Red is clearly below the average"
     ),
-    Column("name", "Domain", WIDE),
 )
 SIGNS = replace(OUTCOME, width=58)
 TASK_COLUMNS = (SIGNS, TASK)
@@ -135,10 +135,10 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """Return `12 domains · 4 % unclustered`, or an empty string for a sketch, which has no domains."""
+    """Return `12 domains · 4 % in no domain`, or an empty string for a sketch, which has no domains."""
     if memory_map.is_sketch:
         return "not found yet"
-    return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} unclustered"
+    return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} in no domain"
 
 
 def no_domains_sentence(memory_map: MemoryMap) -> str:

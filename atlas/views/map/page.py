@@ -143,7 +143,7 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": f"{counted(len(rows), 'domain')}, weakest first" if rank_by_domain else colouring.title,
+        "heading": counted(len(rows), "domain") if rank_by_domain else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
         "legend": sorted(range(len(entries)), key=entry_ranks.__getitem__),

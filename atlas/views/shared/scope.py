@@ -94,7 +94,7 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
     domains = titled.domains if titled is not None else ()
     titles = {domain.number: domain.name for domain in domains}
     if titled is not None and domains and titled.share_unclustered:
-        titles[UNCLUSTERED] = "Unclustered"
+        titles[UNCLUSTERED] = "In no domain"
     frequent = {title for title, n in Counter(titles.values()).items() if n > 1}
     titles = {number: f"{title} (domain {number})" if title in frequent else title for number, title in titles.items()}
     why = "gone since" if titled is not None else "when the map is made"
@@ -146,4 +146,4 @@ def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
 
 
 def _domain(number: int) -> str:
-    return "Unclustered" if number == UNCLUSTERED else f"Domain {number}"
+    return "In no domain" if number == UNCLUSTERED else f"Domain {number}"

@@ -21,6 +21,7 @@ from atlas.views.map.domains import (
 )
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.scope import Scope
+from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import experience_table, plain_table
 from pages.components.lists.selection import select
 from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
@@ -40,7 +41,8 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
         return
-    st.caption(f"{domains_caption(sheet.map)}. Click one to see its tasks.")
+    known = f"{sheet.rate.n_known:,} of {counted(sheet.rate.n, 'experience')} with a known outcome"
+    st.caption(f"{domains_caption(sheet.map)} · {known}. Click a domain to see its tasks.")
     plain_table(
         [row.as_line() for row in sheet.domains],
         columns=DOMAIN_COLUMNS,

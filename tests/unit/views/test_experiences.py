@@ -82,7 +82,7 @@ def test_a_domain_is_its_members_and_nothing_without_a_map(memory):
     assert Scope(domains=(0,)).where(drawn) == {"id": {"$in": [ids[0], ids[2]]}}
     assert Scope(domains=(UNCLUSTERED,)).where(drawn) == {"id": {"$in": [ids[1]]}}
     assert Scope(domains=(0,)).where(None) == {"id": {"$in": []}}
-    assert domain_titles(drawn, [0, 7]) == {0: "eggs", UNCLUSTERED: "Unclustered", 7: "Domain 7, gone since"}
+    assert domain_titles(drawn, [0, 7]) == {0: "eggs", UNCLUSTERED: "In no domain", 7: "Domain 7, gone since"}
 
 
 def test_a_sketch_of_a_map_tells_no_domain(memory):
@@ -91,7 +91,7 @@ def test_a_sketch_of_a_map_tells_no_domain(memory):
         assert Scope(domains=(UNCLUSTERED,)).awaits(memory_map)
         assert Scope(domains=(UNCLUSTERED,)).where(memory_map) == {"id": {"$in": []}}
         assert domain_titles(memory_map, [UNCLUSTERED, 1]) == {
-            UNCLUSTERED: "Unclustered, when the map is made",
+            UNCLUSTERED: "In no domain, when the map is made",
             1: "Domain 1, when the map is made",
         }
     assert not Scope().awaits(None)

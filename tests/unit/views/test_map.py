@@ -215,13 +215,13 @@ def test_a_domain_is_weak_where_its_rate_is_below_the_average_by_more_than_chanc
 
 
 def test_the_caption_counts_domains_and_what_is_in_none():
-    assert domains_caption(make_map()) == "3 domains · 8 % unclustered"
+    assert domains_caption(make_map()) == "3 domains · 8 % in no domain"
 
 
 def test_a_sketch_does_not_say_that_there_are_no_domains():
     fitted = make_map(labels=[UNCLUSTERED] * N, names=())
     sketch = replace(fitted, recipe=replace(fitted.recipe, engine="pca"))
-    assert domains_caption(fitted) == "0 domains · 100 % unclustered"
+    assert domains_caption(fitted) == "0 domains · 100 % in no domain"
     assert domains_caption(sketch) == "not found yet"
     assert "as soon as the map is made" in no_domains_sentence(sketch)
     assert "No domains stand out" in no_domains_sentence(fitted)
@@ -262,7 +262,7 @@ def test_points_are_coloured_by_domain(points):
         ("tax", 5, 0),
         ("soup", 4, 1),
         ("web", 2, 2),
-        ("Unclustered", 1, GREY),
+        ("In no domain", 1, GREY),
     ]
     assert colouring.category.tolist() == [0] * 5 + [1] * 4 + [2, 2, 3]
 
@@ -272,7 +272,7 @@ def test_more_domains_than_a_legend_holds_share_its_last_entry():
     memory_map = make_map([f"id{i}" for i in range(n)], range(n), [f"d{i}" for i in range(n)])
     colouring = colouring_of(memory_map, points_of(memory_map, COLUMNS), DOMAIN, {})
     assert len(colouring.entries) == ENTRIES
-    assert (colouring.entries[-1].name, colouring.entries[-1].n) == ("Unclustered and smaller domains", 21)
+    assert (colouring.entries[-1].name, colouring.entries[-1].n) == ("In no domain or a smaller one", 21)
     assert colouring.category.max() == ENTRIES - 1
 
 
@@ -326,7 +326,7 @@ def test_the_packet_of_colours_lists_legend_and_labels(points):
     memory_map = make_map()
     colouring = colouring_of(memory_map, points, DOMAIN, {})
     layer = unpacked(colours_packet(memory_map, points, colouring, domain_rows(memory_map, points.outcomes)))
-    assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
+    assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "In no domain"]
     assert [label["name"] for label in layer["labels"]] == ["web", "tax", "soup"]  # the worst first
     assert [entry["label"] for entry in layer["entries"]] == [1, 2, 0, None]
     assert layer["labels"][1]["x"] == pytest.approx(-7 / 11, abs=1e-6)
