@@ -183,7 +183,7 @@ def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
     settle(page)
     sidebar, proof = page.get_by_test_id("stSidebar"), page.locator(".st-key-ask_proof")
     expect(sidebar).to_be_visible()
-    page.get_by_text("Present", exact=True).click()
+    page.get_by_text("Presentation", exact=True).click()
     expect(sidebar).to_be_hidden()
     expect(page.locator(".st-key-ask_settings")).to_be_hidden()
     task = page.locator(".st-key-ask_text input")

@@ -70,7 +70,7 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """The number of hits of each memory that gave some."""
-    return [element.value for element in app.main.caption if element.value.endswith(" found")]
+    return [element.value for element in app.main.caption if element.value.endswith(" shown")]
 
 
 def folded(app: AppTest) -> dict[str, list[str]]:
@@ -116,7 +116,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert found(app) == ["1 found", "2 found", "1 found", "1 found"]
+    assert found(app) == ["1 shown", "2 shown", "1 shown", "1 shown"]
     assert folded(app) == {}
     places = {card["place"]["memory"]: card["place"]["number"] for card in cards(app)}
     assert sorted(card["place"]["number"] for card in cards(app)) == [1, 2, 3, 4, 5]
@@ -233,7 +233,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    assert found(app) == ["1 found"]
+    assert found(app) == ["1 shown"]
     [(sentence, (strategies, concepts, journal))] = folded(app).items()
     assert sentence == "Nothing is stored yet in strategies, concepts and journal."
     assert "This store has no strategies. Storing a successful attempt writes one." in strategies

@@ -30,11 +30,11 @@ def share_text(share: float) -> str:
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
-    """Return `3 less relevant hidden`, or `200 or more hidden` if no more were counted.
+    """Return `3 less relevant hidden`, or `at least 200 hidden` if no more were counted.
 
     Empty if there is none.
     """
-    how_many = f"{n_hidden:,} or more" if n_shown + n_hidden >= most else f"{n_hidden:,}"
+    how_many = f"at least {n_hidden:,}" if n_shown + n_hidden >= most else f"{n_hidden:,}"
     return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
 
 

@@ -154,7 +154,7 @@ def _draw_part_heading(memory: MemorySystem, text: str, side: Side, part: Part) 
         horizontal=True, vertical_alignment="center", gap="small", key=f"ask_part_{side.name}_{part.name}"
     ):
         st.markdown(f"###### {part.title}", width="content")
-        st.caption(f"{len(part.hits):,} found", width="content")
+        st.caption(f"{len(part.hits):,} shown", width="content")
         if part.hidden:
             _draw_hidden(memory, text, side, part)
         if part.name == "experience" and not is_presenting():

@@ -27,7 +27,7 @@ def is_presenting() -> bool:
 def draw_presenting(memory: MemorySystem) -> None:
     """Draw the switch of the presentation mode and its navigation. frame.css enlarges the page."""
     st.toggle(
-        "Present", key=_PRESENT, bind=URL, on_change=_begin, args=(memory,),
+        "Presentation", key=_PRESENT, bind=URL, on_change=_begin, args=(memory,),
         help="Large type, without the sidebar and the settings. ← and → show other examples, Esc ends it.",
     )  # fmt: skip
     if not is_presenting():

@@ -47,7 +47,7 @@ def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(
 
 def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(memory):
     memory.experience.store_many(attempts(201))
-    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 201 experiences, 200 or more hidden"
+    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 201 experiences, at least 200 hidden"
 
 
 def test_looking_counts_as_no_retrieval(memory):
