@@ -260,7 +260,7 @@ def test_a_browser_without_webgl_gets_a_chart(dashboard: Dashboard, tmp_path):
     assert "map_points" not in parts(app)
     assert any("no WebGL2" in element.value for element in app.caption)
     app = dashboard(tmp_path, "map", map_renderer="plotly")
-    assert parts(app) == {}
+    assert not any(name.startswith("map_") for name in parts(app))
     assert_no_problem(app)
 
 
