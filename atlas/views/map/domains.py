@@ -32,7 +32,7 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("name", "Domain", 120),
+    Column("name", "Domain", 150),
     Column(
         "rate", "Succeeded", 92, "meter", "Of the attempts whose outcome is known. Red is clearly below the average"
     ),
