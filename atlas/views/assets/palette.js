@@ -27,7 +27,7 @@ function build(parentElement) {
   const list = made('ul', { id: 'found', role: 'listbox', 'aria-label': 'Found' })
   const dialog = made('dialog', { 'aria-label': 'Find anything' }, input, list)
   const button = made('button', { type: 'button', class: 'opener', title: 'Find pages, records and acts' },
-    made('span', {}, 'Find'), made('kbd', {}, 'Ctrl K'))
+    made('span', {}, 'Go to …'), made('kbd', {}, 'Ctrl K'))
   const palette = { input, list, dialog, button, shown: [], at: 0, asked: '', timer: 0 }
   parentElement.append(button, dialog)
   parentElement.atlasPalette = palette

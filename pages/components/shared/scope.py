@@ -54,7 +54,7 @@ def draw_scope(memory: MemorySystem) -> None:
     n_left_out = take_address(options, memory_map)
     stored, above = current_scope(), st.container()
     key, first = _box("text", stored.text)
-    text = st.text_input("Search", first, key=key, type="search", placeholder="Describe a task")
+    text = st.text_input("Search", first, key=key, type="search", placeholder="Filter by task")
     key, first = _box("by", stored.by)
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
     foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
