@@ -154,7 +154,8 @@ def _draw_part_heading(memory: MemorySystem, text: str, side: Side, part: Part) 
         horizontal=True, vertical_alignment="center", gap="small", key=f"ask_part_{side.name}_{part.name}"
     ):
         st.markdown(f"###### {part.title}", width="content")
-        st.caption(f"{len(part.hits):,} shown", width="content")
+        scale = f"Relevance goes from 0 to 1. A hit in this memory is shown from {part.level:.2f}."
+        st.caption(f"{len(part.hits):,} shown", width="content", help=None if is_presenting() else scale)
         if part.hidden:
             _draw_hidden(memory, text, side, part)
         if part.name == "experience" and not is_presenting():
