@@ -21,7 +21,7 @@ function mapLegend(map, legend) {
     colours.legend.forEach((i) => drawEntry(list, i))
     list.scrollLeft = scrolled
     if (!colours.shapes && map.camera.pointSize() >= 5) marks.append('● succeeded  ✕ failed  ◆ unknown')
-    if (hasDomains && colours.entries.some((entry) => entry.label == null)) marks.append('  · grey: in no domain')
+    if (hasDomains && colours.entries.some((entry) => entry.label == null)) marks.append('  · grey: no domain')
     if (hasDomains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', marks, 'clearly below the average')
   }
 
