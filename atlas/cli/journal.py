@@ -398,7 +398,7 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
         if plan.task is not None:
             print(f"  task {_line(plan.task)}")
         if plan.target == "strategy":
-            print("  It starts without tries. Attempts that use it count from then on.")
+            print("  It starts without uses. Attempts that use it count from then on.")
         if options.dry_run:
             print(UNTOUCHED)
             return 0

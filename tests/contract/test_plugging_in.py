@@ -255,9 +255,9 @@ def test_a_context_is_built_of_them(system, parts):
 @pytest.mark.parametrize(
     ("known", "record"),
     [
-        ({"usage_count": 10, "success_rate": 0.9}, "succeeded in 9 of 10 tries"),
-        ({"usage_count": 10, "success_rate": 0.0}, "succeeded in 0 of 10 tries"),
-        ({"usage_count": 10, "success_rate": 0.4, "n_succeeded": 5}, "succeeded in 5 of 10 tries"),
+        ({"usage_count": 10, "success_rate": 0.9}, "succeeded in 9 of 10 uses"),
+        ({"usage_count": 10, "success_rate": 0.0}, "succeeded in 0 of 10 uses"),
+        ({"usage_count": 10, "success_rate": 0.4, "n_succeeded": 5}, "succeeded in 5 of 10 uses"),
         ({}, "not tried yet"),
     ],
 )

@@ -51,7 +51,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.fill(TASK)
     box.first.press("Enter")
     cards = page.locator(".atlas-hit")
-    expect(cards.first).to_contain_text("succeeded in 1 of 1 try", timeout=PATIENCE_MILLISECONDS)
+    expect(cards.first).to_contain_text("succeeded in 1 of 1 use", timeout=PATIENCE_MILLISECONDS)
     expect(cards.first.locator(".track")).to_be_hidden()
     cards.first.locator("summary").click()
     expect(cards.first.locator(".track")).to_be_visible()
@@ -103,7 +103,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_role("heading", name="Ask", exact=True)).to_be_visible()
     expect(box.first).to_have_value(TASK)
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
-    expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
+    expect(cards.first).to_contain_text("succeeded in 1 of 1 use")
     expect(page).to_have_url(re.compile("ask_text=mend"))
     expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
 

@@ -50,7 +50,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 ):
     page.goto(f"{serve(told)}/strategies")
     row = page.get_by_role("row").filter(has_text="Run a failed job up to three times")
-    expect(row).to_contain_text(re.compile(r"1 of 7 tries.*too few to tell.*likely 3–53 %"))
+    expect(row).to_contain_text(re.compile(r"1 of 7 uses.*too few to tell.*likely 3–53 %"))
     expect(page.get_by_role("row").filter(has_text="not tried yet")).not_to_contain_text("%")
     shoot(page, "story-strategies", themes=True)
     page.set_viewport_size({"width": 1024, "height": 768})
@@ -58,7 +58,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     assert widths[0] <= widths[1]
     page.set_viewport_size(WINDOW)
     page.get_by_role("button", name="Hold back an input that has shrunk").click()
-    expect(page.get_by_text("4 of 5 tries succeeded.")).to_be_visible()
+    expect(page.get_by_text("4 of 5 uses succeeded.")).to_be_visible()
     page.get_by_role("tab", name="Does it work").click()
     expect(page.get_by_text("Newest first; click one to open what is remembered of it.")).to_be_visible()
     expect(page.get_by_text("With it and without it")).to_be_visible()
@@ -73,7 +73,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):
     page.goto(f"{serve(told)}/strategies")
     page.get_by_role("button", name="Run a failed job up to three times").click()
-    expect(page.get_by_text("1 of 7 tries succeeded.")).to_be_visible()
+    expect(page.get_by_text("1 of 7 uses succeeded.")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Retire …", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Retire 1 strategy").click()

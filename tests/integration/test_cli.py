@@ -559,7 +559,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
         given |= {"parameters": ({"name": "booking", "type": "id"},), "sources": (source.trajectory_id,)}
         look = memory.strategies.add(atlas.Strategy(**given))
         memory.strategies.update_stats(look, True, task_id="t1", trajectory_id="tr1")
-    line = f"{look[:8]}  succeeded in 1 of 1 try (likely 16–100 %)  Look [31mfirst"
+    line = f"{look[:8]}  succeeded in 1 of 1 use (likely 16–100 %)  Look [31mfirst"
     assert run(capsys, "strategies").splitlines() == [line]
     assert run(capsys, "strategies", "somebody asks for a refund").startswith(line)
     shown = run(capsys, "strategies", "--show", look[:6])
@@ -705,7 +705,7 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     assert "experiences      5" in run(capsys, "status")
     assert "was already promoted" in run(capsys, "journal", "promote", crash, status=1)
     assert "promoted_to: ['experience:" in run(capsys, "journal", "show", crash)
-    assert "It starts without tries" in run(capsys, "journal", "promote", journal["fix"])
+    assert "It starts without uses" in run(capsys, "journal", "promote", journal["fix"])
 
 
 def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole(store, capsys):

@@ -56,7 +56,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
     assert caption(app) == "30 strategies"
-    assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 tries")
+    assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 uses")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5
     memory.strategies.retire(ids[3:5])
@@ -73,7 +73,7 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     tried(memory, bad, *[False] * 12)
     app = dashboard(tmp_path, "strategies")
     assert titles(app) == ["refund 0", "refund 1"]
-    assert column(app, "record", "tries") == ["0 of 12 tries", "not tried yet"]
+    assert column(app, "record", "tries") == ["0 of 12 uses", "not tried yet"]
     assert column(app, "record", "verdict") == ["failed every time", ""]
     assert list(table(app)["learned_from"]) == [["no attempts"], ["4 succeeded"]]
 
@@ -84,7 +84,7 @@ def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Da
     assert column(app, "record", "tries") == ["not tried yet"]
     tried(memory, one, True)
     app.run()
-    assert column(app, "record", "tries") == ["1 of 1 try"]
+    assert column(app, "record", "tries") == ["1 of 1 use"]
 
 
 def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard: Dashboard, tmp_path, memory):
@@ -95,7 +95,7 @@ def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard:
     app = dashboard(tmp_path, "strategies", id=one)
     said = texts(app)
     assert {"refund flight 0", "look up 0", "It worked once.", "Refund a flight"} <= {*said}
-    assert "**Its only try succeeded.**" in [element.value for element in app.markdown]
+    assert "**Its only use succeeded.**" in [element.value for element in app.markdown]
     assert any("Plain average" in frame.value.to_csv() for frame in app.dataframe)
     assert any(list(frame.value.get("task", [])) == ["Refund a flight"] for frame in app.dataframe)
     assert "One that is no longer in the store" in [element.value for element in app.caption]

@@ -18,15 +18,15 @@ AVOID = "warning, from failed attempts: "
 
 
 def record_text(n_succeeded: int, n: int) -> str:
-    """Return the success rate of a strategy in words: `succeeded in 3 of 4 tries (likely 28–95 %)` or `not tried yet`.
+    """Return the success rate of a strategy in words: `succeeded in 3 of 4 uses (likely 28–95 %)` or `not tried yet`.
 
     The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
     """
     if not n:
         return "not tried yet"
     interval = credible_interval(n_succeeded, n)
-    tries = "1 try" if n == 1 else f"{n:,} tries"
-    return f"succeeded in {n_succeeded:,} of {tries} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+    uses = "1 use" if n == 1 else f"{n:,} uses"
+    return f"succeeded in {n_succeeded:,} of {uses} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:

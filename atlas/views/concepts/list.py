@@ -70,7 +70,7 @@ def concept_rows(
             name=concept.name,
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
             code=code_excerpt(concept.code),
-            record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, "task"),
+            record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses),
             story=saving_text(memory, concept, len(_lines(concept.code))),
             origin=_origin(concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),

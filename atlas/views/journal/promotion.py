@@ -150,7 +150,7 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
         note = "No attempt was run, so its outcome is unknown until tasks use it."
     else:
         source = "A reflection"
-        note = "It starts without tries. Attempts that use it count as tries."
+        note = "It starts without uses. Attempts that use it count from then on."
     first, *fixes = promotion.entries
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(fix, "its fix") for fix in fixes)]
     task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]

@@ -22,7 +22,7 @@ RECORD = Column(
     "Worked when used",
     195,
     "record",
-    "The stroke is the share of the tasks it was used for that succeeded. The band is where its true rate lies (95 %)",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %)",
 )
 
 _SOURCES = {"primitive": "ready-made"}

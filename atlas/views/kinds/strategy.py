@@ -11,7 +11,7 @@ from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, SUREST_HELP, Kind, Order
 
-HIGHEST, MAX_TRIED = "Highest rate first", "Most tries first"
+HIGHEST, MAX_TRIED = "Highest rate first", "Most used first"
 """Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
 
 ALL, READ, RETIRED = "All", "Read by agents", "Retired"
@@ -24,29 +24,29 @@ RECORD = Column(
     "Worked when used",
     195,
     "record",
-    "The stroke is the share of its tries that succeeded. The band is where its true rate lies (95 %)",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %)",
 )
 LEARNED_FROM = Column(
     "learned_from",
     "Source attempts",
     110,
     "lines",
-    "Earlier attempts that it was written from. They were made without it, so they are no tries of it",
+    "Earlier attempts that it was written from. They were made without it, so they are no uses of it",
 )
 
 TITLE = Column("title", "Strategy", 300)
 SUCCEEDED = Column(
     "succeeded",
-    "Tries that succeeded",
+    "Uses that succeeded",
     150,
-    help_text="A try is an attempt that an agent made with this strategy",
+    help_text="A use is an attempt that an agent made with this strategy",
 )
 BAR = Column(
     "bar",
     "Rate, 0 to 100 %",
     120,
     "picture",
-    "How often it works: the stroke is the share of its tries, the band is where its true rate lies (95 %)",
+    "How often it works: the stroke is the share of its uses, the band is where its true rate lies (95 %)",
     is_optional=True,
 )
 

@@ -22,7 +22,7 @@ class Record:
     """How often something worked. All texts are trusted."""
 
     tries: str
-    """`12 of 12 tries`, or `not tried yet`."""
+    """`12 of 12 uses`, or `not tried yet`."""
 
     rate: float | None = None
     """Share of the tries that succeeded, in [0, 1], or None before any try."""
@@ -44,13 +44,13 @@ class Record:
     """`↗ 40 to 80 %`, or empty if it is level."""
 
 
-def record_of(n_succeeded: int, n: int, noun: str = "try", *, trend: str = "") -> Record:
-    """Return the record of something that was tried, by how many tries of a noun succeeded."""
+def record_of(n_succeeded: int, n: int, *, trend: str = "") -> Record:
+    """Return the record of something that was used, by how many of its uses succeeded."""
     if not n:
         return Record(tries=NOT_TRIED)
     found = credible_interval(n_succeeded, n)
     return Record(
-        tries=f"{n_succeeded:,} of {counted(n, noun)}",
+        tries=f"{n_succeeded:,} of {counted(n, 'use')}",
         rate=n_succeeded / n,
         low=found.low,
         high=found.high,

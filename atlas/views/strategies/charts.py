@@ -25,7 +25,7 @@ UPDATERS: Mapping[str, SuccessRateUpdater] = {
     "Moving average (alpha 0.1)": EMASuccessUpdater(),
     "Plain average": SimpleAverageUpdater(),
     "Bayesian (uniform prior)": BayesianUpdater(),
-    "Recent first (half-life 10 tries)": RecencyWeightedUpdater(),
+    "Recent first (half-life 10 uses)": RecencyWeightedUpdater(),
 }
 """The compared estimators, by label."""
 
@@ -57,11 +57,11 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
                 "y": [rate for _, _, rate, _ in points],
                 "line": {"color": PALETTE[0], "width": 2},
                 "text": labels,
-                "hovertemplate": "until try %{x}: %{text}<extra></extra>",
+                "hovertemplate": "until use %{x}: %{text}<extra></extra>",
             },
             *_marks(points),
         ],
-        "layout": _layout("tries, oldest first"),
+        "layout": _layout("uses, oldest first"),
     }
 
 
@@ -69,7 +69,7 @@ def tries_caption(attempts: Sequence[Use]) -> str:
     """Return the alternative text of the chart, in one line."""
     n_succeeded = sum(attempt.success for attempt in attempts)
     return (
-        f"{n_succeeded:,} of {len(attempts):,} tries succeeded, from {moment(attempts[0].at)} "
+        f"{n_succeeded:,} of {len(attempts):,} uses succeeded, from {moment(attempts[0].at)} "
         f"to {moment(attempts[-1].at)}"
     )
 
@@ -87,10 +87,10 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
             "y": [point.rate for point in points],
             "text": [percent(point.rate) for point in points],
             "line": {"color": colour, "width": 2},
-            "hovertemplate": f"{name}, after try %{{x}}: %{{text}}<extra></extra>",
+            "hovertemplate": f"{name}, after use %{{x}}: %{{text}}<extra></extra>",
         }
         traces.append(trace)
-    return {"data": traces, "layout": _layout("tries, oldest first")}
+    return {"data": traces, "layout": _layout("uses, oldest first")}
 
 
 def updater_estimates(attempts: Sequence[Use]) -> tuple[tuple[str, float], ...]:
@@ -112,7 +112,7 @@ def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
             "y": [1.0 if success else 0.0] * len(of),
             "marker": {"color": OUTCOME_COLOURS[label], "size": 7, "symbol": "circle" if success else "x"},
             "text": [moment(attempt.at) for _, attempt in of],
-            "hovertemplate": f"try %{{x}}, {label}, %{{text}}<extra></extra>",
+            "hovertemplate": f"use %{{x}}, {label}, %{{text}}<extra></extra>",
         }
         traces += [trace] if of else []
     return traces

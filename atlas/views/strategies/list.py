@@ -40,7 +40,7 @@ class StrategyRow(Row):
     """The first steps of its suggestion, each cut at the end of a word."""
 
     succeeded: str
-    """`23 of 64` tries, or `not tried yet`."""
+    """`23 of 64` uses, or `not tried yet`."""
 
     record: Record
     bar: str
@@ -109,7 +109,7 @@ def _beginning(step: str) -> str:
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """Return `succeeded in 3 of 4 tries (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
+    """Return `succeeded in 3 of 4 uses (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
     return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 

@@ -108,7 +108,7 @@ def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
         n_gone: Number of chosen records that were deleted.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
-    stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."
+    stays = "The kept one's text stays. It takes over the sources, uses, parameters and tags of the others."
     notes = [*gone_notes(n_gone), stays]
     return merging_view(plan, STRATEGY.noun, rows, caption="What is merged, the kept one first", notes=notes)
 

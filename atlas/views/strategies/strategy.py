@@ -231,11 +231,11 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
 
 def _verdict(found: StrategyEffect) -> str:
     if found.verdict == "not used":
-        return "It has no tries yet, so whether it helps is not known."
+        return "It has not been tried yet, so whether it helps is not known."
     if found.difference is None:
-        return "No attempt at a similar task was made without it, so there is nothing to compare its tries with."
+        return "No attempt at a similar task was made without it, so there is nothing to compare its uses with."
     if found.verdict == "unplaced":
-        names = f"{counted(found.n_unplaced, 'try')} {'names' if found.n_unplaced == 1 else 'name'}"
+        names = f"{counted(found.n_unplaced, 'use')} {'names' if found.n_unplaced == 1 else 'name'}"
         return f"{names} no attempt and no task, and may be in both rows, so whether it helps is not known."
     points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
     surely = {
@@ -256,8 +256,8 @@ def _headline(rate: StrategyRate) -> str:
     if not rate.n:
         return "It has not been tried yet."
     if rate.n == 1:
-        return f"Its only try {'succeeded' if rate.n_succeeded else 'failed'}."
-    return f"{rate.n_succeeded:,} of {counted(rate.n, 'try')} succeeded."
+        return f"Its only use {'succeeded' if rate.n_succeeded else 'failed'}."
+    return f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded."
 
 
 def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate) -> tuple[Fact, ...]:

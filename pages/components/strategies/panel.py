@@ -30,9 +30,9 @@ from pages.components.shared.texts import draw_prose
 from pages.components.strategies.retirement import draw_retire
 
 HOW_COUNTED = (
-    "A try is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
-    "strategy was learned from are no tries.",
-    "The band around a rate is where the true rate lies with a probability of 95 %. It narrows with each try. Agents "
+    "A use is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
+    "strategy was learned from are no uses.",
+    "The band around a rate is where the true rate lies with a probability of 95 %. It narrows with each use. Agents "
     "get the strategy with the highest lower end first.",
     "Agents that used a strategy were not chosen at random, so a difference to other attempts can have other causes. "
     "The attempts that it was learned from are among those without it.",
@@ -41,7 +41,7 @@ HOW_COUNTED = (
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 ATTEMPT_COLUMNS = {
-    "number": st.column_config.NumberColumn("Try", format="localized", width=45),
+    "number": st.column_config.NumberColumn("Use", format="localized", width=45),
     "outcome": st.column_config.TextColumn("Outcome", width=105),
     "at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
     "task": st.column_config.TextColumn("Task", width=280),
@@ -122,7 +122,9 @@ def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
 
 def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.attempts:
-        st.caption("It has no tries yet. A try is an attempt that an agent made with it and whose outcome is known.")
+        st.caption(
+            "It has not been tried yet. A use is an attempt that an agent made with it and whose outcome is known."
+        )
         return
     key = f"strategy_tries_{detail.id}"
     st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))

@@ -77,7 +77,7 @@ PIECES = [
     ),
     *(
         "  When: always",
-        "  Record: succeeded in 99 of 99 tries",
+        "  Record: succeeded in 99 of 99 uses",
         "  Code:",
         "```",
         "~~~",

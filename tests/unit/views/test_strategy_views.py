@@ -75,7 +75,7 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
-    assert (rows[sure].succeeded, rows[sure].record.rate, rows[sure].record.tries) == ("3 of 4", 0.75, "3 of 4 tries")
+    assert (rows[sure].succeeded, rows[sure].record.rate, rows[sure].record.tries) == ("3 of 4", 0.75, "3 of 4 uses")
     assert (rows[untried].succeeded, rows[untried].record.rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
@@ -158,7 +158,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
-    assert detail.headline == "Its only try succeeded."
+    assert detail.headline == "Its only use succeeded."
     assert {fact.name: fact.value for fact in detail.more_facts}["Written by"] == "template"
     [row] = attempt_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
@@ -189,14 +189,14 @@ def test_an_edit_can_be_taken_back_by_its_version(memory):
 
 def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory):
     one = memory.strategies.add(strategy("refund the cancelled flight of a customer"))
-    assert effect_view(memory, one).verdict.startswith("It has no tries yet")
+    assert effect_view(memory, one).verdict.startswith("It has not been tried yet")
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
     assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not overlap."
     assert [(row.what, row.n) for row in view.rows] == [("With it", 20), ("Similar tasks without it", 20)]
     memory.strategies.update_stats(one, True)
-    assert effect_view(memory, one).verdict.startswith("1 try names no attempt and no task, and may be in both rows")
+    assert effect_view(memory, one).verdict.startswith("1 use names no attempt and no task, and may be in both rows")
 
 
 def test_the_ways_of_counting_are_compared_on_the_same_tries():
@@ -206,7 +206,7 @@ def test_the_ways_of_counting_are_compared_on_the_same_tries():
             "Moving average (alpha 0.1)": 0.5355,
             "Plain average": 2 / 3,
             "Bayesian (uniform prior)": 0.6,
-            "Recent first (half-life 10 tries)": 0.6433,
+            "Recent first (half-life 10 uses)": 0.6433,
         },
         abs=1e-4,
     )
@@ -219,7 +219,7 @@ def test_the_chart_of_tries_has_the_share_until_then_within_its_interval():
     assert rate == pytest.approx([1, 1 / 2, 2 / 3])
     assert all(low[n] < rate[n] <= high[n] or rate[n] == 1 for n in range(3))
     assert [(trace["name"], trace["x"]) for trace in chart["data"][3:]] == [("succeeded", [1, 3]), ("failed", [2])]
-    assert tries_caption(uses(True, False)).startswith("1 of 2 tries succeeded")
+    assert tries_caption(uses(True, False)).startswith("1 of 2 uses succeeded")
 
 
 def test_a_bar_is_where_the_interval_is():
@@ -371,6 +371,6 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     tried(memory, one, 12, 12)
     now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
     assert now.ids == (one,)
-    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 tries (likely 75–100 %)"
+    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100 %)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
     assert (row.record.verdict, row.record.range) == ("worked every time", "likely 75–100 %")
