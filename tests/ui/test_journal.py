@@ -43,7 +43,7 @@ def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard,
 def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n, metadata={"file": f"{n % 2}.py"}) for n in range(30)])
     app = dashboard(tmp_path, "journal")
-    assert caption(app) == "30 entries"
+    assert caption(app) == "30 entries · 8 of 8 crashes have no fix yet"
     assert generations(app)[:3] == [29, 28, 27]
     app.pagination(key="journal_page").set_value(2).run()
     assert generations(app) == [4, 3, 2, 1, 0]
@@ -72,7 +72,7 @@ def test_a_link_with_a_type_as_it_is_stored_is_followed_and_shows_its_word(dashb
     assert app.multiselect(key="journal_types").value == ["crash_log", "reflection"]
     assert app.query_params["journal_types"] == ["crash", "reflection"]
     app.run()
-    assert caption(app) == "15 of 30 entries"
+    assert caption(app) == "15 of 30 entries · 8 of 8 crashes have no fix yet"
     app.multiselect(key="journal_types").unselect("crash_log").run()
     assert app.query_params["journal_types"] == "reflection"
     assert_no_problem(app)
