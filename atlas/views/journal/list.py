@@ -20,8 +20,11 @@ from atlas.views.shared.wording import counted
 
 CONTENT_CHARACTERS = 400
 
-LINKED = {"summarises": "sums up {:,}", "refers_to": "refers to {:,}", "related": "{:,} related"}
-"""Words for the number of an entry's links, by their type. Its cause and its fix are named before them."""
+LINKED = {"summarises": "sums up", "refers_to": "refers to", "related": "related to"}
+"""Words for an entry's other links, by their type. Its cause and its fix are named before them."""
+
+MAX_LOOKED_UP = 20
+"""Links of one type and entry that are looked up. A summary may have thousands, of which the row names the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,7 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     links: str
-    """Its cause, its fix and its links to others, as `fixed in round 11 · 2 related`."""
+    """Its cause, its fix and its links to others, as `fixed in round 11 · related to the task of round 9`."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -117,14 +120,17 @@ def _marks(tier: str, marks: Marks) -> str:
 
 
 def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Return the links of entries in words, by id, the fix and the cause first: `fixed in round 11 · 2 related`.
+    """Return the links of entries in words, by id, the fix and the cause first, with the number of the rest.
 
     Args:
         entries: The type of each entry and the ids that it is linked to, by type of link.
     """
     fixed = _fixed_by(memory, entries)
     named = {
-        target for _, links in entries.values() for name in ("fixed_by", "caused_by") for target in links.get(name, ())
+        target
+        for _, links in entries.values()
+        for name in ("fixed_by", "caused_by", *LINKED)
+        for target in links.get(name, ())[:MAX_LOOKED_UP]
     }
     where = {"id": {"$in": [*named, *(crash for crashes in fixed.values() for crash in crashes)]}}
     rounds, types = (memory.journal.column(key, where) for key in ("generation", "entry_type"))
@@ -139,7 +145,10 @@ def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[s
             yield f"✓ fixed in round {min(fixes):,}" if fixes else "✗ no fix yet"
         yield from (f"fixes {name(each)}" for each in fixed.get(entry_id, ()) if each in rounds)
         yield from (f"follows {name(each)}" for each in links.get("caused_by", ()) if each in rounds)
-        yield from (words.format(len(links[key])) for key, words in LINKED.items() if links.get(key))
+        for key, words in LINKED.items():
+            if first := next((each for each in links.get(key, ()) if each in rounds), ""):
+                n_more = len(links[key]) - 1
+                yield f"{words} {name(first)}" + (f" and {n_more:,} more" if n_more else "")
 
     return {entry_id: " · ".join(parts(entry_id)) for entry_id in entries}
 

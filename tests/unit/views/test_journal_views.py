@@ -354,10 +354,10 @@ def test_the_history_tells_of_entries(memory):
 def test_links_of_an_entry_are_named_in_its_row(memory):
     first, second = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
     memory.journal.add_entries([entry(3, entry_type="task", links=(Link("related", first), Link("caused_by", second)))])
-    assert links_shown(memory) == ["follows the crash of round 2 · 1 related", "✗ no fix yet", ""]
+    assert links_shown(memory) == ["follows the crash of round 2 · related to the task of round 1", "✗ no fix yet", ""]
     memory.journal.link(second, first, "fixed_by")
     assert links_shown(memory) == [
-        "follows the crash of round 2 · 1 related",
+        "follows the crash of round 2 · related to the task of round 1",
         "✓ fixed in round 1",
         "fixes the crash of round 2",
     ]
