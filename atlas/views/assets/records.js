@@ -47,6 +47,7 @@ const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
 const clipped = (text) => {
   const element = made('span', 'clip', text)
   element.dataset.whole = ''
+  if (text.startsWith('✗ ')) element.classList.add('bad')
   return element
 }
 
