@@ -54,7 +54,7 @@ JOURNAL = Kind(
     when_pinned="Pinned entries are never pruned.",
     filters=(
         Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
-        OneOf(name="fixes", label="Fixes", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=210),
+        OneOf(name="fixes", label="Show", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=210),
         Number(name="since", label="From round", key="generation", operator="$gte", width=120),
         Number(name="until", label="To round", key="generation", operator="$lte", width=120),
         Choices(name="tiers", label="State", key="tier", order=TIERS, word=state_word, help_text=STATE),

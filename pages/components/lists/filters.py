@@ -23,7 +23,6 @@ from atlas.views.kinds.filters import (
     address_text,
 )
 from atlas.views.shared.scope import offered
-from atlas.views.shared.wording import plural
 from pages.frame.address import replace_linked
 
 URL: Literal["query-params"] = "query-params"
@@ -38,7 +37,6 @@ def draw_filter(
     key: str,
     first: Any = None,
     is_in_address: bool = False,
-    is_labelled: bool = True,
     width: Width = "stretch",
 ) -> Any:
     """Draw the widget of a filter and return its value, or None if it is not set.
@@ -49,11 +47,9 @@ def draw_filter(
         options: The available values.
         first: Initial value of the widget if it is not bound to the URL.
         is_in_address: Whether Streamlit keeps the value in the URL, under the key.
-        is_labelled: Whether its label is visible. Without it, the placeholder names what is chosen.
         width: In pixels.
     """
     shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None}
-    shared["label_visibility"] = "visible" if is_labelled else "collapsed"
     match filter:
         case Choices():
             linked = _linked(filter, key, options) if is_in_address and options else ()
@@ -86,10 +82,9 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
     if not choices:
         return ()
     words = _words(filter, choices)
-    placeholder = "All" if shared["label_visibility"] == "visible" else f"All {plural(filter.label.lower())}"
     return tuple(
         st.multiselect(
-            filter.label, choices, first, format_func=words.__getitem__, placeholder=placeholder, width=width, **shared
+            filter.label, choices, first, format_func=words.__getitem__, placeholder="All", width=width, **shared
         )
     )
 

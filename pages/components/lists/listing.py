@@ -57,8 +57,8 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     foremost = [each for each in kind.filters if each.is_foremost]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
-                             width=220, label_visibility="collapsed" if foremost else "visible")  # fmt: skip
-        values = {each.name: _draw_filter(kind, each, options, is_labelled=False) for each in foremost}
+                             width=220)  # fmt: skip
+        values = {each.name: _draw_filter(kind, each, options) for each in foremost}
         is_search, by = bool((text or "").strip()), BEST_MATCH
         with st.popover("More", icon=":material/filter_list:") if foremost else nullcontext():
             if kind.can_search_words:
@@ -74,10 +74,9 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     return query
 
 
-def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options], *, is_labelled: bool = True) -> Any:
+def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> Any:
     key = f"{kind.page}_{asked.name}"
-    return draw_filter(asked, options[asked.name], key=key, is_in_address=True, is_labelled=is_labelled,
-                       width=asked.width)  # fmt: skip
+    return draw_filter(asked, options[asked.name], key=key, is_in_address=True, width=asked.width)
 
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
