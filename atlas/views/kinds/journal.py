@@ -43,8 +43,8 @@ JOURNAL = Kind(
     noun="entry",
     page="journal",
     about=(
-        "The log that agents keep: observations, crashes, fixes and reflections, linked to each other. A round is one "
-        "cycle of an agent's work, from a task to what it learned."
+        "The log that agents keep: tasks, observations, crashes, reflections and directives, linked to each other. A "
+        "round is one cycle of an agent's work, from a task to what it learned."
     ),
     nothing="The journal is empty.",
     would_stand="Notes that agents write about their work are listed here.",
