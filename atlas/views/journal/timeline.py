@@ -24,7 +24,7 @@ MAX_LANES = 8
 
 OTHERS = "other types"
 
-HEIGHT = 170
+HEIGHT = 125
 """Pixels of the chart, with its legend and its axis."""
 
 
@@ -178,7 +178,7 @@ def _layout(timeline: Timeline) -> Chart:
             "zeroline": False,
         },
         "yaxis": {"title": {"text": "entries", "font": {"size": 12}}, "rangemode": "tozero", "fixedrange": True,
-                  "nticks": 4, "tickformat": ",d", "automargin": True},
+                  "nticks": 3, "tickformat": ",d", "automargin": True},
     }  # fmt: skip
 
 
