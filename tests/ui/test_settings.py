@@ -44,14 +44,14 @@ def test_the_doctor_shows_each_check_and_mends_what_it_can(dashboard: Dashboard,
     app = dashboard(tmp_path, "settings")
     app.button(key="settings_doctor").click().run()
     assert app.success[0].value == "All 11 checks are fine."
-    assert set(app.dataframe[1].value["verdict"]) == {"ok"}
+    assert set(app.dataframe[0].value["verdict"]) == {"ok"}
     with closing(sqlite3.connect(tmp_path / LEDGER)) as ledger, ledger:
         ledger.execute("DELETE FROM attributes WHERE seq = 2")
     app.button(key="settings_doctor").click().run()
     assert app.warning[-1].value == "1 check found a problem."
     app.button(key="settings_doctor_fix").click().run()
     assert app.success[0].value == "All 11 checks are fine."
-    assert any("(repaired)" in verdict for verdict in app.dataframe[1].value["verdict"])
+    assert any("(repaired)" in verdict for verdict in app.dataframe[0].value["verdict"])
     assert_no_problem(app)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from atlas.core.imports.distribution import __version__
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import login_name
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
@@ -20,6 +21,9 @@ from atlas.views.shared.wording import moment, percent, plural
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
 """Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
 
+RARE = (REFUSED_COLLECTION, TURNS)
+"""Collections that most stores do not use, and that are not listed when they are empty."""
+
 OVERLAP = (
     "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "
     "meaning. To compare models: atlas evaluate --models NAME"
@@ -34,6 +38,7 @@ def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
         "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
         "Your name in History": _own_name(memory),
+        "Version of ATLAS": __version__,
     }
 
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from atlas import MemorySystem
 from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
-from atlas.views.settings.store import names_of_collections, record_counts, search_facts, store_facts
+from atlas.views.settings.store import RARE, names_of_collections, record_counts, search_facts, store_facts
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
@@ -28,20 +28,20 @@ FINDING_COLUMNS = {
 def draw_store(memory: MemorySystem) -> None:
     """Draw cards on the store, its contents, its models and its safety."""
     left, right = st.columns(2, gap="medium")
-    with left, _card("Where it is"):
+    with left, _card("Is it safe?"):
+        _draw_backup(memory)
+        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups)
+        _draw_doctor(memory)
+    with right, _card("Where it is"):
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
-    with right, _card("What it holds"):
-        _draw_counts(memory)
     left, right = st.columns(2, gap="medium")
     with left, _card("How it searches"):
         model = opening_model()
         draw_facts(
             search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"}
         )
-    with right, _card("Is it safe?"):
-        _draw_backup(memory)
-        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups)
-        _draw_doctor(memory)
+    with right, _card("What it holds"):
+        _draw_counts(memory)
 
 
 def _draw_backup(memory: MemorySystem) -> None:
@@ -73,8 +73,13 @@ def draw_facts(facts: dict[str, str]) -> None:
 
 def _draw_counts(memory: MemorySystem) -> None:
     counts, named = record_counts(memory), names_of_collections(memory)
-    rows = [{"Kind": kind, "Records": counts.get(name, 0)} for name, kind in named.items()]
-    st.dataframe(rows, hide_index=True, alt="Records of each kind")
+    rows = [
+        {"Kind": kind, "Records": counts.get(name, 0)}
+        for name, kind in named.items()
+        if counts.get(name) or name not in RARE
+    ]
+    figures = st.column_config.NumberColumn("Records", format="localized", alignment="left")
+    st.dataframe(rows, hide_index=True, column_config={"Records": figures}, alt="Records of each kind")
 
 
 def _draw_doctor(memory: MemorySystem) -> None:
