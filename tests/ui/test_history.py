@@ -41,9 +41,11 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     memory.experience.edit(first, feedback="Ask whoever wrote the report " * 9)
     memory.experience.delete([second])
     memory.undo(memory.history(1)[0].id)
+    memory.experience.report_outcomes({first: None})
+    memory.experience.report_outcomes({first: True})
     lines = main_texts(dashboard(tmp_path, "history"))
     assert {"Tagged 2 experiences “talk”", f"Pinned experience “{title}”", f"Edited experience “{title}”"} <= {*lines}
-    assert "feedback: Check the [units → names]" in lines
+    assert {"feedback: Check the [units → names]", "unknown → succeeded"} <= {*lines}
     assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
     assert [line[:24] for line in lines if "eleted" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
     assert any(line.startswith("Buried experience “") for line in lines)

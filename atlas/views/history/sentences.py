@@ -40,8 +40,11 @@ _VERBS = {
     "compact": "Shortened {}",
 }
 _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Buried {}", "Unburied {}")}
-_MEANINGLESS = "took back "
-"""How the reason begins that an undo gets by itself."""
+_OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
+"""Words for an outcome, as a change has it."""
+
+_OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
+"""How the reason begins that an operation gets by itself, by its kind."""
 
 
 def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
@@ -56,17 +59,25 @@ def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange 
     if operation.kind == "strictness":
         return "Changed the strictness of searches"
     pattern = _marking(first) if operation.kind == "mark" else _VERBS.get(operation.kind, "")
-    return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(operation, first, kind), 1)
+    return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(memory, operation, first, kind), 1)
 
 
 def reason_of(operation: Operation) -> str:
     """Return the reason that a person or program gave, or an empty string."""
-    is_given = operation.kind != UNDO or not operation.reason.startswith(_MEANINGLESS)
-    return operation.reason if is_given else ""
+    own = _OWN_REASONS.get(operation.kind)
+    return "" if own and operation.reason.startswith(own) else operation.reason
 
 
 def change_of(operation: Operation, first: RecordChange | None) -> str:
-    """Return the differing words of an edit of one field of one record, or its new text if most differ, or nothing."""
+    """Return how an operation changed its record: `unknown → succeeded`, or of an edit of one field its words.
+
+    It is the new text if most words differ, `now succeeded` for the outcome of several, and empty for other operations.
+    """
+    if operation.kind == "outcome" and first is not None:
+        is_only = operation.counts == {"changed": 1}
+        changes = [texts for name, *texts in first.fields if name == "outcome.success"]
+        labelled = [[_OUTCOMES.get(text, text) for text in texts] for texts in changes]
+        return "".join(f"{before} → {after}" if is_only else f"now {after}" for before, after in labelled)
     if first is None or operation.kind != "edit" or operation.counts != {"changed": 1} or len(first.fields) != 1:
         return ""
     ((name, before, after),) = first.fields
@@ -111,8 +122,8 @@ def _marking(first: RecordChange | None) -> str:
     return "Wrote a note on {}" if name == "note" and after else ""
 
 
-def _object(operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return `strategy “Retry once”`, `18 experiences`, or of several kinds `“Retry once” and 1 more`, `9 records`."""
+def _object(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
+    """Return `18 experiences` or `strategy “Retry once”`, and of several kinds `9 records` or the first."""
     noun = kind.noun if kind else "record"
     counts = operation.counts
     n = max(counts.values(), default=0)
@@ -122,7 +133,8 @@ def _object(operation: Operation, first: RecordChange | None, kind: Kind | None)
     if n == 1 and first is not None and first.kind != "purged":
         return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
     if kind is None and 1 < n <= FEW and first is not None and first.title:
-        return f"“{shortened(first.title, TITLE_CHARACTERS)}” and {n - 1} more"
+        noun = kind_of(memory, first.collection).noun
+        return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}” and {n - 1} more"
     return counted(n, noun)
 
 

@@ -47,14 +47,13 @@ def draw_list(memory: MemorySystem, rows: Sequence[OperationRow]) -> None:
 def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
     state = "undone" if row.state else "done"
     with st.container(horizontal=True, vertical_alignment="center", key=f"history_{state}_{row.id}"):
-        st.markdown(f":material/{ICONS.get(row.kind, OTHER_ICON)}:", width="content")
+        is_pin = row.sentence.startswith(("Pinned ", "Unpinned "))
+        st.markdown(f":material/{'push_pin' if is_pin else ICONS.get(row.kind, OTHER_ICON)}:", width="content")
         with st.container(gap=None, width="stretch", key=f"history_line_{row.id}"):
             st.text(row.sentence)
-            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason))))
+            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state))))
             if row.change:
                 st.text(row.change)
-        if row.state:
-            st.badge("undone", color="gray")
         st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
                   args=(OPERATION, row.id))  # fmt: skip
         if not row.is_undo:  # the line of what it undid has the button that does it again
