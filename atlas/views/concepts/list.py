@@ -39,7 +39,7 @@ class ConceptRow(Row):
     """How the tasks went that it was used for."""
 
     story: str
-    """Its saving: `found in 12 programs, 25 % shorter`."""
+    """Its saving: `from 12 programs, 25 % shorter`."""
 
     origin: str
     """`learned · 2026-10-27`, with its language if it is not Python."""

@@ -25,14 +25,14 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept, n_lines: int) -> str:
-    """Return `found in 12 programs, 25 % shorter`, or `found in 1 program, 7 lines in one call` if no share is known.
+    """Return `from 12 programs, 25 % shorter`, or `from 1 program, replaces 7 lines` if no share is known.
 
     Args:
         n_lines: Number of its lines that do something.
     """
-    found = [f"found in {source}" for source in _sources(concept)]
+    found = [f"from {source}" for source in _sources(concept)]
     is_known = bool(_saving(concept))
-    saved = f"{_share(memory, concept, MAX_LISTED)} shorter" if is_known else f"{counted(n_lines, 'line')} in one call"
+    saved = f"{_share(memory, concept, MAX_LISTED)} shorter" if is_known else f"replaces {counted(n_lines, 'line')}"
     return ", ".join([*found, saved])
 
 
