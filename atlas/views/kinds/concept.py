@@ -15,8 +15,8 @@ MAX_USED = "Most used first"
 NAME = Column("name", "Name", 150)
 DESCRIPTION = Column("description", "What it does", 345)
 DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
-HEADING = Column("heading", "Concept", 330, "heading", order_key="title")
-CODE = Column("code", "Code", 480, "code")
+HEADING = Column("heading", "Concept", 280, "heading", order_key="title")
+CODE = Column("code", "Code", 540, "code")
 RECORD = Column(
     "record",
     "Worked when used",
