@@ -82,8 +82,7 @@ def concept_rows(
 
 def code_excerpt(code: str) -> Excerpt:
     """Return the first lines of code that do something: without imports, a docstring, and empty lines."""
-    lines = _lines(code)
-    return Excerpt(tuple(lines[:MAX_CODE_LINES]), max(0, len(lines) - MAX_CODE_LINES))
+    return Excerpt.of(_lines(code), MAX_CODE_LINES)
 
 
 def _lines(code: str) -> list[str]:

@@ -62,6 +62,12 @@ class Excerpt:
 
     n_more: int = 0
 
+    @classmethod
+    def of(cls, parts: Sequence[str], most: int) -> Excerpt:
+        """Return the first parts, or all if only one more would be hidden: the note would take its line."""
+        shown = parts if len(parts) <= most + 1 else parts[:most]
+        return cls(tuple(shown), len(parts) - len(shown))
+
 
 def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str = "") -> dict[str, Any]:
     """Return a table for the browser, without the optional columns that are empty.

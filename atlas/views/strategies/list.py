@@ -99,7 +99,7 @@ def _origin(strategy: Strategy) -> str:
 
 def _listed_steps(parsed: Steps) -> Excerpt:
     steps = [*filter(None, [parsed.introduction]), *parsed.steps]
-    return Excerpt(tuple(map(_beginning, steps[:MAX_LISTED_STEPS])), max(0, len(steps) - MAX_LISTED_STEPS))
+    return Excerpt.of([_beginning(step) for step in steps], MAX_LISTED_STEPS)
 
 
 def _beginning(step: str) -> str:
