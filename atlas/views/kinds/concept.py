@@ -22,7 +22,8 @@ RECORD = Column(
     "Worked when used",
     195,
     "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %)",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
+    "to tell while the band includes 50 %, unless it is narrow",
 )
 
 _SOURCES = {"primitive": "ready-made"}
