@@ -38,7 +38,7 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
     assert column(app, "record", "tries") == ["not tried yet"]
-    assert list(table(app)["learned_from"]) == [["1 succeeded", "1 failed"]]
+    assert list(table(app)["learned_from"]) == [["2 attempts", "1 failed"]]
     undo_button(app).click().run()
     assert memory.strategies.count() == 0
     assert_no_problem(app)
@@ -62,7 +62,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     memory.strategies.retire(ids[3:5])
     app.selectbox(key="strategies_state").select("Retired").run()
     assert caption(app) == "2 of 30 strategies"
-    assert set(column(app, "heading", "marks")) == {"retired by hand"}
+    assert set(column(app, "heading", "status")) == {"retired by hand"}
     assert_no_problem(app)
 
 
@@ -75,7 +75,7 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     assert titles(app) == ["refund 0", "refund 1"]
     assert column(app, "record", "tries") == ["0 of 12 uses", "not tried yet"]
     assert column(app, "record", "verdict") == ["failed every time", ""]
-    assert list(table(app)["learned_from"]) == [["no attempts"], ["4 succeeded"]]
+    assert list(table(app)["learned_from"]) == [["no attempts"], ["4 attempts", "none failed"]]
 
 
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):

@@ -85,7 +85,8 @@ const FORMS = {
     chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
     return [chip]
   },
-  heading: ({ lead, story, origin, marks, relevance, why }) => [
+  heading: ({ lead, story, status, origin, marks, relevance, why }) => [
+    status && made('span', 'pill', status),
     lead && made('span', 'lead', lead), story && made('span', 'story', story), origin && made('span', 'origin', origin), marks && made('span', 'marks', marks),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],

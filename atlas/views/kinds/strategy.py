@@ -24,11 +24,12 @@ RECORD = Column(
     "Worked when used",
     195,
     "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %)",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
+    "to tell while the band includes 50 %, unless it is narrow",
 )
 LEARNED_FROM = Column(
     "learned_from",
-    "Source attempts",
+    "Written from",
     110,
     "lines",
     "Earlier attempts that it was written from. They were made without it, so they are no uses of it",
@@ -60,10 +61,7 @@ def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
 STRATEGY = Kind(
     noun="strategy",
     page="strategies",
-    about=(
-        "What to do in which situation, and how often it worked for agents that used it. Source attempts are the "
-        "earlier ones that it was written from."
-    ),
+    about="What to do in which situation, and how often it worked for agents that used it.",
     nothing="There are no strategies yet.",
     would_stand="Strategies are written from successful attempts, which you can import.",
     home="bank",

@@ -35,6 +35,9 @@ class Heading:
     story: str = ""
     """Its worth in words, or empty."""
 
+    status: str = ""
+    """Why it is out of use, or empty."""
+
     origin: str = ""
     marks: str = ""
     relevance: float | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from atlas.core.hits import Hit
-from atlas.core.operations import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
@@ -27,8 +27,8 @@ BY_HAND = "by hand"
 """The origin that is shown of a strategy without a known abstractor."""
 
 MAX_LISTED_STEPS = 3
-STEP_CHARACTERS, STEP_LINES = 150, 2
-"""The part of a step that is listed."""
+STEP_CHARACTERS, STEP_LINES, SITUATION_CHARACTERS = 150, 2, 120
+"""The parts of a step and of the situation that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,9 @@ class StrategyRow(Row):
     """One line of the list. Texts from the store are untrusted."""
 
     title: str
+    situation: str
+    """The beginning of its situation: `When: a job is killed twice.`"""
+
     steps: Excerpt
     """The first steps of its suggestion, each cut at the end of a word."""
 
@@ -47,15 +50,26 @@ class StrategyRow(Row):
     """A picture of the rate with its interval, or empty before any try."""
 
     learned_from: str
-    """Outcomes of the attempts at its source tasks without it: `3 succeeded, 1 failed`, or empty without a source."""
+    """The attempts at its source tasks without it: `4 attempts, 1 failed`, or empty without a source."""
 
     origin: str
     """Its domain, its writer and its day."""
 
+    status: str
+    """`retired by hand` for a strategy that agents are not given, else empty."""
+
     @property
     def heading(self) -> Heading:
         """Its title, and what stands below it."""
-        return Heading(title=self.title, origin=self.origin, marks=self.marks, relevance=self.relevance, why=self.why)
+        return Heading(
+            title=self.title,
+            story=self.situation,
+            status=self.status,
+            origin=self.origin,
+            marks=self.marks,
+            relevance=self.relevance,
+            why=self.why,
+        )
 
 
 def strategy_rows(
@@ -69,6 +83,7 @@ def strategy_rows(
         StrategyRow(
             id=each.id,
             title=readable_title(each.title),
+            situation=_situation_line(each.situation),
             origin=_origin(each),
             steps=_listed_steps(steps_of(each.suggestion)),
             succeeded=tries_text(rates[each.id]),
@@ -77,7 +92,8 @@ def strategy_rows(
             ),
             bar=rate_bar(rates[each.id]),
             learned_from=learned_text(without[each.id], len(each.sources)),
-            marks=_marks_line(marks.get(each.id, NO_MARKS), rates[each.id].retired),
+            status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
+            marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # it is shown as retired
             **ranking(hits, each.id),
         )
         for each in strategies
@@ -85,10 +101,9 @@ def strategy_rows(
     )
 
 
-def _marks_line(marks: Marks, retired: str) -> str:
-    """Return the marks, with `retired by hand` for a strategy that agents are not given."""
-    text = marks_text(replace(marks, buried=False))  # it is shown as retired
-    return ", ".join(filter(None, [text, f"retired {retired}" if retired else ""]))
+def _situation_line(situation: str) -> str:
+    text = shortened(" ".join(situation.split()), SITUATION_CHARACTERS)
+    return f"When: {text}" if text else ""
 
 
 def _origin(strategy: Strategy) -> str:
@@ -124,11 +139,11 @@ def _change_text(outcomes: Sequence[bool]) -> str:
 
 
 def learned_text(without: SuccessRate, n_sources: int) -> str:
-    """Return `3 succeeded, 1 failed`, `2 attempts` if none at the source tasks is stored any more, or empty."""
+    """Return `4 attempts, 1 failed`, `2 attempts` if none at the source tasks is stored any more, or empty."""
     if not without.n_known:
         return counted(n_sources, "attempt") if n_sources else ""
-    counts = {"succeeded": without.n_succeeded, "failed": without.n_known - without.n_succeeded}
-    return ", ".join(f"{n:,} {outcome}" for outcome, n in counts.items() if n)
+    n_failed = without.n_known - without.n_succeeded
+    return f"{counted(without.n_known, 'attempt')}, {f'{n_failed:,}' if n_failed else 'none'} failed"
 
 
 def without_text(rate: SuccessRate) -> str:

@@ -262,7 +262,7 @@ def _headline(rate: StrategyRate) -> str:
 
 def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate) -> tuple[Fact, ...]:
     named = {
-        "Source attempts": learned_text(without, len(strategy.sources)),
+        "Written from": learned_text(without, len(strategy.sources)),
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
         "Retired": rate.retired,
     }

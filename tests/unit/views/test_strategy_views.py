@@ -86,7 +86,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.record.rate, row.bar) == ("not tried yet", None, "")
-    assert row.learned_from == "4 succeeded"
+    assert row.learned_from == "4 attempts, none failed"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been tried yet.", "")
     assert memory.strategies.rate(one).rate is None
@@ -144,7 +144,7 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     memory.strategies.retire([retired])
     query = Query(text="refund a cancelled flight")
     found = found_page(memory, STRATEGIES, query, search(memory, STRATEGY, query))
-    assert {row.title: row.marks for row in found.rows} == {"refund": "", "retired": "retired by hand"}
+    assert {row.title: row.status for row in found.rows} == {"refund": "", "retired": "retired by hand"}
     assert all(row.relevance is not None and row.why for row in found.rows)
     assert found.caption == "2 of 2 strategies are relevant, best first"
 
@@ -304,7 +304,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.learned_from) == ("not tried yet", "2 succeeded, 1 failed")
+    assert (row.succeeded, row.learned_from) == ("not tried yet", "3 attempts, 1 failed")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
