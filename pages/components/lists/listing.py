@@ -20,7 +20,7 @@ from atlas.views.lists.listing import found_page, listed_ids, listed_page
 from atlas.views.lists.queries import Listing, Query, SearchResult, n_pages, query_of, search
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
-from atlas.views.shared.wording import counted, plural
+from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
 from pages.components.lists.filters import URL, digest, draw_filter, draw_irrelevant, turn_to_first_page
@@ -193,8 +193,7 @@ def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool
 
 
 def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, n: int) -> None:
-    label = f"Select all {counted(n, views.kind.noun)}"
-    st.button(label, key=f"{views.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
+    st.button(f"Select all {n:,}", key=f"{views.kind.page}_all", icon=":material/select_all:", on_click=_select_all,
               args=(views, memory, answer))  # fmt: skip
 
 
