@@ -16,13 +16,13 @@ OUTCOME = Column(
     "Outcome",
     105,
     "outcomes",
-    help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, or `✗ ×6` for six attempts that failed",
+    help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
 )
 TASK = Column("task", "Task", 400, order_key="title")
 DOMAIN = Column("domain", "Domain", 140, is_optional=True)
 ENDING = Column(
-    "ending", "How it ended", 300, is_optional=True,
-    help_text="What was said of it, else its last error, else its result: of the attempt that opens with the row",
+    "ending", "Result", 300, is_optional=True,
+    help_text="Feedback on it, else its last error, else its output: of the attempt that opens with the row",
 )  # fmt: skip
 
 QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT, MARKS)
@@ -31,7 +31,7 @@ QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT, MARKS)
 EXPERIENCE = Kind(
     noun="experience",
     page="experiences",
-    about="Attempts at tasks: what the agent did, and how it ended.",
+    about="Attempts at tasks: what the agent did, and what came of it.",
     would_stand="Every attempt of your agents is listed here, with its steps and its outcome.",
     records=attrgetter("experience"),
     when_pinned="Pinned experiences are never pruned.",
@@ -64,7 +64,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, MARKS, CREATED_AT),
+        listed=(OUTCOME, TASK, ENDING, CREATED_AT, DOMAIN, MARKS),
         found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),
