@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.memory.system import MemorySystem
-from atlas.views.curate.case_view import case_reason, case_title, preview_lines
+from atlas.views.curate.case_view import case_reason, case_title, case_word, preview_lines
 from atlas.views.curate.cases import Case
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.queries import Row
@@ -35,7 +35,7 @@ def waiting_rows(memory: MemorySystem, cases: Sequence[Case]) -> list[CaseRow]:
             id=str(number),
             title=title,
             queue=case_title(case),
-            size=counted(len(case.ids), case.noun) if case.ids else "domain",
+            size=counted(len(case.ids), case.noun) if case.ids else case_word(case),
         )
         for number, (case, title) in enumerate(zip(cases, preview_lines(memory, cases), strict=True))
     ]

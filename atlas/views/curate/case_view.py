@@ -10,7 +10,7 @@ from atlas.core.types import Experience, Step
 from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.curate.cases import VIEWS, Case
+from atlas.views.curate.cases import ACTIVE, VIEWS, Case
 from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS
 from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
@@ -45,8 +45,17 @@ class CaseView:
     failed: tuple[str, ...] = ()
     """Tasks of some attempts that failed in a domain, or with a strategy."""
 
+    n_failed: int = 0
+    """How many attempts failed in the domain, or with the strategy."""
+
     differences: tuple[Mapping[str, str], ...] = ()
     """A line for each other record of a group, by the same words."""
+
+    @property
+    def failed_heading(self) -> str:
+        """`5 of the 6 that failed`, or `What failed` for all of them."""
+        n_listed = len(self.failed)
+        return "What failed" if n_listed >= self.n_failed else f"{n_listed:,} of the {self.n_failed:,} that failed"
 
 
 def _failed_tries(memory: MemorySystem, case: Case) -> tuple[str, ...]:
@@ -58,9 +67,22 @@ def _failed_tries(memory: MemorySystem, case: Case) -> tuple[str, ...]:
     return tuple(shortened(" ".join(task.split()), TITLE_CHARACTERS) for task in [*in_vain][:MAX_FAILED])
 
 
+def _n_failed(memory: MemorySystem, case: Case) -> int:
+    """Return how many uses of a failing strategy failed."""
+    if case.queue != FAILING:
+        return 0
+    usage = memory.strategies.usage(case.ids[:1])[case.ids[0]]
+    return usage.n_uses - usage.n_successes
+
+
 def case_title(case: Case) -> str:
     """Return the title of the queue that a case is in."""
     return TITLES[case.queue]
+
+
+def case_word(case: Case) -> str:
+    """Return the word for what a case is about: `strategy`, or `domain`."""
+    return case.noun if case.domain is None else "domain"
 
 
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
@@ -72,6 +94,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
             title=Text(case.domain.name),
             reason=_domain_reason(case),
             failed=tuple(shortened(" ".join(title.split()), TITLE_CHARACTERS) for title in failed.values()),
+            n_failed=round(case.domain.n_known * (1 - (case.domain.percent_succeeded or 0.0) / 100)),
         )
     kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
     records: Any = kind.records(memory)
@@ -90,6 +113,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         ),
         steps=read[0].steps if isinstance(read[0], Experience) else (),
         failed=_failed_tries(memory, case),
+        n_failed=_n_failed(memory, case),
         differences=_differences(read, texts),
     )
 
@@ -190,9 +214,11 @@ def _group_reason(memory: MemorySystem, case: Case) -> str:
 
 def _strategy_reason(memory: MemorySystem, record_id: str) -> str:
     usage = memory.strategies.usage([record_id])[record_id]
+    uses, successes = (memory.strategies.column(f"usage.{name}", ACTIVE) for name in ("n_uses", "n_successes"))
+    n_others, n_good = sum(uses.values()) - usage.n_uses, sum(successes.values()) - usage.n_successes
     return (
-        f"Agents are given it, but {usage.n_successes:,} of {counted(usage.n_uses, 'task')} that it was used for "
-        "succeeded, clearly fewer than with other strategies."
+        f"Agents are given it, but {usage.n_successes:,} of its {counted(usage.n_uses, 'use')} succeeded, clearly "
+        f"fewer than with other strategies ({n_good:,} of {n_others:,})."
     )
 
 

@@ -43,6 +43,9 @@ ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, REPEATED, UNKNOWN, STALE, NEVE
 """The queues in the order of the inbox. Buried records, and those in quarantine, are left out, because they have been
 decided."""
 
+ACTIVE = {"marks.buried": False}
+"""Filter on the strategies that a failing one is compared with."""
+
 ALIKE = 20
 """Most cases that an act on one case is offered for too."""
 
@@ -204,8 +207,7 @@ def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **pa
 def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
     """Yield the strategies with a clearly lower success rate than all strategies together."""
     strategies = memory.strategies
-    live = {"marks.buried": False}
-    uses, successes = (strategies.column(f"usage.{name}", live) for name in ("n_uses", "n_successes"))
+    uses, successes = (strategies.column(f"usage.{name}", ACTIVE) for name in ("n_uses", "n_successes"))
     rates = {
         record_id: SuccessRate.of({"succeeded": successes.get(record_id, 0), "failed": n - successes.get(record_id, 0)})
         for record_id, n in uses.items()

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.case_rows import WAITING_COLUMNS, waiting_rows
-from atlas.views.curate.case_view import CaseView, case_title, case_view, preview_lines
+from atlas.views.curate.case_view import CaseView, case_title, case_view, case_word, preview_lines
 from atlas.views.curate.cases import Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
     Decision,
@@ -52,7 +52,7 @@ ICONS: Mapping[Name, str] = {
     "failed": ":material/close:",
     "quarantine": ":material/gpp_maybe:",
     "release": ":material/lock_open:",
-    "keep": ":material/inventory_2:",
+    "keep": ":material/task_alt:",
     "merge": ":material/merge:",
     "retire": ":material/visibility_off:",
     "bury": ":material/visibility_off:",
@@ -139,7 +139,7 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     case = view.case
     is_with_alike = bool(others) and st.session_state.get(_WITH_ALIKE) == case.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(case_title(case), color="blue")
+        st.badge(f"{case_word(case).capitalize()} · {case_title(case)}", color="blue")
         st.text(view.reason)
     _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
     if is_with_alike:
@@ -159,7 +159,7 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         draw_steps(view.steps, of=case.ids[0], key="curate_trace")
     if view.failed:
         with st.container(gap=None):
-            st.caption("Some that failed")
+            st.caption(view.failed_heading)
             for title in view.failed:
                 st.text(f"✗ {title}")
     if view.differences:
