@@ -34,7 +34,6 @@ def draw_store(memory: MemorySystem) -> None:
         _draw_doctor(memory)
     with right, _card("Where it is"):
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
-    left, right = st.columns(2, gap="medium")
     with left, _card("How it searches"):
         model = opening_model()
         draw_facts(
@@ -58,7 +57,7 @@ def _open_backups() -> None:
 
 
 def _card(title: str) -> DeltaGenerator:
-    card = st.container(border=True, height="stretch")
+    card = st.container(border=True)
     card.markdown(f"##### {title}")
     return card
 
