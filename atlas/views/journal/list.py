@@ -148,7 +148,7 @@ def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[s
         for key, words in LINKED.items():
             if first := next((each for each in links.get(key, ()) if each in rounds), ""):
                 n_more = len(links[key]) - 1
-                yield f"{words} {name(first)}" + (f" and {n_more:,} more" if n_more else "")
+                yield f"{words} {name(first)}" + (f" (+{n_more:,})" if n_more else "")
 
     return {entry_id: " · ".join(parts(entry_id)) for entry_id in entries}
 

@@ -24,7 +24,7 @@ MAX_LANES = 8
 
 OTHERS = "other types"
 
-HEIGHT = 125
+HEIGHT = 135
 """Pixels of the chart, with its legend and its axis."""
 
 
@@ -163,7 +163,7 @@ def _layout(timeline: Timeline) -> Chart:
     return {
         "barmode": "stack",
         "height": HEIGHT,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 44},
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 52},
         "showlegend": True,
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
                    "itemclick": False, "itemdoubleclick": False},
@@ -172,7 +172,7 @@ def _layout(timeline: Timeline) -> Chart:
         "selectdirection": "h",
         "uirevision": "timeline",
         "xaxis": {
-            "title": {"text": _hint(timeline), "standoff": 4, "font": {"size": 12}},
+            "title": {"text": _hint(timeline), "standoff": 8, "font": {"size": 12}},
                         "range": [timeline.first - margin, timeline.last + margin],
             "showgrid": False,
             "zeroline": False,
