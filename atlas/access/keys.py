@@ -153,7 +153,7 @@ class KeyRing:
         return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names of all keys, which the history contains."""
+        """Return the names of all keys ever made. The history names its actors by them."""
         return {key.name for key in self._file.read().values()}
 
     def live_keys(self) -> list[Key]:

@@ -41,7 +41,7 @@ def _rules(text: str) -> list[str]:
         return list(lexer)
     except ValueError as error:
         raise InvalidInput(
-            f'ATLAS_ROLES has an unclosed quotation mark; write "ML Team"=curator, but it is {text!r:.200}'
+            f'ATLAS_ROLES has an unclosed quotation mark: {text!r:.200}; quote the whole name, as in "ML Team"=curator'
         ) from error
 
 

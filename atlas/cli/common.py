@@ -35,12 +35,12 @@ UNTOUCHED = "Nothing was changed (--dry-run)."
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int]) -> argparse.ArgumentParser:
-    """Return the parser of a command of `GROUPS`, which is run by `run`."""
+    """Declare a command of `GROUPS` that calls `run`, and return its parser."""
     return add_part(commands, name, run, SUMMARIES[name])
 
 
 def add_part(parts: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
-    """Return the parser of a subcommand, such as `gates` of `atlas journal`, which is run by `run`."""
+    """Declare a subcommand that calls `run`, such as `gates` of `atlas journal`, and return its parser."""
     part: argparse.ArgumentParser = parts.add_parser(name, help=summary, description=summary)
     part.set_defaults(run=run)
     return part

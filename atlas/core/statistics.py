@@ -219,17 +219,17 @@ def _squared_t_quantile(degrees: int) -> float:
     return degrees * x / (1 - x)
 
 
-def sign_test(n_up: int, n_down: int) -> float:
+def sign_test(n_won: int, n_lost: int) -> float:
     """Return the two-sided p-value of the sign test, in [0, 1].
 
     Args:
-        n_up: Number of pairs with a larger first value. Ties count on neither side.
-        n_down: Number of pairs with a larger second value.
+        n_won: Number of pairs whose first value is larger. Ties count on neither side.
+        n_lost: Number of pairs whose second value is larger.
 
     Source:
         Dixon & Mood, Journal of the American Statistical Association 1946.
     """
-    n, n_minority = n_up + n_down, min(n_up, n_down)
+    n, n_minority = n_won + n_lost, min(n_won, n_lost)
     tail: float = sum(math.comb(n, k) for k in range(n_minority + 1)) / 2**n
     return min(1.0, 2 * tail)
 

@@ -98,7 +98,7 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
 
 
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of each text. The model is called once, without duplicate windows.
+    """Return the vectors of each text. The model is called once, with each distinct window.
 
     Returns:
         For a text that fits the window, its vector, shape (1, dim). For a longer one, the mean direction of its

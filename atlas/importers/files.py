@@ -73,7 +73,8 @@ def parse_json(raw: bytes) -> Any:
     """Return the parsed JSON value. NaN and infinities are accepted, and the caller has to handle them.
 
     Raises:
-        InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
+        InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice. The
+            message begins with a verb, for callers to put after the name of the file.
     """
     try:
         return json.loads(utf_8(raw, "the JSON text"), object_pairs_hook=_unique)

@@ -146,7 +146,7 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
 
 
 def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
-    """Return a message that names a concept which reads an undefined name. Empty if there is none."""
+    """Return a message about the first concept that reads an undefined name, or an empty string."""
     defined = {name for concept in concepts for name, _ in _definitions(concept.code)}
     for concept in concepts:
         lacking = sorted(outer_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)

@@ -60,10 +60,12 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
     programs: dict[tuple[str, str], Program] = {}
     dropped: Counter[str] = Counter()
     for attempt in attempts:
-        program = _program(attempt, unknown_too)
-        if isinstance(program, str):
-            dropped[program] += 1
-        elif (program.task_id, program.source) in programs:
+        program_or_reason = _program(attempt, unknown_too)
+        if isinstance(program_or_reason, str):
+            dropped[program_or_reason] += 1
+            continue
+        program = program_or_reason
+        if (program.task_id, program.source) in programs:
             dropped[REPEATED] += 1
         else:
             programs[program.task_id, program.source] = program

@@ -149,7 +149,7 @@ def with_definitions(
 def _with_shared_definitions(
     abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
 ) -> Abstraction:
-    """Return a function that calls shared definitions, and needs the tools that these need."""
+    """Return an abstraction whose shared definitions are among its calls, and whose needs include their tools."""
     calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
     needs = {*abstraction.needs} - names | _needed_tools(definitions, abstraction.needs)
     return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))

@@ -114,7 +114,7 @@ def priced(model: str, usage: TokenUsage) -> TokenUsage:
 
 
 def estimated_tokens(*texts: str) -> int:
-    """Return a high estimate of the tokens in texts. For non-Latin scripts it may be too low."""
+    """Return an estimate of the tokens in texts: too high for most, but perhaps too low for non-Latin scripts."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 
 

@@ -328,8 +328,8 @@ class _Service:
                 f"to the protocol that it speaks, {' or '.join(APIS)}, or correct ATLAS_LLM_BASE_URL"
             )
         key = self.api.key_variable
-        hints = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}
-        return LLMUnavailable(f"{where} does not answer: {_describe(error)}{hints.get(error.status or 0, '')}")
+        hints: dict[int | None, str] = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}
+        return LLMUnavailable(f"{where} does not answer: {_describe(error)}{hints.get(error.status, '')}")
 
 
 def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:

@@ -77,7 +77,7 @@ class PluggedMemory:
         items = list(answer) if isinstance(answer, Iterable) else [answer]
         if not all(isinstance(item, self.item) for item in items):
             raise InvalidInput(
-                f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
+                f"expected a list of {self.item.__name__} from {type(self.memory).__name__}.{method}(), "
                 f"got {answer!r:.120}"
             )
         return Retrieval(hits=[unexplained(self._as_item(item)) for item in items[:k]], n_hidden=0, threshold=0.0)

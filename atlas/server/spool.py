@@ -136,12 +136,14 @@ class Spool:
                 return False
             attempt = _attempt(waiting.trace)
         except Exception as error:  # noqa: BLE001 - the other traces are still stored
-            return _refuse(path, error)
+            _refuse(path, error)
+            return False
         try:
             with acting(waiting.writer):
                 _store(memory, attempt, waiting.trace)
         except (InvalidInput, NotAllowed) as error:
-            return _refuse(path, error)
+            _refuse(path, error)
+            return False
         except AtlasError as error:
             logger.warning("a trace could not be stored yet, and will be retried: %s", error)
             return False
@@ -193,12 +195,11 @@ def _parse_line(raw: bytes) -> Any:
         return None
 
 
-def _refuse(path: Path, error: Exception) -> bool:
+def _refuse(path: Path, error: Exception) -> None:
     logger.warning(
         "a trace could not become an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error
     )
     path.rename(path.with_name(path.name + _REFUSED))
-    return False
 
 
 def _attempt(trace: Trace) -> Trajectory:

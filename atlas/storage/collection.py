@@ -78,16 +78,16 @@ class Collection(ABC):
         documents: list[str],
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
-        """Add the records with a new id and content hash, and return their ids.
+        """Add those records whose id and content hash are both new, and return their ids.
 
         Args:
             restored: Marks and usage to write in the same transaction, by id. Existing usage is kept.
-            alone_in: A metadata key whose values must be unique among all records.
+            unique_key: A metadata key whose values must be unique among all records.
 
         Raises:
-            PlanOutdated: Another record has the same value of `alone_in`. Nothing was written.
+            PlanOutdated: Another record has the same value of `unique_key`. Nothing was written.
         """
 
     @abstractmethod

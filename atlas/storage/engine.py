@@ -160,7 +160,7 @@ class UsageTables(Protocol):
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add to the numbers of retrievals, by collection and record."""
+        """Add retrievals to the counts of records, by collection and record id."""
 
 
 class VectorTable(Protocol):
@@ -399,7 +399,7 @@ class LedgerEngine(Protocol):
         """Return the number of live records that pass a filter."""
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
+        """Return at most two ids of live records with a prefix, or of deleted ones that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of live records for each value of a metadata key, most frequent first."""
@@ -467,7 +467,7 @@ class LedgerEngine(Protocol):
         model: str,
         skip_known: bool = False,
         restored: Mapping[str, RestoredHistory] = ...,
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         """Write new records, and return their ids."""
 

@@ -82,7 +82,7 @@ def candidates(
         matches = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(similarities))
         around = _add_context(collection, text, n, scope, matches, context) if context and text else {}
         if text and around:
-            matches = _add_words(collection, text, matches, [seq for seq in around if seq not in similarities])
+            matches = _with_scores_of(collection, text, matches, [seq for seq in around if seq not in similarities])
         unmeasured = np.array([seq for seq in {**matches.values, **around} if seq not in similarities], np.int64)
         if vector is None:
             similarities = dict.fromkeys(unmeasured.tolist(), 0.0)
@@ -125,8 +125,8 @@ def _visible_seqs(collection: CollectionParts) -> Seqs | None:
     return _scope(collection, scope_filter, True).passing if scope_filter else None
 
 
-def _add_words(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
-    """Return keyword matches, extended by the scores of further records."""
+def _with_scores_of(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
+    """Return keyword matches, with the keyword scores of these records added."""
     missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
         return matches

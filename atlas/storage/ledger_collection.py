@@ -145,7 +145,7 @@ class LedgerCollection(Collection):
         documents: list[str],
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         """Add the records whose id and content hash no other operation has written, and return their ids."""
         records = [
@@ -153,9 +153,9 @@ class LedgerCollection(Collection):
             for record in self._records(ids, embeddings, metadatas, documents)
         ]
         if not restored:
-            return self._add(records, skip_known=True, alone_in=alone_in)
+            return self._add(records, skip_known=True, unique_key=unique_key)
         check_marks({record_id: history.marks for record_id, history in restored.items()})
-        return self._add(records, skip_known=True, restored=restored, alone_in=alone_in)
+        return self._add(records, skip_known=True, restored=restored, unique_key=unique_key)
 
     def update(
         self,
@@ -532,12 +532,12 @@ class LedgerCollection(Collection):
         *,
         skip_known: bool = False,
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         operation = self._operation or self._draft("store")
         model = self.parts.model
         added = self._ledger.add(
-            self._name, records, operation, model=model, skip_known=skip_known, restored=restored, alone_in=alone_in
+            self._name, records, operation, model=model, skip_known=skip_known, restored=restored, unique_key=unique_key
         )
         self.parts.nearest.upkeep.keep_up(self.parts.settings.index_lag_rows)
         return added

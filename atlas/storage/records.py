@@ -337,7 +337,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 
 def as_metadata(record: Record) -> dict[str, Any]:
-    """Return a record's metadata with the values of separate columns, if they were read."""
+    """Return a record's metadata, with the values of the separate columns that were read."""
     return {**record.metadata, **{name: value for name in SEPARATE_COLUMNS if (value := getattr(record, name))}}
 
 
@@ -371,7 +371,7 @@ def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
     return scaled
 
 
-def mismatch(bound: tuple[str, int], embedder: tuple[str, int]) -> EmbeddingModelMismatch:
+def model_mismatch(bound: tuple[str, int], embedder: tuple[str, int]) -> EmbeddingModelMismatch:
     """Return the error for a store with another model than the embedder's."""
     return EmbeddingModelMismatch(
         f"this store has vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {embedder[0]!r} "

@@ -47,7 +47,7 @@ from atlas.storage.location.label import address_of, remember
 from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.profiles import ProfileBook
-from atlas.storage.records import COPY_NOTE, mismatch
+from atlas.storage.records import COPY_NOTE, model_mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -216,7 +216,7 @@ class Store:
             self.ledger.bind_model(model.name, model.dimension, prompts_text(embedder))
         bound = self.model
         if bound is not None and bound != model:
-            raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
+            raise model_mismatch((bound.name, bound.dimension), (model.name, model.dimension))
         prompts = prompts_of(embedder)
         stored = self.prompts or NO_PROMPTS
         if bound is not None and prompts is not None and prompts.document != stored.document:

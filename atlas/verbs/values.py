@@ -24,9 +24,9 @@ from atlas.core.schema.reading import (
     bindings,
     inside,
     items_of,
-    mismatch,
     parse_instant,
     types_of_fields,
+    wrong_type,
 )
 from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.effects.quarantine import QuarantinedRecord
@@ -64,24 +64,24 @@ _LATE = {
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise mismatch("a string", value)
+        raise wrong_type("a string", value)
     return value
 
 
 def _read_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise mismatch("a number", value)
+        raise wrong_type("a number", value)
     if isinstance(value, str) and value not in NOT_FINITE:
-        raise mismatch("a number", value)
+        raise wrong_type("a number", value)
     try:
         return float(value)
     except OverflowError as error:
-        raise mismatch("a number of at most 308 digits", value) from error
+        raise wrong_type("a number of at most 308 digits", value) from error
 
 
 def _read_null(value: Any) -> None:
     if value is not None:
-        raise mismatch("null", value)
+        raise wrong_type("null", value)
 
 
 def _refuse_function(value: Any) -> None:
@@ -149,7 +149,7 @@ def _array(kind: Any) -> Reader:
         try:
             return np.asarray(value, dtype=kind)
         except (TypeError, ValueError, OverflowError) as error:
-            raise mismatch("an array of numbers", value) from error
+            raise wrong_type("an array of numbers", value) from error
 
     return read
 
@@ -165,7 +165,7 @@ READERS = VerbReaders()
 
 def refusal(expected: str, value: Any, name: str) -> InvalidInput:
     """Return the error for a value of the wrong type."""
-    return InvalidInput(mismatch(expected, value).message(name))
+    return InvalidInput(wrong_type(expected, value).message(name))
 
 
 def check_names(arguments: Iterable[str], allowed: Collection[str], needed: Iterable[str], method: str) -> None:

@@ -155,7 +155,7 @@ def _find_row(rows: list[Row], name: str, noun: str, command: str) -> Row:
     """
     matches = [row for row in rows if name in (row.name, row.id)]
     if len(matches) != 1:
-        n_found = "several" if matches else "no"
+        n_found = "more than one" if matches else "no"
         raise NotFound(f"{n_found} {noun} has the name {name!r:.80}; atlas {command} --json lists names and ids")
     return matches[0]
 

@@ -56,7 +56,7 @@ class Mismatch(Exception):
         return f"{name} {self.problem}"
 
 
-def mismatch(expected: str, value: Any) -> Mismatch:
+def wrong_type(expected: str, value: Any) -> Mismatch:
     """Return the error for a value of the wrong type."""
     if value is None:
         actual = "nothing"
@@ -78,7 +78,7 @@ def inside(read: Reader, value: Any, part: str) -> Any:
 def items_of(values: Any) -> Sequence[Any]:
     """Return the value if it is a list, or raise `Mismatch`."""
     if not isinstance(values, list | tuple):
-        raise mismatch("a list", values)
+        raise wrong_type("a list", values)
     return values
 
 
@@ -87,7 +87,7 @@ def parse_instant(value: Any) -> datetime:
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise mismatch("an ISO 8601 time such as 2026-05-01T12:00:00+00:00", value) from None
+        raise wrong_type("an ISO 8601 time such as 2026-05-01T12:00:00+00:00", value) from None
 
 
 def read_instant(value: Any) -> datetime:
@@ -98,7 +98,7 @@ def read_instant(value: Any) -> datetime:
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise mismatch("a string", value)
+        raise wrong_type("a string", value)
     if not value.isascii() and (problem := text_problem(value)):
         raise Mismatch(problem)
     return value
@@ -106,13 +106,13 @@ def _read_text(value: Any) -> str:
 
 def _read_bool(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise mismatch("true or false", value)
+        raise wrong_type("true or false", value)
     return value
 
 
 def _read_integer(value: Any) -> int:
     if type(value) is not int:
-        raise mismatch("a whole number", value)
+        raise wrong_type("a whole number", value)
     if abs(value) >= LARGEST:
         raise Mismatch(f"a number of {value.bit_length()} bits", expected="a whole number below 2**63")
     return value
@@ -120,7 +120,7 @@ def _read_integer(value: Any) -> int:
 
 def _read_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-        raise mismatch("a number", value)
+        raise wrong_type("a number", value)
     return value
 
 
@@ -186,7 +186,7 @@ class Readers:
             if not expected:  # not before the first call, as a dataclass may refer to itself
                 expected.extend(self._fields(form, kind))
             if not isinstance(value, dict):
-                raise mismatch("an object", value)
+                raise wrong_type("an object", value)
             self._check_names(value, expected)
             values = {}
             for field in expected:
@@ -233,7 +233,7 @@ class Readers:
 
         def read(value: Any) -> Json:
             if not isinstance(value, Mapping):
-                raise mismatch("an object", value)
+                raise wrong_type("an object", value)
             if form is Any:
                 return dict(value)
             return {read_key(name): inside(read_item, item, f".{name:.40}") for name, item in value.items()}
@@ -265,7 +265,7 @@ def _or_null(error: Mismatch) -> Mismatch:
 def _literal(choices: tuple[Any, ...]) -> Reader:
     def read(value: Any) -> Any:
         if not any(value == choice and type(value) is type(choice) for choice in choices):
-            raise mismatch(f"one of {', '.join(map(str, choices))}", value)
+            raise wrong_type(f"one of {', '.join(map(str, choices))}", value)
         return value
 
     return read

@@ -95,12 +95,13 @@ def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the messages in order. An action counts as a message if the customer speaks next, or if it is the last."""
+    """Yield the messages in order. An action is a message if the customer answers it, or if it has no observation."""
     for step in run.steps:
-        is_spoken = step.metadata.get("observation_from") == "user" or not step.observation
+        is_answered = step.metadata.get("observation_from") == "user"
+        is_spoken = is_answered or not step.observation
         if is_spoken and step.action.strip():
             yield AGENT, step.action.strip()
-        if step.metadata.get("observation_from") == "user" and step.observation.strip():
+        if is_answered and step.observation.strip():
             yield CUSTOMER, step.observation.strip()
 
 

@@ -169,22 +169,31 @@ class Renderer(Decoder):
         return [statement] if rest is None else [statement, *self.block(rest)]
 
     def _returned_value(self, term: Term, rest: Term) -> ast.expr | None:
-        """Return the value that the rest of a block returns, if it reads the function's output first and only once."""
+        """Return the expression that the rest of a block returns, if a call can replace its only read of the output.
+
+        The rest is a single `return`, whose expression evaluates the function's output first.
+        """
         output = term.children[self._functions[term.head].interface.outputs[0]]
         if not rest.head.startswith(THEN) or rest.children[1].head != END:
             return None
         statement = rest.children[0]
-        if not statement.head.startswith(_RETURN) or sum(part == output for part in statement.walk()) != 1:
+        if not statement.head.startswith(_RETURN):
             return None
-        (value,) = statement.children
-        while value.head != _READ and not value.has_holes and (position := _first_operand(value)) is not None:
-            value = value.children[position]
-        return self.node(statement.children[0]) if value == Term(_READ, [output]) else None
+        (returned,) = statement.children
+        is_read_once = sum(part == output for part in statement.walk()) == 1
+        return self.node(returned) if is_read_once and _evaluated_first(returned) == Term(_READ, [output]) else None
 
 
 _RETURN, _READ = "s:Return/e", "e:Name/sym"
 _LEFT = ("e:BinOp/", "e:Compare/", "e:Subscript/", "e:Attribute/", "e:UnaryOp/")
 """Heads of expressions that evaluate their first part first."""
+
+
+def _evaluated_first(value: Term) -> Term:
+    """Return the innermost part of an expression that is evaluated before all others."""
+    while value.head != _READ and not value.has_holes and (position := _first_operand(value)) is not None:
+        value = value.children[position]
+    return value
 
 
 def _first_operand(value: Term) -> int | None:

@@ -182,7 +182,7 @@ class Sandbox:
         results: dict[int, RunResult] = {}
         while len(results) < len(programs):
             if is_cancelled is not None and is_cancelled():
-                raise Cancelled("running programs was cancelled; nothing was changed")
+                raise Cancelled("the run was cancelled; nothing was changed")
             with suppress(Empty):
                 position, result = results_queue.get(timeout=CANCEL_CHECK_SECONDS)
                 if isinstance(result, Exception):

@@ -11,7 +11,7 @@ from atlas.learning.search.anti_unification import Holes
 from atlas.learning.terms.heads import CALL_COST, DO, EXPRESSION, STATEMENT, THEN, cost_of
 from atlas.learning.terms.patterns import Pattern, match
 from atlas.learning.terms.symbols import number_symbols, with_symbols
-from atlas.learning.terms.terms import Term, index_of, is_call
+from atlas.learning.terms.terms import Term, is_call, is_hole
 
 MAX_STATEMENTS = 6
 """Largest number of statements of a block in a pattern, unless the pattern ends with the block."""
@@ -160,6 +160,6 @@ def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candida
 
 @lru_cache(MAX_CACHED)
 def _cost(term: Term) -> int:
-    if index_of(term.head) is not None:
+    if is_hole(term):
         return 0
     return (CALL_COST if is_call(term) else cost_of(term.head)) + sum(map(_cost, term.children))

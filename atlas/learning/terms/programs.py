@@ -24,7 +24,7 @@ class Program:
 
 
 def half_of_tasks(programs: Iterable[Program], seed: int = 0) -> set[str]:
-    """Return half of the tasks of programs, or half and one if their number is odd."""
+    """Return a random half of the tasks of programs, rounded up."""
     tasks = sorted({program.task_id for program in programs})
     random.Random(seed).shuffle(tasks)
     return set(tasks[: (len(tasks) + 1) // 2])

@@ -86,7 +86,10 @@ def _is_immutable(value: ast.expr) -> bool:
 
 
 def _names_bound_at(node: ast.AST) -> list[str]:
-    """Return the names that a node binds in any scope, or declares as global."""
+    """Return the names that a node binds in any scope.
+
+    Names that it declares as `global` or `nonlocal` appear twice, so that they never count as bound once.
+    """
     if isinstance(node, ast.Global | ast.Nonlocal):
         return [name for name in node.names for _ in range(2)]
     scope = _Scope(node)

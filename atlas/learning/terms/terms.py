@@ -99,6 +99,11 @@ def index_of(head: str) -> int | None:
     return int(head[1:]) if head.startswith(HOLE) else None
 
 
+def is_hole(term: Term) -> bool:
+    """Return whether a term is a parameter of an abstraction."""
+    return term.head.startswith(HOLE)
+
+
 def is_call(term: Term) -> bool:
     """Return whether a term calls an abstraction. Heads of Python syntax never have the prefix of calls."""
     return term.head.startswith(CALL)

@@ -386,7 +386,7 @@ class Memory(Records, ABC, Generic[T]):
         threshold: float = 0.0,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return the k records nearest in meaning to a record, best first, without itself.
+        """Return the k other records nearest in meaning to a record, best first.
 
         Args:
             where: Filter, applied before ranking.

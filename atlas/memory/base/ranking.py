@@ -82,13 +82,13 @@ def rank(
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Ties keep their order.
 
-    Every nudge is between 0 and its weight, so a hit never passes one that is more relevant by more than
-    `weights.nudges`.
+    All nudges together add between 0 and `weights.nudges`, with a domain at most `SAME_DOMAIN` more. So no hit ranks
+    above another whose relevance is higher by more than that.
 
     Args:
         is_kept: Predicate for the hits to keep. None keeps all.
-        distinct: Whether about equally relevant attempts at the same task become one hit: the best attempt, with the
-            outcomes of the others counted.
+        distinct: Whether to join attempts at the same task whose relevance is similar. The best one stays, and counts
+            the outcomes of the others.
         prefers_success: Whether the first success represents its group, if there is one.
         domain: The domain whose records gain `SAME_DOMAIN`, or empty for none.
     """
@@ -154,12 +154,12 @@ def _describe_relevance(hit: Hit[Any]) -> list[str]:
     return [*parts[:-1], f"and {parts[-1]}"] if len(parts) > 1 else parts
 
 
-def _describe_share(words: float) -> str:
-    """Return words for the share of the query's words that a text contains, weighted by rarity."""
-    if not words:
+def _describe_share(share: float) -> str:
+    """Return a phrase for the share of the query's words that a text contains, weighted by rarity."""
+    if not share:
         return "none of the query's words"
-    wording = next(wording for bound, wording in SHARES if words >= bound)
-    return f"{wording} of the query's words ({words:.0%}, where rare words count more)"
+    wording = next(wording for bound, wording in SHARES if share >= bound)
+    return f"{wording} of the query's words ({share:.0%}, where rare words count more)"
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ class ConceptWriter:
         restored: Mapping[str, RestoredHistory],
         reason: str = "",
         *,
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         """Add the concepts that are new by id and by code, with their usage, and return their ids."""
         dated = [made_at(concept, self.clock.now()) for concept in concepts]
@@ -44,7 +44,7 @@ class ConceptWriter:
         new = with_calls(self.store, [concept for concept in dated if concept.id in new_ids])
         scoped = self.store if self.store.operation_id else self.store.within("store", reason)
         arguments = encode_entries([to_entry(concept) for concept in new], self.store, self.embedder, {})
-        return scoped.add_unknown(*arguments, restored, alone_in=alone_in)
+        return scoped.add_unknown(*arguments, restored, unique_key=unique_key)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add a concept with a unique name, or raise `PlanOutdated` if a concurrent write took the name."""
@@ -52,7 +52,7 @@ class ConceptWriter:
             self._check_hash(concept)
             self._check_name(concept)
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept))}
-        return self.add([concept], restored, alone_in="title")
+        return self.add([concept], restored, unique_key="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
         """Edit a concept and return it, or raise `PlanOutdated` if it changes concurrently."""

@@ -255,10 +255,10 @@ def build_context(
     first. Duplicates are left out. Near-copies come last, followed by warnings.
 
     Args:
-        by_words: Whether the hits were found by keywords only, which the block states.
+        by_words: Whether the hits were found by keywords only. The block states so.
         sections: Sections of the block, by memory, or None for the sections of all known kinds.
         tools: Tools of the agent, or None if unknown. Concepts that need further tools rank lower.
-        origins: Labels of the origins of records, by id, which the block shows.
+        origins: Labels to show for the origins of records, by record id.
 
     Raises:
         InvalidInput: The budget is negative.

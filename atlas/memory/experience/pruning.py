@@ -252,9 +252,12 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    has_other_criteria = bool(set(criteria.in_use()) - {"tag", "keep_diverse"})
-    if (is_chosen or criteria.tag) and not has_other_criteria:
-        return {subject.id: [f"tagged {criteria.tag}" if criteria.tag else CHOSEN] for subject in judged}
+    """Return why each record would be removed, by id. Without further criteria, all tagged or chosen records are."""
+    further_criteria = set(criteria.in_use()) - {"tag", "keep_diverse"}
+    if not further_criteria and criteria.tag:
+        return {subject.id: [f"tagged {criteria.tag}"] for subject in judged}
+    if not further_criteria and is_chosen:
+        return {subject.id: [CHOSEN] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
     _add_surplus(judged, reasons, criteria)
     return reasons

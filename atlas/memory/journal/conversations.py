@@ -136,7 +136,7 @@ class Conversations(Memory[Turn]):
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return the recent turns, oldest first.
 
-        Turns in the future, after the clock was set back, are left out, because their age is unknown.
+        Turns dated in the future are left out, because their age is unknown: the clock was set back.
         """
         latest = self.turns(conversation, self.max_turns)
         now = self._clock.now()

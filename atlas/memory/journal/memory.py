@@ -270,7 +270,7 @@ class Journal(Memory[JournalEntry]):
         vector = None
         for count, where in self._contexts.wheres():
             search = self._prepare(task, count, where=where, vector=vector)
-            vector = search.vector
+            vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
         return self._contexts.about(related, limit, token_budget)
 
@@ -279,7 +279,7 @@ class Journal(Memory[JournalEntry]):
     def context_for_task_generation(
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """Return entries for an agent that generates a task: a summary, the latest tasks, then the most valuable."""
+        """Return entries for an agent that makes a task: a summary, the latest tasks, then the most valuable others."""
         return self._contexts.by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)

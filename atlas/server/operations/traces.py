@@ -16,7 +16,7 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RequestTraces:
-    """One span per request of the API and MCP, with the sender's span as parent if it is sent."""
+    """One span per request of the API and MCP. The header `traceparent` makes it a child of the sender's span."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
         """Start the exporter.

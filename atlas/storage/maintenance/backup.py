@@ -275,10 +275,10 @@ def _check_entries(file: zipfile.ZipFile) -> None:
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Refuse entries that are declared to unpack to far more than the file's size."""
+    """Refuse a backup with other entries than the ledger over `MAX_BYTES`, or with far more than the file's size."""
     for entry in file.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
-            raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}")
+            raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}, over {_megabytes(MAX_BYTES)}")
     n_unpacked = sum(entry.file_size for entry in file.infolist())
     if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
         raise ValueError(
@@ -300,7 +300,7 @@ def _megabytes(n_bytes: int) -> str:
 def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
         raise InvalidInput(
-            f"{MARKS} should map each collection to its records, and each record to its tags, pinned and note"
+            f"{MARKS} should map each collection to its records, and each record to an object of tags, pinned and note"
         )
     check_json(marks, MARKS)
     for collection in marks:

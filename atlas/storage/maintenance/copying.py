@@ -25,6 +25,7 @@ def copy_store(source: Store, target: Store, on_progress: Progress | None = None
     check_role(Role.ADMIN, "copy a store")
     check_store(source.path)
     n_rows = source.ledger.copy_into(target.ledger, on_progress)
-    if (names := names_text(source).read()) is not None:
-        names_text(target).change(lambda _: names)
+    map_names = names_text(source).read()
+    if map_names is not None:
+        names_text(target).change(lambda _: map_names)
     return n_rows

@@ -37,10 +37,11 @@ NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 def backing(
     vector_store: VectorStore | Collection, dimension: int, scope: Scope, *, keeps_usage: bool = False
 ) -> Collection:
-    """Return a memory's collection: a ledger's unchanged, or any other store in a `PlainCollection`.
+    """Return the collection in which a memory keeps its records.
 
-    For a store with a method `for_collection`, it is the collection with the scope's name. In other stores, records are
-    marked with that name, so that several memories can share the store.
+    A ledger's collection is returned unchanged. Any other store is wrapped in a `PlainCollection`: the store that its
+    method `for_collection` returns for the scope's name, or the store itself. Several memories may share the latter, so
+    its records are marked with that name.
 
     Args:
         keeps_usage: Whether to store usage counts in a record's metadata, for a store without a ledger.
@@ -60,8 +61,8 @@ def backing(
         )
     if callable(choose := get_offered(vector_store, "for_collection")):
         chosen_store = choose(scope.collection)
-        needed_scope = scope if chosen_store is vector_store else None
-        return PlainCollection(chosen_store, dimension, needed_scope, keeps_usage=keeps_usage)
+        marked_scope = scope if chosen_store is vector_store else None  # a store of its own needs no marks
+        return PlainCollection(chosen_store, dimension, marked_scope, keeps_usage=keeps_usage)
     return PlainCollection(vector_store, dimension, scope, keeps_usage=keeps_usage)
 
 
@@ -119,7 +120,7 @@ class PlainCollection(Collection):
         documents: list[str],
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         *,
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         """Add all records, as records of other writers cannot be detected.
 
@@ -152,7 +153,7 @@ class PlainCollection(Collection):
             self._replace(before, embeddings, with_statistics, documents, dropped)
 
     def delete(self, ids: list[str]) -> int:
-        """Remove records, and return how many there were just before."""
+        """Remove records, and return how many of them existed."""
         distinct = list(dict.fromkeys(ids))
         with self._lock:  # not while one of them is being replaced, which would bring it back
             n_present = len(self.get(distinct))

@@ -55,12 +55,12 @@ class PostgresShared:
         """Replace the published result, and return its version.
 
         Args:
-            content: Empty for a result that is too large to store, which only the server that made it has.
+            content: Empty if the result is too large to store. Then only the server that made it has it.
             job: The job that made it.
             ledger_id: Id of the ledger from which it was computed, empty if unknown.
 
         Raises:
-            PlanOutdated: The store was restored, re-embedded or purged since.
+            PlanOutdated: The store was restored, re-embedded or purged during the computation.
         """
         with self._database.write_beside() as connection:
             # Serialises with a purge, which renews the id before it deletes the results.

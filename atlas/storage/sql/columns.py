@@ -151,7 +151,8 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
     if duplicates:
         record_id, value = duplicates[0]
         raise PlanOutdated(
-            f"{record_id!r} now has the same {key} {value!r}; no record was changed. Read it and choose again"
+            f"another record, {record_id!r}, already has the {key} {value!r}; nothing was written. "
+            f"Read it, then choose another {key}"
         )
 
 

@@ -207,7 +207,7 @@ class SqlLedger:
             return int(row.fetchone()[0])
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
+        """Return at most two ids of live records with a prefix, or of deleted ones that can be restored."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             parameters = (collection, int(deleted), len(prefix), prefix)
@@ -382,7 +382,7 @@ class SqlLedger:
         model: str,
         skip_known: bool = False,
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
-        alone_in: str = "",
+        unique_key: str = "",
     ) -> list[str]:
         """Write new records, and return their ids.
 
@@ -391,12 +391,12 @@ class SqlLedger:
             skip_known: Leave out records whose id is live, or whose content hash belongs to a record of another
                 operation, or to a record merged into it.
             restored: Marks and usage to write with the records, by id. Existing usage is kept.
-            alone_in: A metadata key whose values must be unique among the new and all other records.
+            unique_key: A metadata key whose values must be unique among the new and all other records.
 
         Raises:
             InvalidInput: An id exists or is repeated, and `skip_known` is False.
             EmbeddingModelMismatch: The store has vectors of another model.
-            PlanOutdated: Another record has the same value of `alone_in`; the store was not changed.
+            PlanOutdated: Another record has the same value of `unique_key`; the store was not changed.
         """
         with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
@@ -412,8 +412,8 @@ class SqlLedger:
                     )
                 writer.put("added", collection, record)
                 added.append(record.id)
-            if alone_in:
-                check_unique(writer.connection, collection, alone_in, added)
+            if unique_key:
+                check_unique(writer.connection, collection, unique_key, added)
             if restored:
                 _restore(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}

@@ -22,7 +22,7 @@ from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import UnreadableRow, parse_row
-from atlas.storage.records import OperationDraft, Record, mismatch
+from atlas.storage.records import OperationDraft, Record, model_mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.filters import to_bindable
 from atlas.storage.sql.meta import (
@@ -79,7 +79,7 @@ class LedgerWriter:
         bound = read_model(self.connection)
         for record in records:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
-                raise mismatch(bound, (model, record.vectors.shape[1]))
+                raise model_mismatch(bound, (model, record.vectors.shape[1]))
 
     def check_exists(self, collection: str, ids: Collection[str]) -> None:
         """Raise `NotFound` unless all records exist."""

@@ -35,7 +35,7 @@ def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
-    """Accept pending records, count the uses in their attempts, and return the number of records."""
+    """Accept pending records, count the uses that came with them, and return how many were accepted."""
     before = read_marks(writer.connection, collection, list(ids))
     pending = {
         record_id: marks

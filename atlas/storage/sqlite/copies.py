@@ -65,11 +65,11 @@ class SqliteCopies:
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return their number.
+        """Remove deleted records and those pending review from a copy, and return their number.
 
         Args:
-            copy: A ledger's file without other connections.
-            operation: Draft of the purge, which the copy's history shows if records are removed.
+            copy: A ledger's file that nothing else has open.
+            operation: Draft of the purge that the copy's history shows if records are removed.
         """
         database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         purges = SqlPurges(database, self._clock)
@@ -90,7 +90,7 @@ class SqliteCopies:
         """Validate a copy, and migrate it if its schema is older.
 
         Args:
-            source: The backup of the copy, for error messages.
+            source: The backup file that the copy was unpacked from, for error messages.
             marks: The marks of the backup, by collection; None for backups without marks.
 
         Raises:

@@ -129,7 +129,10 @@ def _phrase(quoted: str) -> Term:
 
 
 def _iterate_pairs(previous: str, token: str) -> Iterator[Term]:
-    """Yield bigrams of each word of a token and the word before it. FTS5 treats several words as a phrase."""
+    """Yield each pair of adjacent words in a token, first its first word with the word before it.
+
+    Each pair is one term, because FTS5 treats several words as a phrase.
+    """
     if CJK_RUN.match(token):
         return
     words = [_lower(word) for word in _BREAKS.split(token)]

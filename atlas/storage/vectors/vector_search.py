@@ -17,7 +17,7 @@ from atlas.core.types import Vector
 from atlas.infra import fork_safety
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.records import Position, Seqs, mismatch
+from atlas.storage.records import Position, Seqs, model_mismatch
 from atlas.storage.vectors.exact_search import ExactSearch
 from atlas.storage.vectors.following import Follower
 from atlas.storage.vectors.in_memory import Neighbours
@@ -132,7 +132,7 @@ class Nearest:
         """Return the ledger's position in the query's snapshot, and use vectors that were read in the background."""
         now = self._ledger.position(self._collection)
         if now.model is not None and now.model != self._model:
-            raise mismatch(now.model, self._model)
+            raise model_mismatch(now.model, self._model)
         if self.exact.take_loaded():
             self._close_index()
         return now

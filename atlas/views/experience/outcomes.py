@@ -44,7 +44,7 @@ class OutcomeProposal:
         """Set the outcomes as one operation and return its id.
 
         Raises:
-            PlanOutdated: A record has changed since. The store is unchanged.
+            PlanOutdated: A record has changed since the plan was made. Nothing was applied.
         """
         scoped = memory.experience.within("outcome", self.plan.reason)
         scoped.apply_outcomes(self.plan)

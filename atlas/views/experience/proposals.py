@@ -88,7 +88,7 @@ class PruneProposal:
         """Apply the plan as one operation, and return its id.
 
         Raises:
-            PlanOutdated: The store has changed since. The store is unchanged.
+            PlanOutdated: The store has changed since the plan was made. Nothing was applied.
         """
         scoped = memory.experience.within("prune", self.plan.reason)
         scoped.apply_prune(self.plan)
@@ -163,7 +163,7 @@ class RefineProposal:
         """Apply the plan (merges and drops) as one operation, and return its id.
 
         Raises:
-            PlanOutdated: The store has changed since. The store is unchanged.
+            PlanOutdated: The store has changed since the plan was made. Nothing was applied.
         """
         scoped = memory.experience.within("refine", self.plan.reason)
         scoped.apply_refine(self.plan)

@@ -243,9 +243,9 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         operation = memory.operation(operation_id)
     except NotFound:
         return None
-    n_changes, first = sum(operation.counts.values()), _first(memory, operation)
+    n_changes = sum(operation.counts.values())
     return OperationDetail(
-        row=_row(memory, operation, first),
+        row=_row(memory, operation, _first(memory, operation)),
         meaning=_meaning(operation, _other(only_kind(memory, operation))),
         facts=_facts(operation),
         n_pages=_pages(n_changes, PAGE_CHANGES),

@@ -83,7 +83,7 @@ class PromoteProposal:
         """Write the promotion as one operation and return its id.
 
         Raises:
-            PlanOutdated: An entry has changed since. The store is unchanged.
+            PlanOutdated: An entry has changed since the plan was made. Nothing was applied.
         """
         return memory.apply_promotion(self.promotion)
 

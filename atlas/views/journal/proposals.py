@@ -91,7 +91,7 @@ class CompactProposal:
         """Apply the compaction as one operation and return its id.
 
         Raises:
-            PlanOutdated: An entry has changed since. The store is unchanged.
+            PlanOutdated: An entry has changed since the plan was made. Nothing was applied.
         """
         return memory.journal.apply_compact(self.plan)
 

@@ -129,7 +129,7 @@ class Pairs(Filter):
         return self.offered(records)
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return the filters of all pairs."""
+        """Return one condition for each pair."""
         return [self.reading(pair) for pair in value]
 
     def written(self, value: Any) -> Sequence[str]:
@@ -219,7 +219,7 @@ class Day(Filter):
         return {"$lt": (value + timedelta(days=1)).isoformat() if value < date.max else "9999-12-32"}
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the last text as a day, if it is one as `2026-03-01`."""
+        """Return the last text as a day, or None unless it has the form `2026-03-01` and is in the allowed range."""
         try:
             day = date.fromisoformat(texts[-1])
         except ValueError:

@@ -113,5 +113,5 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
 
 
 def size_text(n_bytes: int) -> str:
-    """Return `4.2 MB`."""
+    """Return a size as text, such as `4.2 MB`."""
     return f"{n_bytes / 2**20:,.1f} MB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GB"

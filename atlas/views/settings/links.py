@@ -60,7 +60,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, s
 
 
 def end_link(memory: MemorySystem, link_id: str) -> SharedLink:
-    """End a link, and remove its copy. `NotAllowed` if the actor is not an admin."""
+    """End a link, and remove its frozen copy. Raises `NotAllowed` unless the actor is an admin."""
     ended = links_of(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended

@@ -39,7 +39,7 @@ class Plan(Protocol):
         """Apply exactly this as one operation and return its id, or None if no change is left.
 
         Raises:
-            PlanOutdated: The store has changed since. The store is unchanged.
+            PlanOutdated: The store has changed since the plan was made. Nothing was applied.
         """
 
 

@@ -39,7 +39,7 @@ class MergeProposal:
         """Merge the records as one operation and return its id.
 
         Raises:
-            PlanOutdated: A record has changed since. The store is unchanged.
+            PlanOutdated: A record has changed since the plan was made. Nothing was applied.
         """
         records: Any = self.kind.records(memory)
         scoped = records.within("merge", self.plan.reason)
@@ -68,7 +68,7 @@ class DeleteProposal:
         """Delete the records as one operation and return its id.
 
         Raises:
-            PlanOutdated: A record of the plan has changed since. The store is unchanged.
+            PlanOutdated: A record of the plan has changed since the plan was made. Nothing was applied.
         """
         kind = self.request.kind
         if self.request.view(memory) != replace(self.view, loss=None):

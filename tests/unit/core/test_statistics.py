@@ -50,11 +50,11 @@ def test_nothing_has_not_grown():
 
 
 @pytest.mark.parametrize(
-    ("n_up", "n_down", "p"),
+    ("n_won", "n_lost", "p"),
     [(0, 0, 1.0), (1, 0, 1.0), (5, 5, 1.0), (11, 3, 0.057373), (3, 11, 0.057373), (10, 0, 0.001953)],
 )
-def test_the_sign_test_is_two_sided_and_exact(n_up, n_down, p):
-    assert sign_test(n_up, n_down) == pytest.approx(p, abs=1e-6)
+def test_the_sign_test_is_two_sided_and_exact(n_won, n_lost, p):
+    assert sign_test(n_won, n_lost) == pytest.approx(p, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_concept_may_have_another_name_than_its_function():
 
 def test_cancelling_ends_the_runs():
     told: list[float] = []
-    with pytest.raises(Cancelled, match="running programs was cancelled"):
+    with pytest.raises(Cancelled, match="the run was cancelled"):
         proposed(progress=lambda stage, share: told.append(share), cancelled=lambda: any(0 < one < 1 for one in told))
 
 

@@ -15,17 +15,17 @@ def simplify_call(node: ast.Call) -> ast.expr:
     """Return the canonical form of a call whose arguments are canonical already."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
-            return _of_builtin(name, args, node)
+            return _simplify_builtin_call(name, args, node)
         case ast.Call(func=ast.Name(id=name), args=[first, *others]) if name in _CONSUMERS:
             node.args = [_generator(first), *others]
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=args, keywords=[]):
-            return _of_math(name, args, node)
+            return _simplify_math_call(name, args, node)
         case ast.Call(func=ast.Attribute(attr="join"), args=[items], keywords=[]):
             node.args = [_generator(items)]
     return node
 
 
-def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
     for rule in (_over_items, _simplify_collection_call, _simplify_computing_call):
         simplified = rule(name, args)
         if simplified is not None:
@@ -50,7 +50,7 @@ def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
 
 
 def _simplify_collection_call(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return the call of a collection type with a generator as a comprehension."""
+    """Return `list(…)`, `set(…)` or `dict(…)` over a generator as the same comprehension, or None for other calls."""
     match name, args:
         case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
             return ast.ListComp(items.elt, items.generators)
@@ -125,7 +125,8 @@ def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
     return None
 
 
-def _of_math(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+def _simplify_math_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
+    """Return the form of a call of `math.<name>` by which programs are compared. It is never run."""
     match name, args:
         case "sqrt", [number]:
             return ast.BinOp(number, ast.Pow(), ast.Constant(0.5))

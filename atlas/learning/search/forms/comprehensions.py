@@ -120,7 +120,7 @@ def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp
 
 
 def _generator(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehension:
-    return ast.comprehension(ast.Name(name, ast.Store()), items, list(tests), 0)
+    return ast.comprehension(target=ast.Name(name, ast.Store()), iter=items, ifs=list(tests), is_async=0)
 
 
 def _free_name(*nodes: ast.AST) -> str:

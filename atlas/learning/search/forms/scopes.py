@@ -40,17 +40,21 @@ class _Renamer(ast.NodeTransformer):
         return ast.Lambda(node.args, body)
 
     def _rename(self, node: Comprehension) -> ast.expr:
+        """Return a comprehension whose variables have new unique names.
+
+        Its first iterable is evaluated outside, so its names stay.
+        """
         self.generic_visit(node)
-        first = node.generators[0].iter
-        node.generators[0].iter = ast.Constant(None)
+        outer_iterable = node.generators[0].iter
+        node.generators[0].iter = ast.Constant(None)  # hides it from `substitute`
         names = {name: f"each_{next(self._numbers)}" for name in _targets(node)}
-        changed = substitute(node, {old: load(new) for old, new in names.items()})
-        for generator in changed.generators:
+        renamed = substitute(node, {old: load(new) for old, new in names.items()})  # renames what is read only
+        for generator in renamed.generators:
             for target in ast.walk(generator.target):
                 if isinstance(target, ast.Name):
                     target.id = names.get(target.id, target.id)
-        changed.generators[0].iter = first
-        return changed
+        renamed.generators[0].iter = outer_iterable
+        return renamed
 
 
 def _targets(node: Comprehension) -> Iterator[str]:

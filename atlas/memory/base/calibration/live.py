@@ -143,9 +143,9 @@ class LiveCalibration:
         return last[2]
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
-        """Return the predicate for shown hits of a keyword search. No model is run.
+        """Return the thresholds for showing the hits of a keyword search, without running a model.
 
-        Without a current measurement, the usual level is used.
+        Without a stored measurement, the level is `TELLING`.
         """
         if self._measured is None and (stored := self._read_stored()):
             self._use(stored)

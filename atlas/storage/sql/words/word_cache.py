@@ -125,10 +125,11 @@ def _update(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> 
         "ORDER BY seq",
         (Numbers(changed.tolist()),),
     ).fetchall()
-    records = [(seq << PLACE_BITS, _places(document, search_text)) for seq, document, search_text in texts]
+    # An occurrence is the number of a record and a position in it, as one integer.
+    starts = [(seq << PLACE_BITS, _places(document, search_text)) for seq, document, search_text in texts]
 
     def occurrences(word: str) -> Seqs:
-        return np.array([record + place for record, places in records for place in places.get(word, ())], np.int64)
+        return np.array([start + place for start, places in starts for place in places.get(word, ())], np.int64)
 
     return {word: postings.with_changes(changed, occurrences(word)) for word, postings in cached.items()}
 

@@ -62,7 +62,7 @@ def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float)
         return ChromaService(address, seconds=seconds)
     plugin = plugin_named(INDEXES, address.scheme)
     if plugin is None:
-        raise NotFound(f"no plug-in provides {address.scheme}://; install one, or set ATLAS_INDEX")
+        raise NotFound(f"no plug-in provides {address.scheme}://; install one, or set ATLAS_INDEX to another address")
     return plugin.make(VectorService, str(address), seconds=seconds)  # type: ignore[type-abstract]
 
 
