@@ -33,10 +33,10 @@ TELL_NOTHING = frozenset(
     """
     a an and are as at be been but by can did do does for from had has have how i if in into is it its me my no not of
     on or our so such than that the their then there these they this to up was we were what when where which who why
-    will with would you your
+    will with would you your d ll m re s t ve
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Common words, which are highlighted only if the query has no other words."""
+"""Common words and endings such as `'s`, which are highlighted only if the query has no other words."""
 
 _RUN = r"(?:[^\W_][\u0300-\u036f]*)+"
 _WORD = re.compile(_RUN)

@@ -83,7 +83,7 @@ def strategy_rows(
         StrategyRow(
             id=each.id,
             title=readable_title(each.title),
-            situation=_situation_line(each.situation),
+            situation=_situation_line(each),
             origin=_origin(each),
             steps=_listed_steps(steps_of(each.suggestion)),
             succeeded=tries_text(rates[each.id]),
@@ -101,9 +101,12 @@ def strategy_rows(
     )
 
 
-def _situation_line(situation: str) -> str:
-    text = shortened(" ".join(situation.split()), SITUATION_CHARACTERS)
-    return f"When: {text}" if text else ""
+def _situation_line(strategy: Strategy) -> str:
+    """Return `When: an import replaces table …`, with the names of parameters without their braces."""
+    text = " ".join(strategy.situation.split())
+    for parameter in strategy.parameters:
+        text = text.replace(f"{{{parameter['name']}}}", parameter["name"])
+    return f"When: {shortened(text, SITUATION_CHARACTERS)}" if text else ""
 
 
 def _origin(strategy: Strategy) -> str:

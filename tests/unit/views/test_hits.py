@@ -223,3 +223,5 @@ def test_common_words_are_not_marked_whatever_their_stems_are():
     question = "The stock feed has far fewer rows than it was: does this happen?"
     text = "The size of a feed has not changed, and this was so before"
     assert [text[start:end] for start, end in matched_spans(text, question)] == ["feed"]
+    text = "It's a feed"
+    assert [text[start:end] for start, end in matched_spans(text, "the supplier's feed")] == ["feed"]
