@@ -45,9 +45,10 @@ function highlighted(text) {
 
 const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
 const clipped = (text) => {
-  const element = made('span', 'clip', text)
+  const [first, ...rest] = text.split(' · ')
+  const isBad = first.startsWith('✗ ')
+  const element = isBad ? made('span', 'clip', made('span', 'bad', first), ['', ...rest].join(' · ')) : made('span', 'clip', text)
   element.dataset.whole = ''
-  if (text.startsWith('✗ ')) element.classList.add('bad')
   return element
 }
 

@@ -29,8 +29,10 @@ def draw_store(memory: MemorySystem) -> None:
     """Draw cards on the store, its contents, its models and its safety."""
     left, right = st.columns(2, gap="medium")
     with left, _card("Is it safe?"):
-        _draw_backup(memory)
-        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups)
+        is_needed = last_backup(memory) is None and any(record_counts(memory).values())
+        _draw_backup(memory, is_needed=is_needed)
+        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups,
+                  type="primary" if is_needed else "secondary")  # fmt: skip
         _draw_doctor(memory)
     with right, _card("Where it is"):
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
@@ -43,13 +45,12 @@ def draw_store(memory: MemorySystem) -> None:
         _draw_counts(memory)
 
 
-def _draw_backup(memory: MemorySystem) -> None:
+def _draw_backup(memory: MemorySystem, *, is_needed: bool) -> None:
     """Draw when the last backup was made, or a warning that there is none of a store with records."""
-    last = last_backup(memory)
-    if last is None and any(record_counts(memory).values()):
+    if is_needed:
         st.warning("There is no backup. If this disk fails, the store is lost.", icon=":material/warning:")
     else:
-        draw_facts({"Last backup": last or "none yet: the store is empty"})
+        draw_facts({"Last backup": last_backup(memory) or "none yet: the store is empty"})
 
 
 def _open_backups() -> None:
