@@ -58,6 +58,8 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
     texts_by_domain, people = _read_domains(texts, labels)
+    if not texts_by_domain:
+        return {}
     frequencies = Counter[str]()
     for text in chain.from_iterable(texts_by_domain.values()):
         frequencies.update(text.words)

@@ -139,8 +139,8 @@ def test_what_is_no_answer_costs_its_own_part():
     concepts.search = lambda query, k: None
     bank.read = lambda task, k: [{"id": "s"}]
     errors = MemorySystemImpl(None, concepts, bank).query_sync(Task("t", "", REFUND)).errors
-    assert "expected a list of CodeConcept from the search of 'PlainConcepts', got None" in errors["concepts"]
-    assert "expected a list of Strategy from the read of 'PlainStrategies', got [{'id': 's'}]" in errors["strategies"]
+    assert "expected a list of CodeConcept from PlainConcepts.search(), got None" in errors["concepts"]
+    assert "expected a list of Strategy from PlainStrategies.read(), got [{'id': 's'}]" in errors["strategies"]
     bank.write = lambda trajectory: "an id"
     assert "expected a Strategy or None" in MemorySystemImpl(None, None, bank).store(attempt())["errors"]["strategies"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from atlas.storage.maintenance.backup import backup, restore
-from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers, tasks
+from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers, drawn_by, tasks
 from tests.support.records import attempt, attempts, kinds
 from tests.support.stores import make_store, opened_store
 
@@ -69,4 +69,4 @@ def test_what_is_similar_is_looked_for_once_somebody_looks_at_it(dashboard: Dash
 
 def domains_of(app) -> set[str]:
     """The names of the domains that the overview lists."""
-    return {name for frame in app.dataframe if "name" in frame.value for name in frame.value["name"]}
+    return {row["name"] for table in drawn_by(app, "records") for row in table["rows"] if "name" in row}

@@ -35,7 +35,8 @@ def nodes(node: Node) -> Iterator[str]:
 def test_settings_name_no_path_of_the_server_to_a_visitor(dashboard: Dashboard, tmp_path, tab):
     make_store(tmp_path, attempts(2))
     asked = {"settings_tab": tab} if tab else {}
-    assert str(tmp_path) in sent(dashboard(tmp_path, "settings", **asked)), "whoever runs it sees where it lies"
+    if tab not in ("Models", "Ready-made functions"):  # these two name no path at all
+        assert str(tmp_path) in sent(dashboard(tmp_path, "settings", **asked)), "whoever runs it sees where it lies"
     with visiting(Actor("ada", Role.ADMIN if tab != BACKUPS else Role.CURATOR)):
         app = dashboard(tmp_path, "settings", **asked)
         assert_no_problem(app)

@@ -12,7 +12,7 @@ from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
-from atlas.memory.concepts.records import PYTHON, checked, content_hash, made_at, to_entry, usage_of
+from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import RestoredHistory
@@ -72,8 +72,8 @@ class ConceptWriter:
         return changed
 
     def _check_hash(self, concept: CodeConcept) -> None:
-        hash_of_code = content_hash(concept)
-        existing_id = self.store.known_hashes([hash_of_code]).get(hash_of_code, concept.id)
+        content_hash = to_entry(made_at(concept, self.clock.now())).metadata["content_hash"]
+        existing_id = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
         if existing_id != concept.id:
             raise InvalidInput(
                 f"the library already has the code of {concept.name!r}, except for layout and comments: "

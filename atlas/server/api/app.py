@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atlas.core.errors import AtlasError
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
 from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
@@ -76,15 +77,19 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     state = {"open_memory": open_memory, "is_warm": is_warm, "doors": doors}
 
     async def api(scope: Scope, receive: Receive, send: Send) -> None:
-        await _routes()({**scope, "state": {**scope.get("state", {}), **state}}, receive, send)
+        await _routes(tuple(searchable_kinds()))({**scope, "state": {**scope.get("state", {}), **state}}, receive, send)
 
     open_paths = ("/health", "/health/live", "/health/ready", "/openapi.json")
     return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=open_paths)
 
 
-@cache
-def _routes() -> Api:
-    """Return the routes, which take some tenths of a second to build. Each request brings the memory in its state."""
+@lru_cache(maxsize=1)
+def _routes(kinds: tuple[str, ...]) -> Api:
+    """Return the routes, which take some tenths of a second to build. Each request brings the memory in its state.
+
+    Args:
+        kinds: Names of the memories, which the description of the API lists.
+    """
     api = Api(
         title="ATLAS memory",
         version="1",

@@ -32,10 +32,10 @@ from atlas.storage.postgres.packing import (
 )
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
+from atlas.storage.sql.words.tokens import tokens, tokens_of_record
 from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
-from atlas.storage.text.tokens import tokens, tokens_of_record
 
 MAX_PARTS = 64
 """Number of writes after which the rows of a word are merged."""

@@ -101,8 +101,14 @@ class SqlMarks:
         return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set the marks of records, or raise `NotFound` if one does not exist."""
-        self._apply(collection, marks, lambda record_id, current: _with_review(marks[record_id], current), operation)
+        """Set the marks of records, or raise `NotFound` if one does not exist. Equal marks are a change, too."""
+        self._apply(
+            collection,
+            marks,
+            lambda record_id, current: _with_review(marks[record_id], current),
+            operation,
+            with_equal=True,
+        )
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
@@ -117,9 +123,19 @@ class SqlMarks:
         )
 
     def _apply(
-        self, collection: str, ids: Iterable[str], change: Callable[[str, Marks], Marks], operation: OperationDraft
+        self,
+        collection: str,
+        ids: Iterable[str],
+        change: Callable[[str, Marks], Marks],
+        operation: OperationDraft,
+        *,
+        with_equal: bool = False,
     ) -> int:
-        """Apply a function to each id and its marks, and return the number of changed records."""
+        """Apply a function to each id and its marks, and return the number of changed records.
+
+        Args:
+            with_equal: Whether records whose marks stay equal count as changed.
+        """
         with open_writer(self._database, self._clock, operation) as writer:
             marks = read_marks(writer.connection, collection, list(ids))
             before = {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
@@ -128,7 +144,7 @@ class SqlMarks:
             writer.check_exists(collection, after)
             check_own(writer.connection, operation, collection, after)
             writer.check_not_changed(collection, after)
-            changed_ids = [record_id for record_id in after if after[record_id] != before[record_id]]
+            changed_ids = [record_id for record_id in after if with_equal or after[record_id] != before[record_id]]
             for record_id in changed_ids:
                 mark(writer, collection, record_id, before[record_id], after[record_id])
             forget_lost(writer.connection, collection, after)

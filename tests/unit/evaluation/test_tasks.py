@@ -216,7 +216,7 @@ def test_each_corpus_is_asked_what_is_foreign_to_it():
 def test_a_store_with_nothing_to_compare_says_so(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
         opened.experience.store(attempt("draw a chart", success=None))
-        with pytest.raises(atlas.NotFound, match=r"expected a task .* got none in 1 stored"):
+        with pytest.raises(atlas.NotFound, match=r"needs a task .* the 1 experiences have none"):
             evaluate_own(opened, half="both", seed=0, watch=unwatched)
 
 

@@ -137,7 +137,7 @@ def _update(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> 
 @lru_cache(maxsize=4 * MAX_CHANGED)
 def _places(document: str, search_text: str) -> Mapping[str, Sequence[int]]:
     """Return the positions of each word in the texts of a record, as the low bits of an occurrence."""
-    from atlas.storage.text.tokens import tokens_of_record  # only needed after a change
+    from atlas.storage.sql.words.tokens import tokens_of_record  # only needed after a change
 
     places: dict[str, list[int]] = {}
     for first, text in ((0, document), (SEARCH_TEXT, search_text)):
