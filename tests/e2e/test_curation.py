@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import HEADER_PIXELS, rows, tick
+from tests.support.browser.tables import rows, tick
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -238,8 +238,7 @@ def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     page.goto(address)
     expect(page.get_by_text("Weakest first.")).to_be_visible()
     settle(page)
-    table = page.get_by_test_id("stDataFrame").first
-    table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})
+    page.get_by_role("row").nth(1).click()
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("map.*scope_domains="))
 
@@ -294,7 +293,7 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     expect(page.get_by_text("2 selected from rows on Experiences")).to_be_visible()
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("2 of these are the best that agents find for a task.")).to_be_visible()
+    expect(dialog.get_by_text("2 of these are the best records for 2 of 2 tasks.")).to_be_visible()
     dialog.get_by_role("button", name="How is this measured?").click()
     expect(page.get_by_text("Right records lost: 2 of 2 in hits, 2 of 2 in context blocks.")).to_be_visible()
     page.keyboard.press("Escape")
@@ -303,7 +302,7 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     expect(rows.get_by_role("checkbox", checked=True)).to_have_count(3)  # with that of all
     rows.get_by_role("checkbox", name=re.compile("Select (?!all)")).first.click()
     expect(dialog.get_by_text("1 of 40 experiences would be removed (3 %), 1 is protected.")).to_be_visible()
-    expect(dialog.get_by_text("1 of these is the best that agents find for a task.")).to_be_visible()
+    expect(dialog.get_by_text("One of these is the best record for 1 of 1 task.")).to_be_visible()
     dialog.get_by_role("button", name="Prune 1 experience").click()
     expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
     gone = set(before) - set(contents(store))

@@ -107,7 +107,7 @@ def test_the_tray_leaves_the_foot_of_the_map_to_be_seen(page: Page, serve: Serve
     page.set_viewport_size(LAPTOP)
     _go(page, f"{serve(sample)}/map")
     page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0")
-    page.get_by_role("button", name="rebuilding search indexes").click()
+    page.get_by_role("row").nth(1).click()
     page.get_by_role("button", name="Select all ").click()
     tray = page.locator(".st-key-tray")
     expect(tray).to_be_visible()

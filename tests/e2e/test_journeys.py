@@ -144,9 +144,9 @@ def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path):
 def test_a_large_store_is_browsed_a_page_at_a_time(page: Page, serve: Serve, tmp_path):
     make_store(tmp_path, attempts(10_000))
     page.goto(serve(tmp_path))
-    expect(page.get_by_text("10,000").first).to_be_visible()
+    expect(page.get_by_text("10,000").locator("visible=true").first).to_be_visible()
     shoot(page, "overview-large", themes=True)
-    page.get_by_role("link", name="Experiences").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Experiences").click()
     expect(page.get_by_text("10,000 experiences ·")).to_be_visible()
     expect_row(page, "Task 9999")
     page.get_by_test_id("stPagination").get_by_text("400", exact=True).click()
