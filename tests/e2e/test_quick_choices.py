@@ -55,7 +55,6 @@ class Choice:
 FAILED = Choice("button", "failed", "scope_outcomes=failed")
 
 PAGES: dict[str, tuple[Choice, Choice]] = {
-    "overview": (FAILED, Choice("button", "unknown", "scope_outcomes=unknown")),
     "map": (FAILED, Choice("radio", "Outcome")),
     "experiences": (FAILED, Choice("combobox", "Sort", "experiences_order=Oldest first", "Oldest first")),
     "concepts": (
@@ -193,7 +192,7 @@ def make_two_choices(page: Page, address: str, connection: Connection, name: str
     for number, gap in enumerate(gaps):
         connection.delay_seconds = 0
         page.goto("about:blank")
-        page.goto(f"{address}/{'' if place == 'overview' else place}")
+        page.goto(f"{address}/{place}")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
         settle(page)
         connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]

@@ -198,9 +198,10 @@ def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(pag
     expect(page.get_by_text("Accepted 1 experience")).to_be_visible()
     assert task in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     page.get_by_role("button", name="Undo").first.click()
-    page.get_by_role("radio", name="Waiting for review 1").click()
+    page.get_by_role("combobox", name="Queue").click()
+    page.get_by_role("option", name="Waiting for review 1").click()
     shoot(page, "served-review", themes=True)
     page.get_by_role("button", name="Reject all 1").click()
     page.get_by_role("dialog").get_by_role("button", name="Reject 1 experience").click()
     expect(page.get_by_text("Rejected 1 experience")).to_be_visible()
-    expect(page.get_by_role("radio", name="Waiting for review")).to_have_count(0)
+    expect(page.get_by_text("Waiting for review 1")).to_have_count(0)

@@ -15,7 +15,6 @@ from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store
 
-BORDER_PIXELS = 3
 
 LONG = (
     "Say: “I need the reservation ID to proceed”, then call `get_reservation_details(reservation_id)`. " * 6,

@@ -62,7 +62,6 @@ def test_each_store_is_seen_by_whoever_may_with_the_role_that_they_have_there(pa
     sign_in(page, address, "ada")
     expect(page.get_by_text("Read only")).to_have_count(0)
     page.get_by_role("link", name="research").click()
-    expect(page.get_by_text("1 experience", exact=False).first).to_be_visible()
     expect(page.get_by_text("Read only")).to_be_visible()
     assert "store=research" in page.url
     page.get_by_role("link", name="Experiences").first.click()
