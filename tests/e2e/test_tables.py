@@ -15,7 +15,6 @@ from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store
 
-
 LONG = (
     "Say: “I need the reservation ID to proceed”, then call `get_reservation_details(reservation_id)`. " * 6,
     "WWW MMM @@@ %%% — THE QUARTERLY SUMMARY OF ALL WAREHOUSES, IN CAPITALS. " * 6,
