@@ -144,6 +144,7 @@ def test_what_an_agent_stores_is_on_the_pages_by_its_name_and_undone_there(page:
 def test_an_admin_makes_a_key_that_works_once_shown_until_it_is_revoked(page: Page, address, keys):
     enter(page, address, keys["admin"])
     page.goto(f"{address}/settings?settings_tab=Keys")
+    settle(page)
     page.get_by_label("Name").fill("nightly")
     page.get_by_role("button", name="Make a key").click()
     expect(page.get_by_text("Copy this key now.")).to_be_visible()
@@ -198,6 +199,7 @@ def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(pag
     expect(page.get_by_text("Accepted 1 experience")).to_be_visible()
     assert task in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     page.get_by_role("button", name="Undo").first.click()
+    settle(page)
     page.get_by_role("combobox", name="Queue").click()
     page.get_by_role("option", name="Waiting for review 1").click()
     shoot(page, "served-review", themes=True)

@@ -45,6 +45,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     open_map(here, addresses[0])
     name = here.locator(".legend .name").first.inner_text()
     click_row(here, name, row_pixels=DOMAIN_PIXELS)
+    here.get_by_text("Rename", exact=True).click()
     here.get_by_role("textbox", name="Name").fill("Trips of pilgrims")
     here.get_by_role("textbox", name="Name").press("Enter")
     named = here.locator(".legend .name").filter(has_text="Trips of pilgrims")
