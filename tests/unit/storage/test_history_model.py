@@ -321,7 +321,7 @@ class HistoriesInPostgres(Histories):
     """Drives a store in PostgreSQL."""
 
 
-HistoriesInPostgres.TestCase.settings = settings(Histories.TestCase.settings, max_examples=12)
+HistoriesInPostgres.TestCase.settings = settings(Histories.TestCase.settings, max_examples=5)
 
 
 class ManyHistoriesInPostgres(HistoriesInPostgres):
