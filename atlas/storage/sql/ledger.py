@@ -445,12 +445,12 @@ class SqlLedger:
         ids = [*(record.id for record in records), *dropped]
         with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
+            if unchanged_since is not None:  # before `check_exists`: one deleted since then has changed
+                check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             writer.check_exists(collection, [record.id for record in records])
             edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *dropped]
             check_own(writer.connection, operation, collection, edited)
             writer.check_not_changed(collection, ids)
-            if unchanged_since is not None:
-                check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
                 writer.put("changed", collection, record)
             for record_id in dropped:

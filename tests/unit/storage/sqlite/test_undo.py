@@ -173,6 +173,18 @@ def test_a_deletion_is_refused_if_a_record_has_changed_since_but_not_if_one_was_
     assert opened.ids() == ["b", "new"]
 
 
+def test_an_edit_of_a_record_that_was_deleted_since_is_outdated_and_of_an_unknown_one_not_found(open_store):
+    opened = open_store()
+    opened.add("a")
+    things = opened.store.collection(THINGS)
+    moment = things.moment()
+    opened.delete("a")
+    with pytest.raises(PlanOutdated, match="nothing was done"):
+        things.update(["a"], [vector_of("a")], [{}], ["new"], unchanged_since=moment)
+    with pytest.raises(NotFound, match="there is no record 'b'"):
+        things.update(["b"], [vector_of("b")], [{}], ["new"], unchanged_since=moment)
+
+
 def test_usage_survives_a_deletion_that_is_undone(open_store):
     opened = open_store()
     opened.add("a")
