@@ -240,21 +240,16 @@ class Settings:
         Raises:
             InvalidInput: A value has the wrong type, or a variable is unknown.
         """
-        environ = os.environ if environ is None else environ
-        _check_names(environ, {f"ATLAS_{option.name.upper()}" for option in fields(cls)})
-        store = environ.get("ATLAS_STORE", "")
+        given = os.environ if environ is None else environ
+        texts = {name: given[name] for name in given if name.startswith("ATLAS_")}
+        _check_names(texts)
+        store = texts.get("ATLAS_STORE", "")
         if _is_of_server(store):
-            environ = {**environ, "ATLAS_STORE": "", "ATLAS_SERVER": store}
+            texts |= {"ATLAS_STORE": "", "ATLAS_SERVER": store}
         elif is_address(store):
-            environ = {**environ, "ATLAS_STORE": "", "ATLAS_ADDRESS": store}
-        types = _types()
-        values = {
-            option.name: _parse(
-                f"ATLAS_{option.name.upper()}", environ[f"ATLAS_{option.name.upper()}"], types[option.name]
-            )
-            for option in fields(cls)
-            if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
-        }
+            texts |= {"ATLAS_STORE": "", "ATLAS_ADDRESS": store}
+        variables = _variables().items()
+        values = {option: _parse(name, text, kind) for name, (option, kind) in variables if (text := texts.get(name))}
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
         check_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
@@ -262,8 +257,10 @@ class Settings:
 
 
 @cache
-def _types() -> dict[str, Any]:
-    return get_type_hints(Settings)
+def _variables() -> dict[str, tuple[str, Any]]:
+    """Return the name and type of each option by its variable. A server reads them for each request."""
+    types = get_type_hints(Settings)
+    return {f"ATLAS_{option.name.upper()}": (option.name, types[option.name]) for option in fields(Settings)}
 
 
 def check_share(name: str, share: float) -> float:
@@ -277,16 +274,21 @@ def check_share(name: str, share: float) -> float:
     return float(share)
 
 
-def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
+def _check_names(variables: Iterable[str]) -> None:
     """Raise `InvalidInput` for an unknown variable, as a misspelt one would silently open another store."""
-    names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
-    for name in sorted(environ):
-        if name.startswith("ATLAS_") and name not in names:
+    names = _known_names()
+    for name in sorted(variables):
+        if name not in names:
             from difflib import get_close_matches
 
             matches = get_close_matches(name, names, n=1)
             hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}"
             raise InvalidInput(f"there is no variable {name}; {hint} To continue without it: unset {name}")
+
+
+@cache
+def _known_names() -> frozenset[str]:
+    return frozenset(_variables()) - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
 
 
 def for_bulk(settings: Settings) -> Settings:
