@@ -63,7 +63,7 @@ def _condition(wanted: Operations) -> tuple[str, list[Any]]:
     values = {
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,
-        "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
+        "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM word_tables) "
         "AND record_id = ?)": wanted.of,  # all collections, so that the index is used
         "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
     }
