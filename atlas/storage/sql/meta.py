@@ -65,10 +65,10 @@ def read_prompts(connection: Connection) -> str:
 
 def read_model(connection: Connection) -> tuple[str, int] | None:
     """Return the name and dimension of the store's embedding model, or None before it is bound."""
-    rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
+    texts = read_texts(connection, "embedding_")
     try:
-        return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
-    except (KeyError, TypeError, ValueError) as error:
+        return (texts["model"], int(texts["dimension"])) if texts else None
+    except (KeyError, ValueError) as error:
         raise UnreadableRow(f"the stored embedding model cannot be read: {error}") from error
 
 

@@ -67,11 +67,11 @@ def opened_now() -> OpenedMemory:
     Raises:
         AtlasError: It cannot be opened; the message names the remedy. The next run retries.
     """
-    settings = store_settings()
+    settings, copies = store_settings(), _copies()
     path, read_only = settings.directory.expanduser().resolve(), settings.read_only
-    _release_copies(settings)
+    _release_removed(copies, settings)
     if is_frozen(path):
-        _copies().add((str(path), read_only))
+        copies.add((str(path), read_only))
     # By names, as Streamlit inspects the function's signature for each argument by position.
     opened = _open(path=str(path), read_only=read_only, _settings=settings)
     if _is_another(opened, path):  # if the store is gone, reading it raises
@@ -80,11 +80,11 @@ def opened_now() -> OpenedMemory:
     return opened
 
 
-def _release_copies(settings: Settings) -> None:
+def _release_removed(copies: set[tuple[str, bool]], settings: Settings) -> None:
     """Close frozen copies that were removed, for example by a purge."""
-    for path, read_only in [copy for copy in list(_copies()) if _file(Path(copy[0])) is None]:
+    for path, read_only in [copy for copy in list(copies) if _file(Path(copy[0])) is None]:
         _open.clear(path, read_only, _settings=settings)
-        _copies().discard((path, read_only))
+        copies.discard((path, read_only))
 
 
 @st.cache_resource(show_spinner=False)
