@@ -65,7 +65,7 @@ def verbs() -> str:
 def http() -> str:
     """Return every request of the API's own description but the verbs, and the fields of what it takes and gives."""
     doors = Doors(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=False)
-    document = TestClient(make_api(_no_memory, doors, lambda: True)).get("/openapi.json").json()
+    document = TestClient(make_api(_no_memory, doors)).get("/openapi.json").json()
     requests = [
         _request(path, method, operation)
         for path, operations in document["paths"].items()

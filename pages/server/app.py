@@ -39,6 +39,7 @@ from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, 
 from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
+from atlas.server.served import ServedMemory
 from atlas.server.sessions import Sessions
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import opened_now, warmed
@@ -56,14 +57,10 @@ _SWEEP_SECONDS = 60.0
 """Interval at which copies of ended links are removed."""
 
 
-def served() -> MemorySystem:
+def served() -> ServedMemory:
     """Return the served memory of the current actor, open."""
-    return opened_now().memory
-
-
-def is_warm() -> bool:
-    """Return whether the served memory's embedding model is ready."""
-    return opened_now().warming.is_done
+    opened = opened_now()
+    return ServedMemory(opened.memory, opened.warming.is_done)
 
 
 def make_app(
@@ -91,14 +88,14 @@ def make_app(
         operations: What the operator asks for: metrics, traces, and a limit of requests.
     """
     doors = Doors(stores, is_open=is_open, rate=RequestRate(operations.requests_per_minute))
-    tools = make_server(served, is_warm)
+    tools = make_server(served)
     # Streamlit's own host check only allows loopback; ours precedes everything.
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
     below: dict[str, ASGIApp] = {
         API: WaitingLimitMiddleware(
-            make_api(served, doors, is_warm), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
+            make_api(served, doors), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
         ),
         MCP: WaitingLimitMiddleware(
             ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response)
@@ -164,4 +161,4 @@ def _has_model() -> bool:
 
 def _served_to(actor: Actor) -> MemorySystem:
     with acting(actor):
-        return served()
+        return served().memory

@@ -14,6 +14,7 @@ import atlas
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.memory.base.ranking import explain
 from atlas.server.mcp.server import make_server
+from atlas.server.served import ServedMemory
 from atlas.testing import HashEmbedder
 from tests.support.mcp_clients import said
 from tests.support.serving import serving
@@ -67,7 +68,7 @@ def door(request, memory) -> Iterator[Door]:
 
     def of_recall(domain: str, by_words: bool) -> list[str]:
         async def ask() -> str:
-            async with Client(make_server(lambda: memory, lambda: not by_words)) as client:
+            async with Client(make_server(lambda: ServedMemory(memory, not by_words))) as client:
                 return await said(client, "recall", task=QUERY, domain=domain, budget_tokens=4_000)
 
         return of_text(asyncio.run(ask()))
@@ -132,7 +133,7 @@ def test_a_filter_restricts_every_memory_to_the_domain(memory):
     assert set(re.findall(r"of the (\w+) desk", text)) == {"airline"}
 
     async def search() -> str:
-        async with Client(make_server(lambda: memory, lambda: True)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory))) as client:
             return await said(client, "search", query=QUERY, where=where, k=20)
 
     assert set(re.findall(r"of the (\w+) desk", asyncio.run(search()))) == {"airline"}

@@ -23,6 +23,7 @@ from atlas.infra.actor import Role
 from atlas.server.mcp.reading import read, recall, recall_by_words
 from atlas.server.mcp.resources import record
 from atlas.server.mcp.server import make_server
+from atlas.server.served import ServedMemory
 from atlas.testing import HashEmbedder
 from tests.support.mcp_clients import VERSIONS, Connection, refused, said
 from tests.support.records import attempts, needing
@@ -141,7 +142,7 @@ def talk(memory, work):
     """Talk with the tools of a memory in this process."""
 
     async def talked():
-        async with Client(make_server(lambda: memory, lambda: True)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory))) as client:
             return await work(client)
 
     return asyncio.run(talked())
@@ -375,7 +376,7 @@ def test_searches_go_by_words_and_say_so_until_the_model_is_ready(memory):
         return await said(client, "search", query="shell report"), await said(client, "recall", task="shell report")
 
     async def talked():
-        async with Client(make_server(lambda: memory, lambda: False)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_warm=False))) as client:
             return await work(client)
 
     found, block = asyncio.run(talked())
@@ -396,7 +397,7 @@ def test_a_search_names_a_misspelt_filter_and_notes_a_name_that_no_record_has(me
         return await said(client, "search", query="report", where={"region": "north"})
 
     async def talked():
-        async with Client(make_server(lambda: memory, lambda: is_warm)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_warm))) as client:
             return await work(client)
 
     assert "No record has 'region' yet, so nothing passes the filter on it." in asyncio.run(talked())
@@ -502,7 +503,7 @@ def test_search_finds_records_like_one(memory):
     expected = [hit.item.id[:8] for hit in memory.experience.similar(record_id, 3)]
 
     async def asked() -> str:
-        async with Client(make_server(lambda: memory, lambda: False)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory, is_warm=False))) as client:
             assert "got neither" in await refused(client, "search")
             assert "got both" in await refused(client, "search", query="x", like=record_id)
             assert "no record has an id" in await refused(client, "search", like="none")

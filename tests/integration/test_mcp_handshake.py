@@ -66,7 +66,7 @@ def talk(store, *messages: dict) -> list[dict]:
 
 @pytest.mark.parametrize("request_", USUAL, ids=lambda request: str(request["params"].get("protocolVersion", "modern")))
 def test_the_first_answer_is_that_of_the_libraries(request_):
-    tools = make_server(lambda: pytest.fail("opened"), lambda: False)._lowlevel_server
+    tools = make_server(lambda: pytest.fail("opened"))._lowlevel_server
     for server, announces_changes in ((tools, True), (relay("http://127.0.0.1:9", ""), False)):
         expected = reply_of_libraries(server, request_)
         assert handshake.answer(json.dumps(request_).encode(), announces_changes=announces_changes) == expected

@@ -15,6 +15,7 @@ import atlas
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Actor, Role, acting
 from atlas.server.mcp.server import make_server
+from atlas.server.served import ServedMemory
 from atlas.verbs.table import SYSTEM, VERBS
 from tests.support.everything import Ids, content, make_everything
 from tests.support.mcp_clients import Connection, refused, said
@@ -186,7 +187,7 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
             own_id = memory.journal.add("observation", "the crawler writes 2 GB a day", generation=1)
         calls["edit"]["id"], calls["forget"]["ids"] = own_id, [own_id]
         assert set(calls) | reads == {
-            tool.name for tool in asyncio.run(make_server(lambda: memory, lambda: True).list_tools())
+            tool.name for tool in asyncio.run(make_server(lambda: ServedMemory(memory)).list_tools())
         }
         Connection("auto", address=address, key=secrets[Role.VIEWER]).run(talk)
         Connection("auto", address=address, key=secrets[Role.ADMIN]).run(write)

@@ -14,6 +14,7 @@ from mcp import Client
 import atlas
 from atlas.server.api.verbs import RESULTS
 from atlas.server.mcp.server import make_server
+from atlas.server.served import ServedMemory
 from atlas.testing import HashEmbedder
 from atlas.verbs.table import SYSTEM, VERBS
 from tests.support.serving import serving
@@ -43,7 +44,7 @@ def test_the_description_of_the_http_api_is_the_same(memory):
 
 
 def test_the_tools_of_mcp_are_the_same(memory):
-    server = make_server(lambda: memory, lambda: True)
+    server = make_server(lambda: ServedMemory(memory))
 
     async def listed() -> list[Any]:
         async with Client(server) as client:

@@ -23,6 +23,7 @@ from atlas.server.operations.limits import RequestRate
 from atlas.server.operations.metrics import Metrics, OpenedStore
 from atlas.server.operations.requests import Observer, RequestMiddleware
 from atlas.server.problems import Problem
+from atlas.server.served import ServedMemory
 
 
 @contextmanager
@@ -44,7 +45,7 @@ def serving(
     """
     stores = Stores({"store": memory.storage.path}, {}, owner="owner", token=token)
     doors = Doors(stores, is_open=is_open and not token, rate=RequestRate(requests_per_minute))
-    tools = make_server(lambda: memory, lambda: is_warm)
+    tools = make_server(lambda: ServedMemory(memory, is_warm))
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
@@ -55,7 +56,7 @@ def serving(
             yield
 
     below = {
-        "/api/v1": make_api(lambda: memory, doors, lambda: is_warm),
+        "/api/v1": make_api(lambda: ServedMemory(memory, is_warm), doors),
         "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
     }
     if has_metrics:

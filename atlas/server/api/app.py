@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -19,14 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atlas.core.errors import AtlasError
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.memory.system import MemorySystem
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
 from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
 from atlas.server.api.parts import check_query, name_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
-
-Open = Callable[[], MemorySystem]
-"""Returns the served memory, open. It is called for each request, as the store may have been replaced."""
+from atlas.server.served import Open
 
 DESCRIPTION = """
 What an agent has learned: ask for it before a task (`/context`), and say after it how it went (`/attempts`).
@@ -68,13 +64,9 @@ def _require_fields_of_answers(document: dict[str, Any]) -> None:
         schemas[name]["required"] = [*schemas[name]["properties"]]
 
 
-def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:
-    """Return the API as an application to mount.
-
-    Args:
-        is_warm: Whether the embedding model is ready. Until then searches use keywords only.
-    """
-    state = {"open_memory": open_memory, "is_warm": is_warm, "doors": doors}
+def make_api(open_memory: Open, doors: Doors) -> ASGIApp:
+    """Return the API as an application to mount."""
+    state = {"open_memory": open_memory, "doors": doors}
 
     async def api(scope: Scope, receive: Receive, send: Send) -> None:
         await _routes(tuple(searchable_kinds()))({**scope, "state": {**scope.get("state", {}), **state}}, receive, send)

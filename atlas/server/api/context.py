@@ -6,20 +6,20 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from atlas.server.api.parts import Served, ThreadRoute, Warm
+from atlas.server.api.parts import Opened, ThreadRoute
 from atlas.server.api.shapes import ContextRequest, ContextResponse
 
 router = APIRouter(route_class=ThreadRoute)
 
 
 @router.post("/context")
-def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
+def context(request: ContextRequest, opened: Opened) -> ContextResponse:
     """Return the memories for a task, within a budget of tokens.
 
     Until the embedding model is ready, the search uses keywords only, and `by_words` is true. The shown records count
     as used by the next attempt at the task that the same key stores.
     """
-    block = memory.build_context(
+    block = opened.memory.build_context(
         request.task.task(),
         request.budget_tokens,
         request.k,
@@ -27,7 +27,7 @@ def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextRe
         threshold=request.threshold,
         distinct=request.distinct,
         diversity=request.diversity,
-        by_words=not is_warm,
+        by_words=not opened.is_warm,
         holdout=request.holdout,
         attempt=request.attempt,
         min_trust=request.min_trust,

@@ -10,8 +10,9 @@ from atlas.core.errors import AtlasError, NotAllowed
 from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import ThreadRoute, Warm, served
+from atlas.server.api.parts import ThreadRoute, opened
 from atlas.server.api.shapes import Health, HealthDetails
+from atlas.server.served import ServedMemory
 from atlas.server.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ router = APIRouter(route_class=ThreadRoute)
 
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read now"}})
-def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails | Health:
+def health(request: Request, response: Response) -> HealthDetails | Health:
     """Return whether the store can be read and, with a key, the state of searches."""
     try:
         try:
@@ -28,7 +29,7 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
         except NotAllowed:
             return health_ready(request, response)
         with acting(actor):
-            return _details(served(request), is_warm)
+            return _details(opened(request))
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
@@ -45,7 +46,7 @@ def health_live() -> Health:
 def health_ready(request: Request, response: Response) -> Health:
     """Return whether the store can be read. Otherwise a load balancer sends no requests."""
     try:
-        served(request).revision()
+        opened(request).memory.revision()
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
@@ -53,7 +54,8 @@ def health_ready(request: Request, response: Response) -> Health:
     return Health(status="ready")
 
 
-def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:
+def _details(served: ServedMemory) -> HealthDetails:
+    memory = served.memory
     memory.revision()
     spool = Spool(memory.storage.path)
     return HealthDetails(
@@ -61,7 +63,7 @@ def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:
         version=__version__,
         schema_version=memory.storage.schema_version,
         store=memory.storage.path.name,
-        is_model_ready=is_warm,
+        is_model_ready=served.is_warm,
         n_behind=_n_behind(memory),
         is_index_reachable=not memory.storage.indexes.fault,
         n_traces_waiting=spool.n_waiting(),

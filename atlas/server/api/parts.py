@@ -24,6 +24,7 @@ from atlas.memory.system import MemorySystem
 from atlas.server.names import MemoryName
 from atlas.server.operations.requests import record_of
 from atlas.server.problems import unknown_names
+from atlas.server.served import ServedMemory
 
 SCRUBBED = "Atlas-Scrubbed"
 """Header with the number of replaced secrets by kind. Absent if there are none."""
@@ -62,28 +63,32 @@ def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return routed
 
 
-def served(request: Request) -> MemorySystem:
+def opened(request: Request) -> ServedMemory:
     """Return the served memory, open."""
-    memory: MemorySystem = request.state.open_memory()
-    return memory
+    served: ServedMemory = request.state.open_memory()
+    return served
 
 
-async def _served_later(request: Request) -> Later[MemorySystem]:
-    return Later(partial(served, request))
+def _memory(request: Request) -> MemorySystem:
+    return opened(request).memory
 
 
-async def _is_warm_later(request: Request) -> Later[bool]:
-    return Later(request.state.is_warm)
+async def _opened_later(request: Request) -> Later[ServedMemory]:
+    return Later(partial(opened, request))
 
 
-Served = Annotated[MemorySystem, Depends(_served_later)]
+async def _memory_later(request: Request) -> Later[MemorySystem]:
+    return Later(partial(_memory, request))
+
+
+Opened = Annotated[ServedMemory, Depends(_opened_later)]
+"""The served memory and whether its model is ready, for plain endpoints of a `ThreadRoute`."""
+
+Served = Annotated[MemorySystem, Depends(_memory_later)]
 """The served memory, for plain endpoints of a `ThreadRoute`."""
 
-ServedNow = Annotated[MemorySystem, Depends(served)]
+ServedNow = Annotated[MemorySystem, Depends(_memory)]
 """The served memory, for endpoints that are coroutines."""
-
-Warm = Annotated[bool, Depends(_is_warm_later)]
-"""True once the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
 
 
 async def check_query(request: Request) -> None:

@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import Served, ThreadRoute, Warm, counting_secrets_of, memory_named
+from atlas.server.api.parts import Opened, Served, ThreadRoute, counting_secrets_of, memory_named
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -47,10 +47,10 @@ PARTS = "(uses|rate|links|versions)"
 
 
 @searches.post("/{memory}/search")
-def search_records(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
+def search_records(memory: MemoryName, request: SearchRequest, opened: Opened) -> SearchResponse:
     """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
-    records = memory_named(served, memory)
-    if request.by_words or not is_warm:
+    records = memory_named(opened.memory, memory)
+    if request.by_words or not opened.is_warm:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
         retrieval = records.retrieve_words(
             request.query, request.k, where=request.where, threshold=threshold, domain=request.domain

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role, refuse_in_scope
-from atlas.server.api.parts import Served, ThreadRoute, Warm, counting_secrets_of
+from atlas.server.api.parts import Opened, ThreadRoute, counting_secrets_of
+from atlas.server.served import ServedMemory
 from atlas.verbs.encoding import encode
 from atlas.verbs.schemas import Schemas
 from atlas.verbs.table import SYSTEM, VERBS, Verb
@@ -34,15 +35,15 @@ class AsciiResponse(JSONResponse):
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -> Response:
+def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Response:
     """Call a method and return its result. The number of replaced secrets is sent as a header."""
     check_role(verb.role, f"call `{verb.name}`")
     if verb.is_of_store:
         refuse_in_scope(f"call `{verb.name}`")
     arguments = verb.arguments(owner, encoded)
-    target = served if owner == SYSTEM else getattr(served, owner)
+    target = served.memory if owner == SYSTEM else getattr(served.memory, owner)
     name = verb.name
-    if not is_warm:
+    if not served.is_warm:
         name, arguments = _by_words(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
@@ -67,12 +68,12 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
     routed: Callable[..., Response]
     if owners == (SYSTEM,):
 
-        def routed(served: Served, is_warm: Warm, arguments: Arguments = NOTHING) -> Response:
-            return _call(verb, SYSTEM, served, arguments, is_warm)
+        def routed(opened: Opened, arguments: Arguments = NOTHING) -> Response:
+            return _call(verb, SYSTEM, opened, arguments)
     else:
 
-        def routed(memory: str, served: Served, is_warm: Warm, arguments: Arguments = NOTHING) -> Response:
-            return _call(verb, memory, served, arguments, is_warm)
+        def routed(memory: str, opened: Opened, arguments: Arguments = NOTHING) -> Response:
+            return _call(verb, memory, opened, arguments)
 
         routed.__annotations__["memory"] = Literal[owners]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
+from atlas.server.served import ServedMemory
 
 if TYPE_CHECKING:
     from atlas.jobs.warming import WarmUp
@@ -32,6 +33,10 @@ class MemoryOpener:
     def begin(self) -> None:
         """Start the thread."""
         threading.Thread(target=self._open, name="atlas-opening", daemon=True).start()
+
+    def served(self) -> ServedMemory:
+        """Wait for the memory and return it, and whether its model is ready."""
+        return ServedMemory(self.memory(), self.is_warm)
 
     def memory(self) -> MemorySystem:
         """Wait for the memory and return it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -22,9 +22,7 @@ from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE, Handsha
 from atlas.server.mcp.parameters import slim, wrong_arguments
 from atlas.server.mcp.streams import serve_after
 from atlas.server.problems import unknown_names
-
-if TYPE_CHECKING:
-    from atlas.memory.system import MemorySystem
+from atlas.server.served import Open
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
@@ -66,18 +64,13 @@ RESOURCES: Mapping[str, Callable[..., str]] = {
 """Resources by URI."""
 
 
-def make_server(open_memory: Callable[[], MemorySystem], is_warm: Callable[[], bool]) -> _Server:
-    """Return a server with the tools.
-
-    Args:
-        open_memory: Returns the memory, open.
-        is_warm: Whether its embedding model is ready. Until then keyword-only variants are used.
-    """
+def make_server(open_memory: Open) -> _Server:
+    """Return a server with the tools."""
     server = _Server(SERVER_NAME, title=TITLE, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, hints in TOOLS:
-        server.add_tool(_bound(tool, open_memory, is_warm), annotations=hints, structured_output=False)
+        server.add_tool(_bound(tool, open_memory), annotations=hints, structured_output=False)
     for uri, resource in RESOURCES.items():
-        server.resource(uri, mime_type="text/markdown")(_bound(resource, open_memory, is_warm))
+        server.resource(uri, mime_type="text/markdown")(_bound(resource, open_memory))
     for prompt in (resources.before_task, resources.after_task):
         server.prompt()(prompt)
     return server
@@ -117,17 +110,15 @@ class _Server(MCPServer[Any]):
         return error
 
 
-def _bound(
-    tool: Callable[..., str], open_memory: Callable[[], MemorySystem], is_warm: Callable[[], bool]
-) -> Callable[..., str]:
+def _bound(tool: Callable[..., str], open_memory: Open) -> Callable[..., str]:
     """Return a tool with its first parameter, the memory, bound. ATLAS errors become `ToolError`."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))
     def called(**arguments: Any) -> str:
         try:
-            memory = open_memory()
+            served = open_memory()
             with counting_secrets() as counts:
-                answer = (tool if is_warm() else BY_WORDS.get(tool, tool))(memory, **arguments)
+                answer = (tool if served.is_warm else BY_WORDS.get(tool, tool))(served.memory, **arguments)
             return f"{answer} {describe_counts(counts)}" if counts else answer
         except AtlasError as error:
             raise ToolError(str(error)) from error

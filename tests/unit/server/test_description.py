@@ -21,7 +21,7 @@ def document() -> dict[str, Any]:
         raise AssertionError("the document is the same for every memory")
 
     doors = Doors(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=True)
-    found: dict[str, Any] = TestClient(make_api(no_memory, doors, lambda: True)).get("/openapi.json").json()
+    found: dict[str, Any] = TestClient(make_api(no_memory, doors)).get("/openapi.json").json()
     return found
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 
-from atlas.server.api.parts import Served, ThreadRoute, Warm
+from atlas.access.stores import Stores
+from atlas.server.access import Doors
+from atlas.server.api.app import make_api
+from atlas.server.api.parts import Opened, Served, ThreadRoute
+from atlas.server.served import ServedMemory
 
 
 def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
-    threads = []
+    threads, memory = [], cast(Any, "memory")
 
     def noting(value: object) -> object:
         threads.append(threading.get_ident())
@@ -22,9 +27,9 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
     router = APIRouter(route_class=ThreadRoute)
 
     @router.get("/memory")
-    def named(memory: Served, is_warm: Warm) -> str:
+    def named(memory: Served, opened: Opened) -> str:
         noting(None)
-        return f"{memory} {is_warm}"
+        return f"{memory} {opened.is_warm}"
 
     @router.get("/loop")
     async def loop() -> int:
@@ -32,7 +37,7 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
 
     @asynccontextmanager
     async def state(app: FastAPI) -> AsyncIterator[dict[str, object]]:
-        yield {"open_memory": lambda: noting("memory"), "is_warm": lambda: noting(True)}
+        yield {"open_memory": lambda: noting(ServedMemory(memory))}
 
     app = FastAPI(lifespan=state)
     app.include_router(router)
@@ -41,3 +46,18 @@ def test_memory_and_endpoint_share_one_thread_that_is_not_the_event_loops():
         assert client.get("/loop").json() not in threads
     assert len(threads) == 3
     assert len(set(threads)) == 1
+
+
+def test_a_request_opens_the_memory_once(memory):
+    opened = []
+
+    def open_memory() -> ServedMemory:
+        opened.append(memory)
+        return ServedMemory(memory)
+
+    doors = Doors(Stores({"store": memory.storage.path}, {}, owner="owner"), is_open=True)
+    client = TestClient(make_api(open_memory, doors))
+    for path, body in (("/experience/search", {"query": "a bug"}), ("/verbs/revision", {})):
+        opened.clear()
+        assert client.post(path, json=body).status_code == 200
+        assert opened == [memory]

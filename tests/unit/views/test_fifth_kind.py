@@ -14,6 +14,7 @@ from atlas.importers.marks import import_marks
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.server.mcp.server import make_server
+from atlas.server.served import ServedMemory
 from atlas.storage.marks.files import TABLE
 from atlas.testing import HashEmbedder
 from atlas.views.ask.answer import Configuration, block_of, hits_for
@@ -136,7 +137,7 @@ def test_it_is_found_read_edited_and_marked_over_http(memory):
 
 def test_it_is_found_read_and_marked_over_mcp(memory):
     async def talked() -> None:
-        async with Client(make_server(lambda: memory, lambda: True)) as client:
+        async with Client(make_server(lambda: ServedMemory(memory))) as client:
             [search] = [tool for tool in (await client.list_tools()).tools if tool.name == "search"]
             assert "recipes" in search.input_schema["properties"]["among"]["enum"]
             lines = await said(client, "search", query="boil the pasta", among="recipes", k=1)
