@@ -66,10 +66,26 @@ class Postings:
 
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
         """Return the postings after a change of some records, given the occurrences that these have now, sorted."""
+        if not len(self.seqs) or seqs.min(initial=self.seqs[-1] + 1) > self.seqs[-1]:
+            return self._followed(Postings.of_occurrences(occurrences)) if len(occurrences) else self
         is_changed = np.isin(self.occurrences >> PLACE_BITS, seqs)
         if not len(occurrences) and not is_changed.any():
             return self
         return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
+
+    def until(self, seq: int) -> Postings:
+        """Return the postings of the records up to a number."""
+        n_records = np.searchsorted(self.seqs, seq, "right")
+        n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << PLACE_BITS)
+        return Postings(self.seqs[:n_records], self.frequencies[:n_records], self.occurrences[:n_occurrences])
+
+    def _followed(self, later: Postings) -> Postings:
+        """Return the postings together with those of later records."""
+        return Postings(
+            np.concatenate([self.seqs, later.seqs]),
+            np.concatenate([self.frequencies, later.frequencies]),
+            np.concatenate([self.occurrences, later.occurrences]),
+        )
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
         """Return the postings of some records. The postings have no occurrences."""

@@ -1,7 +1,10 @@
 """Cache of postings and text lengths, updated by changes.
 
-Each search first reads the changes by all processes. The postings of a word that changed records contain, or contained
-before, are updated from the texts of these records. Reading them again would take a microsecond for each occurrence.
+Each search first reads the changes by all processes since the last search. The postings of a word that changed records
+contain, or contained before, are updated from the texts of these records when the word is next searched for. Reading
+them again would take a microsecond for each occurrence.
+
+Searches of several threads read different snapshots. An older one gets the postings without the records added since.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from atlas.infra.locks import lock_of
 from atlas.storage.records import Position, Seqs
 from atlas.storage.sql.connection import Connection, Numbers
 from atlas.storage.sql.meta import has_change
@@ -23,6 +27,9 @@ MAX_CACHED = 1_000_000
 
 MAX_CHANGED = 64
 """Maximum number of changed records whose texts update the cache. After more changes, words are read again."""
+
+MAX_STEPS = 64
+"""Number of latest changes of a table by which postings can be updated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,62 +46,176 @@ class WordCache:
     """The postings that this process has read. Thread-safe, although two threads may read the same postings."""
 
     def __init__(self) -> None:
-        self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
+        self._tables: dict[str, _CachedTable] = {}
         self._n_read = 0
         """Number of occurrences that were read since the cache was last emptied."""
 
-        self._lengths: dict[str, tuple[Position, Lengths]] = {}
-        """Lengths of records by number, by table. NaN for lengths that were not read."""
+        self._lock = lock_of(self)
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the postings of each word. See `read_postings`."""
-        current = self._get_current(table, words)
+        with self._lock:
+            cached = self._cached(table)
+            version = cached.version_of(table)
+            current = {} if version is None else cached.postings(words, version)
         new_postings = table.connection.dialect.words.read_postings(
             table.connection, table.name, [word for word in words if word not in current]
         )
-        self._n_read += sum(len(postings.occurrences) for postings in new_postings.values())
-        if self._n_read > MAX_CACHED:
-            self._postings, self._n_read = {}, 0
+        if version is not None and new_postings:
+            with self._lock:
+                self._make_room(new_postings)
+                cached.add(new_postings, version)
         all_postings = current | new_postings
-        self._postings |= {(table.name, word): (table.at, postings) for word, postings in all_postings.items()}
         return {
             word: all_postings[word] for word in words if word in all_postings
         }  # in a fixed order, so that sums are reproducible
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Lengths:
         """Return how many tokens each of these records has. See `read_lengths`."""
-        lengths = self._get_current_lengths(table, int(seqs.max(initial=-1)) + 1)
-        missing = seqs[np.isnan(lengths[seqs])]
-        if len(missing):
-            lengths[missing] = table.connection.dialect.words.read_lengths(table.connection, table.name, missing)
-        lengths_of_seqs: Lengths = lengths[seqs]
-        return lengths_of_seqs
-
-    def _get_current(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
-        """Return the cached postings of words, updated by the changes since they were read."""
-        by_position: dict[Position, dict[str, Postings]] = {}
-        for word in words:
-            if entry := self._postings.get((table.name, word)):
-                position, postings = entry
-                by_position.setdefault(position, {})[word] = postings
-        current: dict[str, Postings] = {}
-        for position, cached in by_position.items():
-            changed = _read_changes_since(table, position)
-            if changed is not None:
-                current |= _update(table, cached, changed)
-        return current
-
-    def _get_current_lengths(self, table: WordTable, size: int) -> Lengths:
-        """Return the cached lengths of the first `size` records, without changed ones."""
-        at, lengths = self._lengths.get(table.name, (None, np.zeros(0)))
-        if at != table.at:
-            changed = None if at is None else _read_changes_since(table, at)
-            lengths = np.zeros(0) if changed is None else lengths.copy()
-            lengths[changed[changed < len(lengths)] if changed is not None else slice(0)] = np.nan
-        if len(lengths) < size:
-            lengths = np.concatenate([lengths, np.full(size - len(lengths), np.nan)])
-        self._lengths[table.name] = table.at, lengths
+        with self._lock:
+            cached = self._cached(table)
+            version = cached.version_of(table)
+            lengths = cached.lengths(seqs, version)
+        is_missing = np.isnan(lengths)
+        if is_missing.any():
+            missing = seqs[is_missing]
+            lengths[is_missing] = table.connection.dialect.words.read_lengths(table.connection, table.name, missing)
+            with self._lock:
+                cached.add_lengths(missing, lengths[is_missing], version)
         return lengths
+
+    def _cached(self, table: WordTable) -> _CachedTable:
+        if table.name not in self._tables:
+            self._tables[table.name] = _CachedTable(table)
+        return self._tables[table.name]
+
+    def _make_room(self, new_postings: Mapping[str, Postings]) -> None:
+        self._n_read += sum(len(postings.occurrences) for postings in new_postings.values())
+        if self._n_read > MAX_CACHED:
+            self._n_read = 0
+            for cached in self._tables.values():
+                cached.forget_words()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A change of some records of a table."""
+
+    seqs: Seqs
+    starts: Sequence[tuple[int, Mapping[str, Sequence[int]]]]
+    """First occurrence and words of each changed record that was not deleted, in the order of records."""
+
+    last_seq: int
+    """The newest record before the change."""
+
+    def apply(self, word: str, postings: Postings) -> Postings:
+        """Return the postings of a word after the change."""
+        occurrences = [start + place for start, places in self.starts for place in places.get(word, ())]
+        return postings.with_changes(self.seqs, np.array(occurrences, np.int64))
+
+    @property
+    def is_addition(self) -> bool:
+        """True if all changed records are new."""
+        return bool(self.seqs.min() > self.last_seq)
+
+
+class _CachedTable:
+    """The cached words of one table, and its latest changes. A version is the number of changes before a snapshot."""
+
+    def __init__(self, table: WordTable) -> None:
+        self._begin(table)
+
+    def _begin(self, table: WordTable) -> None:
+        self._at = table.at
+        self._last_seq = _read_last_seq(table)
+        self._version = 0
+        self._versions = {table.at: 0}
+        """Versions of the latest snapshots."""
+
+        self._steps: list[_Step] = []
+        """The latest changes. The last one led to the present version."""
+
+        self._lengths = np.zeros(0)
+        """Lengths of records by number. NaN for lengths that were not read."""
+
+        self.forget_words()
+
+    def forget_words(self) -> None:
+        """Drop all postings."""
+        self._postings: dict[str, tuple[int, Postings]] = {}
+
+    def version_of(self, table: WordTable) -> int | None:
+        """Return the version of a snapshot, or None if it is older than the latest one and unknown.
+
+        A later snapshot becomes the latest.
+        """
+        if (version := self._versions.get(table.at)) is not None:
+            return version
+        changed = _read_changes_since(table, self._at)
+        if changed is None:
+            if table.at.ledger_id == self._at.ledger_id and table.at.tip.number < self._at.tip.number:
+                return None
+            self._begin(table)  # too many changes, or another history
+            return 0
+        if len(changed):
+            self._take(_Step(changed, _read_words(table, changed), self._last_seq))
+            self._last_seq = _read_last_seq(table)
+        if len(self._versions) > MAX_STEPS:
+            self._versions = {}
+        self._at = table.at
+        self._versions[table.at] = self._version
+        return self._version
+
+    def postings(self, words: Sequence[str], version: int) -> dict[str, Postings]:
+        """Return the postings of cached words in a version, without words that have to be read."""
+        found: dict[str, Postings] = {}
+        for word in words:
+            since, postings = self._postings.get(word, (version, None))
+            if postings is not None and since < version and self._version - since <= len(self._steps):
+                for step in self._steps_between(since, version):
+                    postings = step.apply(word, postings)
+                self._postings[word] = version, postings
+                found[word] = postings
+            elif postings is not None and since == version:
+                found[word] = postings
+            elif postings is not None and self._only_adds(version, since):
+                found[word] = postings.until(self._steps_between(version, since)[0].last_seq)
+        return found
+
+    def add(self, postings: Mapping[str, Postings], version: int) -> None:
+        """Keep the postings of words in a version, unless later ones are kept."""
+        for word, part in postings.items():
+            if self._postings.get(word, (-1, None))[0] < version <= self._version:
+                self._postings[word] = version, part
+
+    def lengths(self, seqs: Seqs, version: int | None) -> Lengths:
+        """Return the cached lengths of records, NaN for those that have to be read."""
+        size = int(seqs.max(initial=-1)) + 1
+        if version is None or not self._only_adds(version, self._version):
+            return np.full(len(seqs), np.nan)
+        if len(self._lengths) < size:
+            self._lengths = np.concatenate([self._lengths, np.full(size - len(self._lengths), np.nan)])
+        lengths: Lengths = self._lengths[seqs]
+        return lengths
+
+    def add_lengths(self, seqs: Seqs, lengths: Lengths, version: int | None) -> None:
+        """Keep the lengths of records, unless they may have changed since."""
+        if version == self._version and seqs.max(initial=-1) < len(self._lengths):
+            self._lengths[seqs] = lengths
+
+    def _take(self, step: _Step) -> None:
+        self._version += 1
+        self._steps = [*self._steps[1 - MAX_STEPS :], step]
+        self._lengths[step.seqs[step.seqs < len(self._lengths)]] = np.nan
+
+    def _steps_between(self, before: int, after: int) -> Sequence[_Step]:
+        first = len(self._steps) - self._version
+        return self._steps[first + before : first + after]
+
+    def _only_adds(self, before: int, after: int) -> bool:
+        """Return whether each change between two versions is known, and added records only."""
+        is_known = self._version - before <= len(self._steps)
+        return before <= after and is_known and all(step.is_addition for step in self._steps_between(before, after))
 
 
 def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
@@ -116,22 +237,20 @@ def _read_changes_since(table: WordTable, position: Position) -> Seqs | None:
     return np.array([seq for (seq,) in rows], np.int64) if len(rows) <= MAX_CHANGED else None
 
 
-def _update(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> Mapping[str, Postings]:
-    """Return the postings of words after a change of some records."""
-    if not len(changed):
-        return cached
+def _read_last_seq(table: WordTable) -> int:
+    """Return the number of the newest record of the store."""
+    return int(table.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
+
+
+def _read_words(table: WordTable, seqs: Seqs) -> list[tuple[int, Mapping[str, Sequence[int]]]]:
+    """Return the first occurrence and the words of each live record. See `_Step.starts`."""
     texts = table.connection.execute(
         "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?)) "
         "ORDER BY seq",
-        (Numbers(changed.tolist()),),
+        (Numbers(seqs.tolist()),),
     ).fetchall()
     # An occurrence is the number of a record and a position in it, as one integer.
-    starts = [(seq << PLACE_BITS, _places(document, search_text)) for seq, document, search_text in texts]
-
-    def occurrences(word: str) -> Seqs:
-        return np.array([start + place for start, places in starts for place in places.get(word, ())], np.int64)
-
-    return {word: postings.with_changes(changed, occurrences(word)) for word, postings in cached.items()}
+    return [(seq << PLACE_BITS, _places(document, search_text)) for seq, document, search_text in texts]
 
 
 @lru_cache(maxsize=4 * MAX_CHANGED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -88,3 +89,26 @@ def test_words_of_a_table_that_was_built_again_are_read_again(open_store):
     with opened.store.ledger.database.write() as connection:
         rebuild_word_table(connection, THINGS)
     assert found(other, "flight").ids == ["r1"]
+
+
+@pytest.mark.parametrize("kind", ["add", "edit", "delete"])
+def test_an_older_snapshot_finds_what_it_found_before_others_searched_a_later_one(open_store, kind):
+    opened = open_store()
+    opened.add(*(f"r{i}" for i in range(12)))
+    opened.edit("r1", "flight refund")
+    changes = {
+        "add": lambda: opened.add("later flight"),
+        "edit": lambda: opened.edit("r2", "flight"),
+        "delete": lambda: opened.delete("r1"),
+    }
+
+    def search_later() -> object:
+        changes[kind]()
+        return found(opened, "flight r3")
+
+    with opened.store.ledger.reading(), ThreadPoolExecutor(1) as other:
+        before = found(opened, "flight r3")
+        later = other.submit(search_later).result()
+        assert later != before
+        assert found(opened, "flight r3") == before
+    assert found(opened, "flight r3") == later == found(open_store(), "flight r3")
