@@ -137,8 +137,8 @@ def _with_scores_of(collection: CollectionParts, text: str, matches: Matches, se
 
 def _select_worthy(near: Mapping[int, float], matches: Matches, worth: Worth) -> dict[int, float]:
     """Return the candidates that satisfy `worth`, in order."""
-    similarities = np.fromiter(near.values(), np.float64, len(near))
-    words = np.fromiter((matches.values.get(seq, 0.0) for seq in near), np.float64, len(near))
+    similarities = np.array([*near.values()], np.float64)
+    words = np.array([matches.values.get(seq, 0.0) for seq in near], np.float64)
     is_worth = worth(similarities, words / (matches.information or 1.0))
     return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
 

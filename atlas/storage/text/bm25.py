@@ -49,7 +49,9 @@ class Postings:
     def of_occurrences(cls, occurrences: Seqs) -> Postings:
         """Return the postings of sorted occurrences."""
         owners = occurrences >> PLACE_BITS
-        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        is_first = np.ones(len(owners), bool)
+        np.not_equal(owners[1:], owners[:-1], out=is_first[1:])  # `np.diff` takes ten times as long for short arrays
+        starts = np.flatnonzero(is_first)
         is_in_search_text = (occurrences & SEARCH_TEXT).astype(bool)
         weights = np.where(is_in_search_text, FIELD_WEIGHTS[1], FIELD_WEIGHTS[0])
         frequencies = np.add.reduceat(weights, starts) if len(starts) else np.zeros(0)
