@@ -42,6 +42,10 @@ class WordTable:
     at: Position
 
 
+Words = Mapping[str, Sequence[int]]
+"""Positions of each word in the texts of a record, as the low bits of an occurrence."""
+
+
 class WordCache:
     """The postings that this process has read. Thread-safe, although two threads may read the same postings."""
 
@@ -101,22 +105,16 @@ class WordCache:
 class _Step:
     """A change of some records of a table."""
 
-    seqs: Seqs
-    starts: Sequence[tuple[int, Mapping[str, Sequence[int]]]]
-    """First occurrence and words of each changed record that was not deleted, in the order of records."""
+    words: Mapping[int, Words]
+    """The words of each changed record, none of a deleted one."""
 
     last_seq: int
     """The newest record before the change."""
 
-    def apply(self, word: str, postings: Postings) -> Postings:
-        """Return the postings of a word after the change."""
-        occurrences = [start + place for start, places in self.starts for place in places.get(word, ())]
-        return postings.with_changes(self.seqs, np.array(occurrences, np.int64))
-
     @property
     def is_addition(self) -> bool:
         """True if all changed records are new."""
-        return bool(self.seqs.min() > self.last_seq)
+        return min(self.words) > self.last_seq
 
 
 class _CachedTable:
@@ -158,7 +156,7 @@ class _CachedTable:
             self._begin(table)  # too many changes, or another history
             return 0
         if len(changed):
-            self._take(_Step(changed, _read_words(table, changed), self._last_seq))
+            self._take(_Step(_read_words(table, changed), self._last_seq))
             self._last_seq = _read_last_seq(table)
         if len(self._versions) > MAX_STEPS:
             self._versions = {}
@@ -172,8 +170,7 @@ class _CachedTable:
         for word in words:
             since, postings = self._postings.get(word, (version, None))
             if postings is not None and since < version and self._version - since <= len(self._steps):
-                for step in self._steps_between(since, version):
-                    postings = step.apply(word, postings)
+                postings = self._updated(word, postings, since, version)
                 self._postings[word] = version, postings
                 found[word] = postings
             elif postings is not None and since == version:
@@ -181,6 +178,16 @@ class _CachedTable:
             elif postings is not None and self._only_adds(version, since):
                 found[word] = postings.until(self._steps_between(version, since)[0].last_seq)
         return found
+
+    def _updated(self, word: str, postings: Postings, since: int, version: int) -> Postings:
+        """Return the postings of a word in one version, given those in an earlier one."""
+        changed: dict[int, Words] = {}
+        for step in self._steps_between(since, version):
+            changed |= step.words
+        seqs = sorted(changed)
+        # An occurrence is the number of a record and a position in it, as one integer.
+        occurrences = [(seq << PLACE_BITS) + place for seq in seqs for place in changed[seq].get(word, ())]
+        return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
         """Keep the postings of words in a version, unless later ones are kept."""
@@ -206,7 +213,7 @@ class _CachedTable:
     def _take(self, step: _Step) -> None:
         self._version += 1
         self._steps = [*self._steps[1 - MAX_STEPS :], step]
-        self._lengths[step.seqs[step.seqs < len(self._lengths)]] = np.nan
+        self._lengths[[seq for seq in step.words if seq < len(self._lengths)]] = np.nan
 
     def _steps_between(self, before: int, after: int) -> Sequence[_Step]:
         first = len(self._steps) - self._version
@@ -242,20 +249,19 @@ def _read_last_seq(table: WordTable) -> int:
     return int(table.connection.execute("SELECT coalesce(max(seq), 0) FROM records").fetchone()[0])
 
 
-def _read_words(table: WordTable, seqs: Seqs) -> list[tuple[int, Mapping[str, Sequence[int]]]]:
-    """Return the first occurrence and the words of each live record. See `_Step.starts`."""
+def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
+    """Return the words of each record, none of a deleted one."""
     texts = table.connection.execute(
-        "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?)) "
-        "ORDER BY seq",
+        "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
         (Numbers(seqs.tolist()),),
     ).fetchall()
-    # An occurrence is the number of a record and a position in it, as one integer.
-    return [(seq << PLACE_BITS, _places(document, search_text)) for seq, document, search_text in texts]
+    words = {seq: _places(document, search_text) for seq, document, search_text in texts}
+    return {seq: words.get(seq, {}) for seq in seqs.tolist()}
 
 
 @lru_cache(maxsize=4 * MAX_CHANGED)
-def _places(document: str, search_text: str) -> Mapping[str, Sequence[int]]:
-    """Return the positions of each word in the texts of a record, as the low bits of an occurrence."""
+def _places(document: str, search_text: str) -> Words:
+    """Return the words of a record."""
     from atlas.storage.sql.words.tokens import tokens_of_record  # only needed after a change
 
     places: dict[str, list[int]] = {}
