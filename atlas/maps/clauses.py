@@ -26,9 +26,10 @@ FORM = word_set(
 """Nouns that name the form of a task and never its subject."""
 
 EMPTY = word_set("""
-    amount anybody array case check condition data day detail element example hour id index information integer issue
-    item kind line list message minute month note number option order pair people person place problem process reason
-    rest result side start state step string system task text thing total type user value variable way week word year
+    amount anybody array case check condition data day detail dollar element euro example hour id index information
+    integer issue item kind line list message minute month note number option order pair people person place problem
+    process reason rest result side start state step string system task text thing total type user value variable
+    way week word year
     """)
 """Nouns that name a subject only together with other words."""
 

@@ -49,6 +49,9 @@ ADDED = 0.2
 HALF = 0.5
 """Smallest share of a group's tasks that two phrases must describe."""
 
+PRECISE = 0.2
+"""Smallest share of a group's tasks for a phrase that makes a single noun more precise."""
+
 MANY = 8
 """Number of tasks for one of which a phrase must be written in just its form, twice at most by default."""
 
@@ -225,13 +228,27 @@ class _Namer:
         )
 
     def _ranked(self, fewest: float) -> Iterator[Subjects]:
-        """Yield single phrases and pairs of them, best first.
+        """Yield single phrases and pairs of them, best first, but more precise names before a single noun.
 
         Args:
             fewest: Number of tasks that must be about a phrase.
         """
         values = self._phrases(fewest)
         ranked = sorted(values, key=lambda subject: (-values[subject], subject))
+        found = [*self._ordered(values, ranked)]
+        if found and found[0] == (Subject(found[0][0].words[-1:]),):
+            yield from self._more_precise(found[0][0], ranked)
+        yield from found
+
+    def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
+        """Yield phrases with this noun that many tasks are about, then the noun with another one of the same tasks."""
+        many = [subject for subject in ranked if self._share((subject,)) >= PRECISE]
+        yield from ((subject,) for subject in many if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
+        others = (subject for subject in many[:PHRASES] if not subject.verb and subject.stems.isdisjoint(noun.stems))
+        yield from sorted(((noun, other) for other in others), key=lambda pair: (-self._pair_worth(*pair), pair))
+
+    def _ordered(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
+        """Yield single phrases and pairs of them by how well they name the group."""
         enough = [(subject,) for subject in ranked if self._share((subject,)) >= ENOUGH[subject.n_words]]
         pairs = self._joined(ranked[:PHRASES])
         if not enough or self._share(enough[0]) <= HALF:
@@ -255,11 +272,15 @@ class _Namer:
         values = {}
         for subject, n in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
-            if n_about >= fewest and n >= min(fewest, self.group.n / MANY) and not self.nouns.is_proper(subject):
+            if n_about >= fewest and n >= min(fewest, self.group.n / MANY) and not self._is_proper(subject):
                 value = self._worth((subject,)) * FORM[subject.n_words] * (WITH_VERB if subject.verb else 1.0)
                 if value:
                     values[subject] = value
         return values
+
+    def _is_proper(self, subject: Subject) -> bool:
+        """Return whether a phrase is a single proper noun, such as a place."""
+        return subject.n_words == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
 
     def _joined(self, ranked: Sequence[Subject]) -> list[Subjects]:
         """Return two phrases, or two verbs of one phrase, best first. Of few tasks, pairs would only list the tasks."""
@@ -349,10 +370,6 @@ class _Nouns:
         head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))
         of = ["of", self._noun(subject.of)] if subject.of else []
         return " ".join([*map(self._usual_spelling, subject.words[:-1]), head, *of])
-
-    def is_proper(self, subject: Subject) -> bool:
-        """Return whether a phrase is a single proper noun, such as a place."""
-        return subject.n_words == 1 and self._usual_spelling(subject.words[-1])[:2].istitle()
 
     def _noun(self, word: str) -> str:
         cased = self._usual_spelling(word)

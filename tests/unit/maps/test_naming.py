@@ -114,6 +114,10 @@ AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "bl
             "search page",
         ),
         (
+            ["The job runs in a pipeline", "Restart a job", "Why is the job late?", "The pipeline of a job is red"],
+            "jobs and pipelines",
+        ),
+        (
             ["Sort the rows by age", "Index a table", "Sort all rows", "Index this table"],
             "sorting rows and indexing tables",
         ),
