@@ -20,6 +20,9 @@ from pages.components.shared.undo_toast import announce, announce_problem, annou
 
 MAX_ROWS = 500
 
+ADVISED = "Mod+Enter"
+"""The key of the blue button, which applies the plan unless keeping records is advised first."""
+
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
 ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
@@ -171,8 +174,8 @@ def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRe
     n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
     them = "it" if n_lost == 1 else f"these {n_lost:,}"
     rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
-    st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", on_click=_replan,
-              args=(memory, open_plan, request.keeping(loss.ids_to_keep)))  # fmt: skip
+    st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", shortcut=ADVISED,
+              on_click=_replan, args=(memory, open_plan, request.keeping(loss.ids_to_keep)))  # fmt: skip
 
 
 def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
@@ -230,7 +233,7 @@ def _draw_foot(memory: MemorySystem, plan: Plan, *, is_advised: bool) -> None:
             key="plan_apply",
             type="primary" if is_advised else "secondary",
             icon=":material/check:",
-            shortcut="Mod+Enter",
+            shortcut=ADVISED if is_advised else None,
             on_click=_apply,
             args=(memory, plan),
             disabled=not is_confirmed or memory.storage.read_only,
