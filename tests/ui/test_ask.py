@@ -70,7 +70,7 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """The number of hits of each memory that gave some."""
-    return [element.value for element in app.main.caption if element.value.endswith(" shown")]
+    return [element.value for element in app.main.caption if element.value.endswith(" found")]
 
 
 def folded(app: AppTest) -> dict[str, list[str]]:
@@ -116,20 +116,20 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert found(app) == ["1 shown", "2 shown", "1 shown", "1 shown"]
+    assert sorted(found(app)) == ["1 found", "1 found", "1 found", "2 found"]
     assert folded(app) == {}
     places = {card["place"]["memory"]: card["place"]["number"] for card in cards(app)}
-    assert sorted(card["place"]["number"] for card in cards(app)) == [1, 2, 3, 4, 5]
+    assert [card["place"]["number"] for card in cards(app)] == [1, 2, 3, 4, 5]
     [drawn] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("ask_block")]
     pieces = {piece["place"]: piece for piece in json.loads(drawn.proto.json)["pieces"]}
     assert all(pieces[number]["memory"] == name for name, number in places.items())
-    assert [card["outcome"] for card in cards(app)] == [
+    assert {card["outcome"] for card in cards(app)} == {
         "not tried yet",
         "✗ failed",
         "✓ succeeded",
         "python, imported, not tried yet",
         "reflection, round 2",
-    ]
+    }
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
         assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.2).text]
@@ -233,7 +233,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    assert found(app) == ["1 shown"]
+    assert found(app) == ["1 found"]
     [(sentence, (strategies, concepts, journal))] = folded(app).items()
     assert sentence == "Nothing is stored yet in strategies, concepts and journal."
     assert "This store has no strategies. Storing a successful attempt writes one." in strategies
@@ -256,7 +256,7 @@ def test_what_was_found_is_selected_and_its_question_is_shown_on_the_map(dashboa
 
 def test_the_scope_is_folded_away_for_it_does_not_narrow_the_page(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask", ask_text=RED, scope_outcomes="succeeded")
-    assert [card["outcome"] for card in cards(app)][1] == "✗ failed"
+    assert "✗ failed" in [card["outcome"] for card in cards(app)]
     assert [child for child in of_type(app, "flex_container") if child.proto.id.endswith("sidebar_scope_unused")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -134,6 +135,11 @@ class Part:
         """`Strategies`."""
         return TITLES[self.name]
 
+    @property
+    def first_place(self) -> float:
+        """Position in the block of the first hit that it shows, or infinity if it shows none."""
+        return min((hit.place for hit in self.hits if hit.is_shown), default=math.inf)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
@@ -157,6 +163,11 @@ class Answer:
     block_sentence: str
     left_out: tuple[LeftOut, ...]
     """The hits that the block does not show, best first."""
+
+    @property
+    def ordered_parts(self) -> tuple[Part, ...]:
+        """The parts in the order in which the block shows them, so that the positions of hits count up."""
+        return tuple(sorted(self.parts, key=lambda part: part.first_place))
 
     @property
     def n_hits(self) -> int:

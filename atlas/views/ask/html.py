@@ -67,7 +67,7 @@ def _side(side: ReportedSide) -> str:
     heading = f"Configuration {side.title}" if side.title else "What an agent is told"
     block = side.answer.block.text
     code_block = f"<pre>{html.escape(block)}</pre>" if block else ""
-    hits = "".join(_part(part, side.cards) for part in side.answer.parts)
+    hits = "".join(_part(part, side.cards) for part in side.answer.ordered_parts)
     return (
         f"<section><h2>{html.escape(heading)}</h2>{_p(side.call, 'grey')}{_p(side.answer.block_sentence)}{code_block}"
         f"<h2>Hits</h2>{hits}</section>"

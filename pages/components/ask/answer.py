@@ -124,7 +124,7 @@ def draw_parts(memory: MemorySystem, text: str, side: Side, answer: Answer, part
     judged = judged_hits(memory, text)
     first = FIRST_PRESENTED if is_presenting() else FIRST
     is_alone = sum(bool(part.hits) for part in answer.parts) == 1
-    for part in answer.parts:
+    for part in answer.ordered_parts:
         if part.hits and part_name in (ALL, part.title):
             _draw_part(memory, text, side, part, None if is_alone or part_name == part.title else first, judged)
         elif part_name == part.title:
@@ -155,7 +155,7 @@ def _draw_part_heading(memory: MemorySystem, text: str, side: Side, part: Part) 
     ):
         st.markdown(f"###### {part.title}", width="content")
         scale = f"Relevance goes from 0 to 1. A hit in this memory is shown from {part.level:.2f}."
-        st.caption(f"{len(part.hits):,} shown", width="content", help=None if is_presenting() else scale)
+        st.caption(f"{len(part.hits):,} found", width="content", help=None if is_presenting() else scale)
         if part.hidden:
             _draw_hidden(memory, text, side, part)
         if part.name == "experience" and not is_presenting():
