@@ -157,7 +157,8 @@ def grounds(found: MemoryEffect) -> str:
     if not found.is_enough:
         return ""
     with_it, without = map(percent, found.mean_rates)
-    rates = f"On average {with_it} of the attempts at a task succeeded with memory, and {without} without it."
+    over = f"On average over {counted(found.n_tasks, 'task')}"
+    rates = f"{over}, {with_it} of the attempts succeeded with memory, and {without} without it."
     often = f"{100 * found.chance:.0f} of" if found.chance >= 0.01 else "fewer than 1 of"
     split = f"{found.n_helped:,} to {found.n_hurt:,}"
     return f"{rates} If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."

@@ -30,16 +30,17 @@ ABOUT = (
     "Explore it, ask it what an agent would be told, and clean it up."
 )
 STEPS = {
-    "pages/map.py": ("Explore the map", ":material/scatter_plot:", "What the agents worked on, and where they fail."),
+    "pages/map.py": ("Explore the map", ":material/scatter_plot:", "What agents work on, and where they fail."),
     "pages/ask.py": ("Ask the memory", ":material/psychology_alt:", "What an agent is told for a task, and why."),
     "pages/curate.py": ("Review and clean up", ":material/cleaning_services:", "The records that need a decision."),
 }
 """Next steps, by page, with what a person finds there."""
 
-POOLED = (
-    "All attempts at these tasks so far, with 95 % intervals. Each attempt counts the same here, and each task in the "
-    "averages above."
+TREND, POOLED = (
+    "Success rate of all attempts at these tasks so far, with 95 % intervals.",
+    "Each attempt counts the same here, and each task in the averages above, so the two differ a little.",
 )
+"""The caption of the chart, and how its rates differ from the averages."""
 
 TASK_COLUMNS = (
     Column("task", "Task", 240),
@@ -51,7 +52,7 @@ TASK_COLUMNS = (
 def draw_steps() -> None:
     """Draw the next steps."""
     for column, (page, (label, icon, about)) in zip(st.columns(len(STEPS), gap="small"), STEPS.items(), strict=True):
-        with column.container(border=True, gap=None, key=f"overview_step_{icon[10:-1]}"):
+        with column.container(border=True, height="stretch", gap=None, key=f"overview_step_{icon[10:-1]}"):
             st.page_link(page, label=f"**{label}**", icon=icon)
             st.caption(about)
 
@@ -93,7 +94,7 @@ def draw_effect(view: EffectView) -> None:
     if view.n_tasks:
         st.caption(COMPARED)
         better, worse = view.labels
-        with st.container(horizontal=True, gap="large"):
+        with st.container(horizontal=True, gap="medium"):
             st.metric(
                 better,
                 view.better,
@@ -116,7 +117,7 @@ def draw_effect(view: EffectView) -> None:
 def _draw_trend(view: EffectView) -> None:
     """Draw how all attempts at the compared tasks went so far."""
     if len(view.weeks) > 1:
-        st.caption(POOLED)
+        st.caption(TREND, help=POOLED)
         chart, alt = trend_chart(view.weeks), trend_caption(view.weeks)
         st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
 

@@ -64,7 +64,7 @@ def test_the_verdict_says_no_more_than_the_sign_test_does(n_tasks, n_better, sai
 
 def test_the_grounds_are_the_mean_rates_of_the_tasks():
     assert grounds(helped(12, 9)).startswith(
-        "On average 75 % of the attempts at a task succeeded with memory, and 25 % without it. If memory made no "
+        "On average over 12 tasks, 75 % of the attempts succeeded with memory, and 25 % without it. If memory made no "
     )
 
 
