@@ -11,17 +11,17 @@ from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import ACTIVE, VIEWS, Case
-from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS
+from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS, DomainLine
 from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, shortened, signed
+from atlas.views.shared.wording import SIGNS, counted, moment, plural, shortened
 from atlas.views.strategies.strategy import attempt_rows
 
-MAX_FAILED = 5
-"""Most failed tries of a strategy that are listed."""
+MAX_USES = 10
+"""Most uses of a strategy that are listed."""
 
 LAST = ("Step before it", "Last step")
 """Maximum number of compared steps. The others are only in the conversation."""
@@ -42,37 +42,14 @@ class CaseView:
     steps: tuple[Step, ...] = ()
     """The trajectory of the attempt, or of the first of a group."""
 
-    failed: tuple[str, ...] = ()
-    """Tasks of some attempts that failed in a domain, or with a strategy."""
+    attempts: tuple[str, ...] = ()
+    """Lines on attempts in a domain that failed, or on uses of a strategy, as `✗ Boil an egg`. Untrusted texts."""
 
-    n_failed: int = 0
-    """How many attempts failed in the domain, or with the strategy."""
+    attempts_heading: str = ""
+    """`All 7 uses, the latest first`, or empty without such lines."""
 
     differences: tuple[Mapping[str, str], ...] = ()
     """A line for each other record of a group, by the same words."""
-
-    @property
-    def failed_heading(self) -> str:
-        """`5 of the 6 that failed`, or `What failed` for all of them."""
-        n_listed = len(self.failed)
-        return "What failed" if n_listed >= self.n_failed else f"{n_listed:,} of the {self.n_failed:,} that failed"
-
-
-def _failed_tries(memory: MemorySystem, case: Case) -> tuple[str, ...]:
-    """Return the tasks at which a failing strategy was tried in vain, newest first, as far as they are stored."""
-    if case.queue != FAILING:
-        return ()
-    tries = attempt_rows(memory, memory.strategies.attempts(case.ids[0]))
-    in_vain = dict.fromkeys(row.task for row in tries if row.task and row.outcome == signed("failed"))
-    return tuple(shortened(" ".join(task.split()), TITLE_CHARACTERS) for task in [*in_vain][:MAX_FAILED])
-
-
-def _n_failed(memory: MemorySystem, case: Case) -> int:
-    """Return how many uses of a failing strategy failed."""
-    if case.queue != FAILING:
-        return 0
-    usage = memory.strategies.usage(case.ids[:1])[case.ids[0]]
-    return usage.n_uses - usage.n_successes
 
 
 def case_title(case: Case) -> str:
@@ -88,14 +65,11 @@ def case_word(case: Case) -> str:
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     """Return a case with its evidence, or None if its records were deleted."""
     if case.domain is not None:
-        failed = memory.experience.titles(case.domain.failed)
+        heading, lines = _failed_attempts(memory, case.domain)
         return CaseView(
-            case=case,
-            title=Text(case.domain.name),
-            reason=_domain_reason(case),
-            failed=tuple(shortened(" ".join(title.split()), TITLE_CHARACTERS) for title in failed.values()),
-            n_failed=round(case.domain.n_known * (1 - (case.domain.percent_succeeded or 0.0) / 100)),
-        )
+            case=case, title=Text(case.domain.name), reason=_domain_reason(case), attempts=lines,
+            attempts_heading=heading,
+        )  # fmt: skip
     kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
     records: Any = kind.records(memory)
     read = records.get_many(list(case.ids[:MAX_MEMBERS]))
@@ -103,6 +77,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         return None
     texts = [_texts_of(memory, case, record) for record in read]
     title, *rest = texts[0].items()
+    heading, lines = _uses(memory, case.ids[0]) if case.queue == FAILING else ("", ())
     return CaseView(
         case=case,
         title=Text(title[1]),
@@ -112,10 +87,30 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
             *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
         ),
         steps=read[0].steps if isinstance(read[0], Experience) else (),
-        failed=_failed_tries(memory, case),
-        n_failed=_n_failed(memory, case),
+        attempts=lines,
+        attempts_heading=heading,
         differences=_differences(read, texts),
     )
+
+
+def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tuple[str, ...]]:
+    """Return a heading and lines for attempts in a domain that failed."""
+    lines = tuple(_attempt_line(SIGNS["failed"], title) for title in memory.experience.titles(domain.failed).values())
+    n_failed = round(domain.n_known * (1 - (domain.percent_succeeded or 0.0) / 100))
+    return "What failed" if len(lines) >= n_failed else f"{len(lines):,} of the {n_failed:,} that failed", lines
+
+
+def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[str, ...]]:
+    """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
+    rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task]
+    lines = tuple(_attempt_line(row.outcome[0], row.task) for row in rows[:MAX_USES])
+    n_uses = memory.strategies.usage([strategy_id])[strategy_id].n_uses
+    shown = f"All {n_uses:,}" if len(lines) == n_uses else f"{len(lines):,} of the {n_uses:,}"
+    return f"{shown} uses, the latest first", lines
+
+
+def _attempt_line(sign: str, task: str) -> str:
+    return f"{sign} {shortened(' '.join(task.split()), TITLE_CHARACTERS)}"
 
 
 def preview_lines(memory: MemorySystem, cases: Sequence[Case]) -> list[str]:

@@ -77,6 +77,15 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     return tuple(found)
 
 
+def hiding_or_deleting(decisions: Sequence[Decision]) -> str:
+    """Return how hiding a record differs from deleting it, or an empty string if not both are offered."""
+    names = [decision.name for decision in decisions]
+    hiding = next((name for name in ("retire", "bury", "quarantine") if name in names), "")
+    if not hiding or "delete" not in names:
+        return ""
+    return f"{hiding.capitalize()} hides it from agents and keeps it. Delete moves it to the trash. Both can be undone."
+
+
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
     """Return the request for a plan that merges, hides, withdraws, deletes or judges the records of the cases."""
     first = cases[0]

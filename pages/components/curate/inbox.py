@@ -19,6 +19,7 @@ from atlas.views.curate.decisions import (
     ask_again,
     change_quarantine,
     decisions_on,
+    hiding_or_deleting,
     is_allowed,
     keep,
     keep_message,
@@ -157,11 +158,11 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     if view.steps:
         st.caption("Steps")
         draw_steps(view.steps, of=case.ids[0], key="curate_trace")
-    if view.failed:
+    if view.attempts:
         with st.container(gap=None):
-            st.caption(view.failed_heading)
-            for title in view.failed:
-                st.text(f"✗ {title}")
+            st.caption(view.attempts_heading)
+            for line in view.attempts:
+                st.text(line)
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,
@@ -172,9 +173,9 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
     is_forbidden = memory.storage.read_only or not is_allowed(case)
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
     is_off = is_forbidden or is_planning()
-    key = _key(case)
+    key, decisions = _key(case), decisions_on(cases)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for decision in decisions_on(cases):
+        for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
                       shortcut=decision.key, disabled=is_off, help=why or decision.help_text, on_click=_decide,
                       args=(memory, decision, cases))  # fmt: skip
@@ -188,6 +189,8 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                       help="The next decision holds for these too.")  # fmt: skip
         st.button("Open and edit", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
                   shortcut="o", disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
+    if choice := hiding_or_deleting(decisions):
+        st.caption(choice)
 
 
 def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:

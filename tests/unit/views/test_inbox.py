@@ -20,6 +20,7 @@ from atlas.views.curate.decisions import (
     ask_again,
     change_quarantine,
     decisions_on,
+    hiding_or_deleting,
     is_allowed,
     keep,
     keep_message,
@@ -63,7 +64,7 @@ def fill(memory: atlas.MemorySystem) -> dict[str, str | tuple[str, ...]]:
     (idle,) = memory.experience.store_many([attempt("Water the garden")])
     good, bad = memory.strategies.add(strategy("Take the stairs")), memory.strategies.add(strategy("Use a lift"))
     for n in range(24):
-        memory.strategies.record_use(good if n < 16 else bad, n < 16)
+        memory.strategies.record_use(good if n < 16 else bad, n < 16, task_id=f"task {n}")
     notes = [memory.journal.add("observation", "The lift is slow", generation=n) for n in (0, 1)]
     return {"same": tuple(same), "other": other, "unknown": unknown, "shown": shown, "idle": idle, "bad": bad,
             "notes": tuple(notes)}  # fmt: skip
@@ -161,7 +162,8 @@ def test_each_case_says_why_with_evidence(memory):
     assert (
         "0 of its 8 uses succeeded, clearly fewer than with other strategies (16 of 16)" in views[(ids["bad"],)].reason
     )
-    assert views[(ids["bad"],)].n_failed == 8
+    assert views[(ids["bad"],)].attempts_heading == "All 8 uses, the latest first"
+    assert views[(ids["bad"],)].attempts == tuple(f"✗ task {n}" for n in range(23, 15, -1))
     assert views[ids["notes"]].reason == "2 entries say the same, word for word."
     (group,) = [view for of, view in views.items() if {*of} == {*ids["same"]}]
     assert group.title.whole == "Boil an egg"
@@ -189,6 +191,14 @@ def test_the_keys_follow_from_the_case(memory):
     fill(memory)
     keys = {case.ids: "".join(d.key for d in decisions_on([case])) for case in cases_of(memory).inbox}
     assert [*keys.values()] == ["ktx", "kmx", "kx", "sfkx", "sfkx", "kbx", "kbx"]
+
+
+def test_how_hiding_differs_from_deleting_is_told_where_both_are_offered(memory):
+    ids = fill(memory)
+    told = {case.ids: hiding_or_deleting(decisions_on([case])) for case in cases_of(memory).inbox}
+    assert told[(ids["bad"],)].startswith("Retire hides it from agents and keeps it. Delete moves it to the trash.")
+    assert told[(ids["idle"],)].startswith("Bury hides it")
+    assert told[(ids["unknown"],)] == ""
 
 
 def test_a_decision_for_those_like_it_is_one_plan(memory):
