@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, table, texts, touch_table, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, of_type, table, texts, touch_table, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -54,6 +54,16 @@ def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     assert {*map(tuple, table(app)["outcomes"])} == {("? unknown",)}
     assert len(table(app)) == 4
+
+
+def test_the_scope_of_experiences_is_offered_in_their_queues_alone(dashboard: Dashboard, tmp_path, memory):
+    for queue, key in (
+        ("inbox", "sidebar_scope_unused"),
+        ("failing", "sidebar_scope_unused"),
+        ("rule", "sidebar_scope"),
+    ):
+        app = dashboard(tmp_path, "curate", curate_queue=queue)
+        assert [box for box in of_type(app, "flex_container") if box.proto.id.endswith(key)], queue
 
 
 def test_an_address_with_an_unknown_queue_opens_the_first(dashboard: Dashboard, tmp_path, memory):

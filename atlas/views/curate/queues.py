@@ -63,6 +63,9 @@ COMPRESS = "compress"
 RULES = (RULE, REFINE, COMPRESS)
 """Ways to clean up many records at once, beside the queues."""
 
+UNSCOPED = (INBOX, REVIEW, SUSPICIOUS, QUARANTINE, FAILING)
+"""Queues of all kinds of records, where the scope of experiences is not offered."""
+
 MAX_GROUPS = 10
 MAX_MEMBERS = 100
 TITLE_CHARACTERS = 300

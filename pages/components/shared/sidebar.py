@@ -7,15 +7,17 @@ from html import escape
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.curate.queues import INBOX, UNSCOPED
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, location_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
 from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
+from pages.frame.address import QUEUE, parameter
 
 OVERVIEW = ("", "overview")
 SCOPED = ("map", "experiences", "curate")
-"""Pages that the scope of experiences narrows."""
+"""Pages that the scope of experiences narrows, Curate except in the queues of all kinds of records."""
 
 
 def draw_sidebar(opened: OpenedMemory, page: str) -> None:
@@ -36,13 +38,17 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
         draw_live(memory)
         if n_experiences(memory):
             # Always drawn, as its boxes forget their values otherwise. frame.css hides it where it has no use.
-            with st.container(key="sidebar_scope" if page in SCOPED else "sidebar_scope_unused"):
+            with st.container(key="sidebar_scope" if _is_scoped(page) else "sidebar_scope_unused"):
                 draw_scope(memory)
         if page in OVERVIEW:
             with st.expander("About this store", key="sidebar_store"):
                 _draw_store(opened)
         if opened.model.client is not None:
             _draw_model(opened.model)
+
+
+def _is_scoped(page: str) -> bool:
+    return page in SCOPED and (page != "curate" or (parameter(QUEUE) or INBOX) not in UNSCOPED)
 
 
 def _draw_visitor() -> None:
