@@ -59,6 +59,21 @@ NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 
 
+HIDES_NOTHING = "hides nothing"
+"""What simpler searches do about off-topic questions: they have no level of relevance below which a hit is hidden."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRow(RateRow):
+    """How often the first hit of a search is right."""
+
+    difference: str
+    """From the search of agents: `6 points less`, `no clear difference`, or empty if it was not measured."""
+
+    off_topic: str
+    """Share of off-topic questions that it answers, `HIDES_NOTHING`, or empty if that was not measured."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
     """One way to search, by one measure."""
@@ -176,7 +191,7 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
     return _found(found, measure, on)
 
 
-def simpler_searches(found: OwnEvaluation) -> list[RateRow]:
+def simpler_searches(found: OwnEvaluation) -> list[SearchRow]:
     """Return how often the first hit is right, for agents, for simpler searches and by chance.
 
     Empty if that was not measured.
@@ -184,17 +199,41 @@ def simpler_searches(found: OwnEvaluation) -> list[RateRow]:
     of = measured(found, "hit@1")
     if of is None:
         return []
-    rows = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
-    rates = [*((row.setting, row.value) for row in rows), ("By chance", Estimate(mean=of.chance, interval=None))]
+    searches = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
+    by_chance = MeasuredRow(setting="By chance", value=Estimate(mean=of.chance, interval=None))
     return [
-        RateRow(
-            id=search,
-            name=search,
-            rate=Meter(rate.mean, percent(rate.mean)),
-            interval=f"{100 * rate.interval.low:.0f}–{percent(rate.interval.high)}" if rate.interval else "",
+        SearchRow(
+            id=row.setting,
+            name=row.setting,
+            rate=Meter(row.value.mean, percent(row.value.mean)),
+            interval=_interval_text(row.value),
+            difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
+            off_topic=_off_topic_text(found, row.setting),
         )
-        for search, rate in rates
+        for row in (*searches, by_chance)
     ]
+
+
+def _off_topic_text(found: OwnEvaluation, setting: str) -> str:
+    foreign = _foreign(found, SHIPPED)
+    if setting in SETTINGS.values():
+        return HIDES_NOTHING
+    return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
+
+
+def _interval_text(estimate: Estimate) -> str:
+    interval = estimate.interval
+    return f"{100 * interval.low:.0f}–{percent(interval.high)}" if interval else ""
+
+
+def _difference_text(difference: Estimate | None) -> str:
+    """Return `6 points less`, or `no clear difference` if the interval contains 0. Empty if there is none."""
+    if difference is None or difference.interval is None:
+        return ""
+    if difference.interval.low <= 0 <= difference.interval.high:
+        return "no clear difference"
+    n_points = max(1, round(100 * abs(difference.mean)))
+    return f"{n_points} {'point' if n_points == 1 else 'points'} {'less' if difference.mean < 0 else 'more'}"
 
 
 def measures_on(found: OwnEvaluation, on: str) -> list[str]:

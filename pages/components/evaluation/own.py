@@ -41,9 +41,17 @@ ABOUT = (
 )
 COMPARED = (
     Column("name", "Search", 170),
-    Column("rate", "First hit is right", 320, "meter"),
-    Column("interval", "Likely", 90, help_text="Where the true rate is with a probability of 95 %"),
-)
+    Column("rate", "First hit is right", 240, "meter"),
+    Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95 %"),
+    Column(
+        "difference", "Against the agent’s", 150, help_text="On the same attempts, before hits are hidden. There is no "
+        "clear difference if the 95 % interval contains 0.", is_optional=True,
+    ),
+    Column(
+        "off_topic", "Off-topic answered", 140, help_text="Share of off-topic questions that get an answer. Less is "
+        "better. A search that hides nothing answers each that has any hit.", is_optional=True,
+    ),
+)  # fmt: skip
 NEXT = {
     STRICTNESS: "Strictness shows what each step would hide, and which queries would find something else.",
     PROFILES: "The comparison shows which weights find more, and you can use them for all searches.",

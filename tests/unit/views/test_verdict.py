@@ -9,14 +9,15 @@ from datetime import date, timedelta
 import pytest
 
 import atlas
-from atlas.core.statistics import Estimate, SuccessRate
+from atlas.core.statistics import Estimate, Interval, SuccessRate
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
-from atlas.evaluation.tasks import AGENT
+from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
 from atlas.views.charts.trend import Week, trend_caption, trend_chart
+from atlas.views.evaluation.own import HIDES_NOTHING, simpler_searches
 from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, verdict
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
@@ -78,6 +79,23 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
     assert [figure.value for figure in figures(None)] == ["–"] * 3
 
 
+def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
+    found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
+    (task,) = found.report.tasks
+    gains = {
+        "BM25": {"hit@1": Estimate(mean=0.06, interval=Interval(0.02, 0.1))},
+        "dense": {"hit@1": Estimate(mean=0.01, interval=Interval(-0.01, 0.03))},
+    }
+    rows = tuple(replace(row, differences=gains) if row.name == FUSED else row for row in task.rows)
+    found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),)))
+    assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found)] == [
+        ("As an agent gets it", "", "64 %"),
+        ("Words alone", "6 points less", HIDES_NOTHING),
+        ("Meaning alone", "no clear difference", HIDES_NOTHING),
+        ("By chance", "", ""),
+    ]
+
+
 def test_what_was_not_measured_is_not_judged(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=None)
     assert verdict(found).sentence == "Finds another attempt at the same task first in 98 % of searches."
@@ -116,3 +134,14 @@ def test_the_trend_adds_up_the_attempts_of_all_weeks_so_far():
     assert all(below < rate < above for below, rate, above in zip(low["y"], used["y"], high["y"], strict=True))
     assert (not_used["x"], not_used["y"], not_used["text"]) == (["2026-03-02"], [0.0], ["0 of 2"])
     assert "In the end 57 % (likely 25–84 %, n = 7) with memory, and 0 % (likely 0–66 %, n = 2)" in trend_caption(weeks)
+
+
+def test_lines_of_the_trend_that_end_together_are_named_apart():
+    def names(n_succeeded: int) -> dict[str, int]:
+        week = Week(
+            date(2026, 3, 2), SuccessRate(n_succeeded=n_succeeded, n_failed=5), SuccessRate(n_succeeded=5, n_failed=5)
+        )
+        return {note["text"]: note["yshift"] for note in trend_chart([week])["layout"]["annotations"]}
+
+    assert names(5) == {"With memory": -8, "Without": 8}
+    assert names(50) == {"Without": 0, "With memory": 0}
