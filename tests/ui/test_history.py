@@ -51,6 +51,16 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     assert any(line.startswith("Buried experience “") for line in lines)
 
 
+def test_an_operation_on_records_of_two_kinds_names_the_first_and_counts_the_other(
+    dashboard: Dashboard, tmp_path, memory
+):
+    water = memory.experience.store(attempt("Water the garden"))
+    drought = memory.strategies.add(atlas.Strategy(situation="A dry day", suggestion="Water"))
+    memory.quarantine([water, drought], reason="odd")
+    (line,) = [line for line in main_texts(dashboard(tmp_path, "history")) if "quarantine" in line]
+    assert line == "Changed the quarantine of experience “Water the garden” and 1 strategy"
+
+
 def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboard, tmp_path, memory):
     memory.experience.within("prune").delete(memory.experience.ids()[:2])
     app = dashboard(tmp_path, "history")

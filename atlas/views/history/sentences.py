@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from atlas.core.errors import NotFound
 from atlas.core.operations import UNDO, Operation, RecordChange, undone_by
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.kinds import kind_of
-from atlas.views.shared.wording import counted, shortened
+from atlas.views.shared.wording import counted, in_words, shortened
 
 FEW = 3
-"""Records of several kinds up to which the first is named."""
+"""Changes of several kinds up to which the first record is named."""
 
 TITLE_CHARACTERS, CHANGE_CHARACTERS = 80, 160
 
@@ -123,18 +125,22 @@ def _marking(first: RecordChange | None) -> str:
 
 
 def _object(memory: MemorySystem, operation: Operation, first: RecordChange | None, kind: Kind | None) -> str:
-    """Return `18 experiences` or `strategy “Retry once”`, and of several kinds `9 records` or the first."""
+    """Return `18 experiences` or `strategy “Retry once”`, and of several kinds `9 records` or the first and the rest.
+
+    The rest is counted by kind: `experience “Retry once” and 1 strategy`.
+    """
     noun = kind.noun if kind else "record"
     counts = operation.counts
     n = max(counts.values(), default=0)
     if operation.kind in ("merge", "refine"):
         n_removed = counts.get("removed", 0)
         return f"{counted(n_removed + counts.get('changed', 0), noun)}, which leaves out {n_removed:,}"
+    if kind is None and 1 < sum(counts.values()) <= FEW and first is not None and first.title:
+        noun, *others = (kind_of(memory, change.collection).noun for change in memory.changes(operation.id, FEW))
+        named = f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
+        return in_words([named, *(counted(number, other) for other, number in Counter(others).items())])
     if n == 1 and first is not None and first.kind != "purged":
         return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}”"
-    if kind is None and 1 < n <= FEW and first is not None and first.title:
-        noun = kind_of(memory, first.collection).noun
-        return f"{noun} “{shortened(first.title, TITLE_CHARACTERS)}” and {n - 1} more"
     return counted(n, noun)
 
 

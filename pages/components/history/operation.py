@@ -32,6 +32,9 @@ CHANGE_COLUMNS = {
     "difference": st.column_config.TextColumn("What differs", width="large"),
 }
 
+UNDO_PIXELS = 96
+"""Width of the undo button in a list, so that what stands beside it is aligned."""
+
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
 COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
 
@@ -65,6 +68,7 @@ def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: boo
         key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
         icon=f":material/{row.undo_label.lower()}:",
         type="primary" if is_main else "secondary",
+        width="content" if is_main else UNDO_PIXELS,
         disabled=why_not is not None,
         help=why_not,
         on_click=undo_and_announce,

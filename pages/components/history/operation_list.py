@@ -9,7 +9,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import OperationRow
-from pages.components.history.operation import draw_undo
+from pages.components.history.operation import UNDO_PIXELS, draw_undo
 from pages.frame.address import OPERATION, set_parameter
 
 ICONS = {
@@ -56,5 +56,7 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
                 st.text(row.change)
         st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
                   args=(OPERATION, row.id))  # fmt: skip
-        if not row.is_undo:  # the line of what it undid has the button that does it again
+        if row.is_undo:  # the line of what it undid has the button that does it again
+            st.space(UNDO_PIXELS)
+        else:
             draw_undo(memory, row, key="history_list", is_main=False)
