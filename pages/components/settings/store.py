@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.settings.copies import last_backup
@@ -17,6 +16,9 @@ from pages.components.shared.undo_toast import announcing_problems
 
 _FOUND = "settings_doctor_found"
 
+NAME_PIXELS = 136
+"""Width of the names of facts."""
+
 FINDING_COLUMNS = {
     "sign": st.column_config.TextColumn("", width=40),
     "check": st.column_config.TextColumn("Check", width=140),
@@ -26,23 +28,49 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw cards on the store, its contents, its models and its safety."""
-    left, right = st.columns(2, gap="medium")
-    with left, _card("Is it safe?"):
-        is_needed = last_backup(memory) is None and any(record_counts(memory).values())
-        _draw_backup(memory, is_needed=is_needed)
+    """Draw cards on the store: its safety, its location, its search, and below them its contents."""
+    for first, second in ((_draw_safety, _draw_location), (_draw_search, _draw_counts)):
+        left, right = st.columns(2, gap="medium")
+        with left.container(border=True, height="stretch"):
+            first(memory)
+        with right.container(border=True, height="stretch"):
+            second(memory)
+
+
+def _draw_safety(memory: MemorySystem) -> None:
+    st.markdown("##### Is it safe?")
+    is_needed = last_backup(memory) is None and any(record_counts(memory).values())
+    _draw_backup(memory, is_needed=is_needed)
+    with st.container(horizontal=True):
         st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups,
                   type="primary" if is_needed else "secondary")  # fmt: skip
-        _draw_doctor(memory)
-    with right, _card("Where it is"):
-        draw_facts(store_facts(memory, memory.storage.n_bytes()))
-    with left, _card("How it searches"):
-        model = opening_model()
-        draw_facts(
-            search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"}
-        )
-    with right, _card("What it holds"):
-        _draw_counts(memory)
+        st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
+                  args=(memory,))  # fmt: skip
+    st.caption("A check reads the whole database, and compares the search index and all files with it.")
+    _draw_checked(memory)
+
+
+def _draw_location(memory: MemorySystem) -> None:
+    st.markdown("##### Where it is")
+    draw_facts(store_facts(memory, memory.storage.n_bytes()))
+
+
+def _draw_search(memory: MemorySystem) -> None:
+    st.markdown("##### How it searches")
+    model = opening_model()
+    draw_facts(search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"})
+
+
+def _draw_counts(memory: MemorySystem) -> None:
+    st.markdown("##### What it holds")
+    counts = record_counts(memory)
+    draw_facts(
+        {
+            kind: f"{counts.get(name, 0):,}"
+            for name, kind in names_of_collections(memory).items()
+            if counts.get(name) or name not in RARE
+        }
+    )
 
 
 def _draw_backup(memory: MemorySystem, *, is_needed: bool) -> None:
@@ -57,35 +85,17 @@ def _open_backups() -> None:
     st.session_state.settings_tab = "Export and backup"
 
 
-def _card(title: str) -> DeltaGenerator:
-    card = st.container(border=True)
-    card.markdown(f"##### {title}")
-    return card
-
-
 def draw_facts(facts: dict[str, str]) -> None:
-    """Draw labelled facts."""
-    for name, value in facts.items():
-        with st.container(gap=None):
-            st.caption(name)
-            st.text(value)
+    """Draw labelled facts, each on a line."""
+    with st.container(gap="xsmall"):
+        for name, value in facts.items():
+            with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
+                st.caption(name, width=NAME_PIXELS)
+                st.text(value, width="stretch")
 
 
-def _draw_counts(memory: MemorySystem) -> None:
-    counts, named = record_counts(memory), names_of_collections(memory)
-    rows = [
-        {"Kind": kind, "Records": counts.get(name, 0)}
-        for name, kind in named.items()
-        if counts.get(name) or name not in RARE
-    ]
-    figures = st.column_config.NumberColumn("Records", format="localized", alignment="left")
-    st.dataframe(rows, hide_index=True, column_config={"Records": figures}, alt="Records of each kind")
-
-
-def _draw_doctor(memory: MemorySystem) -> None:
-    st.caption("A check looks at the database and everything derived from it. It changes nothing.")
-    st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
-              args=(memory,))  # fmt: skip
+def _draw_checked(memory: MemorySystem) -> None:
+    """Draw what the last check of this visit found, if there was any."""
     report = st.session_state.get(_FOUND)
     if report is None:
         return
