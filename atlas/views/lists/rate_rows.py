@@ -11,8 +11,8 @@ from atlas.views.lists.queries import Row
 from atlas.views.shared.wording import percent
 
 RATE_COLUMNS = (
-    Column("rate", "Succeeded", 104, "meter", "Share of the attempts with a known outcome that succeeded"),
-    Column("interval", "Likely", 62, help_text="Where the true rate is with a probability of 95 %"),
+    Column("rate", "Succeeded", 92, "meter", "Share of the attempts with a known outcome that succeeded"),
+    Column("interval", "Likely", 60, help_text="Where the true rate is with a probability of 95 %"),
 )
 """Columns of a rate with its interval. They leave room for a name in half a page, and the rate in half a narrow one."""
 
