@@ -2,6 +2,8 @@
 
 const BLUE_TO_GREY = ['#2f6fb0', '#c8662b', '#2e8b74', '#8a63a8', '#a8892a', '#5b7083', '#b5527a', '#5a8f3c']
 
+const CONTRAST = 4.5 // of text and ground, as WCAG asks for
+
 const mix = (one, other, share) => one.map((part, i) => part + (other[i] - part) * share)
 const css = (rgb, alpha = 1) => `rgba(${rgb.map((part) => Math.round(part * 255)).join(',')},${alpha})`
 
@@ -31,6 +33,21 @@ function entryColour(theme, entry) {
   const n = theme.base.length, round = Math.floor(entry.colour / n) % 3
   const base = theme.base[entry.colour % n]
   return round === 0 ? base : round === 1 ? mix(base, theme.text, 0.42) : mix(base, theme.ground, 0.42)
+}
+
+const luminance = (rgb) => {
+  const [red, green, blue] = rgb.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/** A colour as text can have it: mixed with the colour of other text only as far as it takes to be read. */
+function legible(theme, rgb) {
+  const ground = luminance(theme.ground)
+  for (let share = 0; share < 1; share += 0.05) {
+    const mixed = mix(rgb, theme.text, share), own = luminance(mixed)
+    if ((Math.max(own, ground) + 0.05) / (Math.min(own, ground) + 0.05) >= CONTRAST) return mixed
+  }
+  return theme.text
 }
 
 /** The colours of all entries as the renderer takes them. What is hidden has no alpha. */

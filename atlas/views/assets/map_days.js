@@ -2,10 +2,12 @@
 
 const TALL = 44 // pixels of the bars over time
 const BARS = 120
+const DATES = 4 // steps between the dates below the bars
+const YEAR_FROM = 300 // days from which these dates are months of a year
 const OPEN_END = 65535
 
 function mapDays(map, brush) {
-  let rates = null, tell = () => {}, grow = () => {} // the last two write into what was drawn last
+  let rates = null, counts = null, tell = () => {}, grow = () => {} // the last two write into what was drawn last
   const last = () => map.points.n_days - 1
   const until = () => Math.min(map.days[1], last())
 
@@ -23,12 +25,14 @@ function mapDays(map, brush) {
     return `${moment} (${Math.round(((Number(step) + 1) / n_days) * n).toLocaleString('en')})`
   }
 
-  function dayText(day) {
-    if (map.points.moments?.length) return momentText(day)
+  function dateText(day, parts) {
     const date = new Date(`${map.points.first_day}T00:00:00Z`)
     date.setUTCDate(date.getUTCDate() + Number(day))
-    return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+    return date.toLocaleDateString('en-GB', { month: 'short', timeZone: 'UTC', ...parts })
   }
+
+  const isRanked = () => Boolean(map.points.moments?.length)
+  const dayText = (day) => (isRanked() ? momentText(day) : dateText(day, { day: 'numeric', year: 'numeric' }))
 
   function draw() {
     brush.hidden = last() < 1
@@ -37,9 +41,10 @@ function mapDays(map, brush) {
     bars.setAttribute('role', 'img')
     bars.setAttribute('aria-label', 'Experiences over time, and the success rate so far')
     rates = ratesSoFar()
+    counts = countsByBar()
     const ends = makeEnds()
     const track = make('div', 'track', null), told = make('div', 'told', null)
-    track.append(bars, ...ends, makeCaption())
+    track.append(bars, ...ends, makeCaption(), ...makeDates())
     told.append(words, rate)
     brush.replaceChildren(map.replay.button(), track, told)
     tell = () => {
@@ -52,14 +57,25 @@ function mapDays(map, brush) {
     tell()
   }
 
-  /** What the bars and the line over time are. */
+  /** What the bars and the line over time are, and their scales. */
   function makeCaption() {
-    const caption = make('div', 'caption', null)
+    const caption = make('div', 'caption', null), most = Math.max(...counts).toLocaleString('en')
     make('i', '', caption)
-    caption.append(map.points.moments?.length ? 'experiences in their order' : 'experiences a day')
+    caption.append(isRanked() ? 'experiences in their order' : `experiences a ${last() < BARS ? 'day' : 'bar'}, at most ${most}`)
     make('i', '', caption)
-    caption.append('success rate so far')
+    caption.append('success rate so far, 0 to 100 %')
     return caption
+  }
+
+  /** Some dates below the bars. None where these stand for ranks. */
+  function makeDates() {
+    if (isRanked()) return []
+    const n = Math.min(DATES, last()), parts = last() > YEAR_FROM ? { year: 'numeric' } : { day: 'numeric' }
+    return Array.from({ length: n + 1 }, (_, at) => {
+      const day = Math.round((at * last()) / n), date = make('span', 'date', null, dateText(day, parts))
+      date.style.left = `calc(7px + (100% - 14px) * ${day / last()})`
+      return date
+    })
   }
 
   function makeEnds() {
@@ -99,15 +115,19 @@ function mapDays(map, brush) {
     return n ? percentOf(between(rates.succeeded), n) : 'no outcome known'
   }
 
+  function countsByBar() {
+    const all = last() + 1, n = Math.min(all, BARS), found = new Float64Array(n), { points } = map
+    for (let i = 0; i < points.n; i++) found[Math.floor((points.day[i] * n) / all)]++
+    return found
+  }
+
   function drawBars(bars) {
-    const all = last() + 1, n = Math.min(all, BARS), counts = new Float64Array(n), { days, points } = map
-    for (let i = 0; i < points.n; i++) counts[Math.floor((points.day[i] * n) / all)]++
-    const most = Math.max(...counts), pencil = bars.getContext('2d')
+    const all = last() + 1, n = counts.length, most = Math.max(...counts), { days } = map, pencil = bars.getContext('2d')
     bars.width = n * 4
     bars.height = TALL
     counts.forEach((count, i) => {
       const day = (i / n) * all
-      pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? (map.theme.isDark ? 0.9 : 0.55) : 0.15)
+      pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? 0.55 : 0.15)
       const tall = count ? Math.max(1.5, (count / most) * (TALL - 12)) : 0
       pencil.fillRect(i * 4, TALL - tall, 3, tall)
     })

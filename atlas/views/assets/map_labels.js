@@ -9,9 +9,9 @@ const ANGLES = 16
 const DISTANCES = [6, 14, 26, 44, 70, 105, 150] // pixels from the edge of a domain's core
 const NEAR = 70 // the farthest of these for a name that need not stand: a map of many long lines is hard to read
 const FEW = 20 // names of which each may stand as far off as there are places
-const WIDE_STAGE = 700 // pixels from which a name may stand that far off
+const WIDE_STAGE = 520 // pixels from which a name may stand that far off
 const NAME_SIZE = 13, NOTE_SIZE = 11
-const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.3, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
+const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
 const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
 
 const isApart = (box, taken) =>
@@ -108,10 +108,10 @@ function mapLabels(map) {
 
   function write({ note, colour, radius, weak }, text, px, py, [dx, dy], [left, top, right, bottom]) {
     const { theme, overlay } = map, reach = radius * map.view.scale
-    const rgb = colour == null ? theme.text : mix(entryColour(theme, { colour }), theme.text, 0.45)
+    const rgb = colour == null ? theme.text : legible(theme, entryColour(theme, { colour }))
     const ex = Math.min(Math.max(px, left), right), ey = Math.min(Math.max(py, top), bottom), far = Math.hypot(ex - px, ey - py)
     if (far > reach + LEADER_FROM) overlay.line([[[ex, ey], [px + ((ex - px) * reach) / far, py + ((ey - py) * reach) / far]]], 1, rgb, 0.5)
-    overlay.write(text, px + dx, py + dy - (note ? 8 : 0), NAME_SIZE, 600, weak ? theme.red : rgb)
+    overlay.write(text, px + dx, py + dy - (note ? 8 : 0), NAME_SIZE, 600, rgb)
     if (weak && note) overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
     else if (note) overlay.write(note, px + dx, py + dy + 8, NOTE_SIZE, 400, theme.text, 0.85)
   }
