@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from atlas.core.types import Experience
@@ -14,6 +15,13 @@ NAMES = {"python": "Python", "json": "JSON", "diff": "changed code"}
 LINE_CHARACTERS = 300
 LOOKED_AT = 20_000
 """The part of a text at its end that is read for its last line."""
+
+_WORD = re.compile(r"[^\W\d_]{3}")
+_HEADING = re.compile(r"#+ +")
+_CODE = re.compile(r"(?:SELECT|WITH|CREATE|INSERT|UPDATE|DELETE) |\w+ = |.*[{;(]$")
+"""The first line of code in a language that is not recognised."""
+
+_FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 
 
 def ending_of(experience: Experience) -> str:
@@ -29,9 +37,13 @@ def _texts(experience: Experience) -> Iterator[str]:
     outputs = [step.observation for step in reversed(experience.steps)]
     if experience.outcome.success is not True:
         yield from (text.split("\n")[error_line(text)] for text in outputs if contains_error(text))
-    if not _is_followed(experience):
-        yield _solution_line(experience.solution_output)
-    yield from map(_last_line, outputs)
+    solution, program = experience.solution_output, _program_line(experience.solution_output)
+    if not program and not _is_followed(experience):
+        yield _HEADING.sub("", _first_line(solution), count=1)
+    output = next(filter(str.strip, outputs), "")
+    yield _last_line(output, with_word=True)
+    yield program
+    yield _last_line(output)
     yield from (_last_line(step.action) for step in reversed(experience.steps))
 
 
@@ -41,17 +53,21 @@ def _is_followed(experience: Experience) -> bool:
     return last is not None and last.action == experience.solution_output and bool(last.observation.strip())
 
 
-def _solution_line(solution: str) -> str:
-    """Return the first line of an answer, or the length of a program, whose first line tells nothing."""
+def _program_line(solution: str) -> str:
+    """Return `parse_price, in 12 lines of Python` for a program, or an empty string for an answer in words."""
     language = "shell" if solution.startswith("#!") else language_of(solution)
-    if language is None:
-        return _first_line(solution)
-    return f"{counted(len(solution.splitlines()), 'line')} of {NAMES.get(language, language)}"
+    if language is None and not _CODE.match(_first_line(solution)):
+        return ""
+    size = f"{counted(len(solution.splitlines()), 'line')} of {NAMES.get(language or '', language or 'code')}"
+    function = _FUNCTION.search(solution)
+    return f"{function[1]}, in {size}" if function else size
 
 
 def _first_line(text: str) -> str:
     return next((line for line in text[:LOOKED_AT].splitlines() if line.strip()), "")
 
 
-def _last_line(text: str) -> str:
-    return next((line for line in reversed(text[-LOOKED_AT:].splitlines()) if line.strip()), "")
+def _last_line(text: str, *, with_word: bool = False) -> str:
+    """Return the last line of a text that is not empty, or the last with a word, as numbers alone tell little."""
+    lines = reversed(text[-LOOKED_AT:].splitlines())
+    return next((line for line in lines if (_WORD.search(line) if with_word else line.strip())), "")

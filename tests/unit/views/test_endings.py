@@ -8,7 +8,13 @@ import atlas
 from atlas.views.experience.ending import ending_of
 from tests.support.records import attempt
 
+PROGRAM = "def day(zone):\n    return now(zone).date()\n"
 FAILED_TEST = 'collected 3 items\nTraceback (most recent call last):\n  File "a.py"\nValueError: no such day\n1 failed'
+
+
+def printing(output: str) -> atlas.Step:
+    """A step with this output."""
+    return atlas.Step(action="test", observation=output)
 
 
 @pytest.fixture
@@ -22,10 +28,16 @@ def memory(tmp_path):
     [
         ({"feedback": "\nThe keys\twere wrong.\nAsk first."}, "The keys were wrong."),
         ({"error": "timeout after 900 s", "feedback": "Slow."}, "timeout after 900 s"),
-        ({"steps": (atlas.Step(action="test", observation=FAILED_TEST),), "success": False}, "ValueError: no such day"),
-        ({"steps": (atlas.Step(action="test", observation=FAILED_TEST),), "success": True}, "1 failed"),
-        ({"solution": "def day(zone):\n    return now(zone).date()\n"}, "2 lines of Python"),
+        ({"steps": (printing(FAILED_TEST),), "success": False}, "ValueError: no such day"),
+        ({"steps": (printing(FAILED_TEST),), "success": True}, "1 failed"),
+        ({"solution": PROGRAM}, "day, in 2 lines of Python"),
+        ({"solution": PROGRAM, "steps": (printing("5 passed\n\n"),)}, "5 passed"),
+        ({"solution": PROGRAM, "steps": (printing("7 rows\n3 4"),)}, "7 rows"),
+        ({"solution": PROGRAM, "steps": (printing("[[0, 1]]"),)}, "day, in 2 lines of Python"),
+        ({"steps": (printing("[[0, 1]]"),)}, "[[0, 1]]"),
+        ({"solution": "const Row = memo(function Row({ item }) {\n})"}, "2 lines of code"),
         ({"solution": "Lady Derailla it is."}, "Lady Derailla it is."),
+        ({"solution": "# 31. Draw maps ourselves\n\nBecause."}, "31. Draw maps ourselves"),
         ({"steps": (atlas.Step(action="look around"),)}, "look around"),
     ],
 )
