@@ -21,13 +21,18 @@ ENTRIES = "Entries"
 TABS = {
     "Link suggestions": draw_suggestions,
     "What agents read": draw_contexts,
-    "Shorten": draw_forgetting,
+    "Archiving": draw_forgetting,
     "Refused entries": draw_refused,
     "Conversations": draw_conversations,
 }
 """Parts of the page beside the entries, by their names."""
 
-FORMERLY = {"Contexts": "What agents read", "Forgetting": "Shorten", "Refused": "Refused entries"}
+FORMERLY = {
+    "Contexts": "What agents read",
+    "Forgetting": "Archiving",
+    "Shorten": "Archiving",
+    "Refused": "Refused entries",
+}
 """Names of parts, by those that older links have."""
 
 

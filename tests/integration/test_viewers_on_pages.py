@@ -29,7 +29,10 @@ PARTS = {
         "curate_queue",
         ("duplicates", "failing", "never", "unknown", "buried", "rule", "refine", "compress", "review"),
     ),
-    "journal": ("journal_tab", ("Link suggestions", "What agents read", "Shorten", "Refused entries", "Conversations")),
+    "journal": (
+        "journal_tab",
+        ("Link suggestions", "What agents read", "Archiving", "Refused entries", "Conversations"),
+    ),
     "history": ("history_tab", ("Trash",)),
     "evaluation": ("evaluation_tab", ("Compare profiles", "Judged queries")),
     "settings": (

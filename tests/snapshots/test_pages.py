@@ -38,7 +38,7 @@ PARTS = (
     ("history", {"history_tab": "Trash"}),
     ("journal", {"journal_tab": "Link suggestions"}),
     ("journal", {"journal_tab": "What agents read"}),
-    ("journal", {"journal_tab": "Shorten"}),
+    ("journal", {"journal_tab": "Archiving"}),
     ("journal", {"journal_tab": "Refused entries"}),
     ("journal", {"journal_tab": "Conversations"}),
     ("map", {"map_renderer": "plotly"}),

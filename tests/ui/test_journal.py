@@ -29,7 +29,9 @@ def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     assert_no_problem(app)
 
 
-@pytest.mark.parametrize("tab", ["Link suggestions", "What agents read", "Shorten", "Refused entries", "Conversations"])
+@pytest.mark.parametrize(
+    "tab", ["Link suggestions", "What agents read", "Archiving", "Refused entries", "Conversations"]
+)
 @pytest.mark.parametrize("is_filled", [True, False])
 def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard, tmp_path, memory, tab, is_filled):
     if is_filled:
@@ -43,7 +45,7 @@ def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard,
 def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n, metadata={"file": f"{n % 2}.py"}) for n in range(30)])
     app = dashboard(tmp_path, "journal")
-    assert caption(app) == "30 entries · 8 of 8 crashes have no fix yet"
+    assert caption(app) == "30 entries"
     assert generations(app)[:3] == [29, 28, 27]
     app.pagination(key="journal_page").set_value(2).run()
     assert generations(app) == [4, 3, 2, 1, 0]
@@ -55,6 +57,17 @@ def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard
     app.number_input(key="journal_since").set_value(5).run()
     app.number_input(key="journal_until").set_value(13).run()
     assert generations(app) == [5, 9, 13]
+    assert_no_problem(app)
+
+
+def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n) for n in range(30)])
+    app = dashboard(tmp_path, "journal")
+    assert app.button(key="journal_narrowing").label == "8 of 8 crashes have no fix yet"
+    app.button(key="journal_narrowing").click().run()
+    assert app.selectbox(key="journal_fixes").value == "Crashes without a fix"
+    assert caption(app) == "8 of 30 entries"
+    assert "journal_narrowing" not in {button.key for button in app.button}
     assert_no_problem(app)
 
 
@@ -72,7 +85,7 @@ def test_a_link_with_a_type_as_it_is_stored_is_followed_and_shows_its_word(dashb
     assert app.multiselect(key="journal_types").value == ["crash_log", "reflection"]
     assert app.query_params["journal_types"] == ["crash", "reflection"]
     app.run()
-    assert caption(app) == "15 of 30 entries · 8 of 8 crashes have no fix yet"
+    assert caption(app) == "15 of 30 entries"
     app.multiselect(key="journal_types").unselect("crash_log").run()
     assert app.query_params["journal_types"] == "reflection"
     assert_no_problem(app)
@@ -220,7 +233,7 @@ def test_what_was_deleted_is_restored_from_the_trash(dashboard: Dashboard, tmp_p
 
 def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.multiselect(key="journal_keep_types").select("observation").run()
     app.number_input(key="journal_keep_0").set_value(15).run()
@@ -242,7 +255,7 @@ def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_
 
 def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.number_input(key="journal_max_entries").set_value(12).run()
     app.button(key="journal_compact").click().run()
@@ -264,7 +277,7 @@ def test_a_cap_that_cannot_be_reached_is_said_on_the_page(dashboard: Dashboard, 
     memory.journal.add_entries([entry(n, entry_type="directive") for n in range(3)])
     plan = plan_now(memory, 0, max_entries=2)
     CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     assert warnings(app)[0].startswith("The cap of 2 cannot be reached: 3 entries are protected.")
     assert_no_problem(app)
 
@@ -287,7 +300,7 @@ def keep_plan(memory: atlas.MemorySystem, keep_recent: int = 10) -> CompactPlan:
 def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     assert app.button(key="journal_compact").label == "Plan again"
     assert any("keeping the latest 10 entries." in element.value for element in app.text)
     assert warnings(app) == ["The settings have been changed since this was planned. Plan again to use them."]
@@ -301,7 +314,7 @@ def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashbo
 def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     memory.journal.change_marks([ids[0]], pinned=True)
     app.button(key="journal_preview").click().run()
     assert "plan_apply" not in keys(app)
@@ -314,7 +327,7 @@ def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashbo
 def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard: Dashboard, tmp_path, memory):
     ids = old_journal(memory)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     app.button(key="journal_preview").click().run()
     memory.journal.edit(ids[0], importance=1.0)
     app.text_input(key="plan_count").set_value("20").run()
@@ -328,7 +341,7 @@ def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard
 def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
     plan = keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     app.button(key="journal_compact").click().run()
     assert "journal_cancel" in keys(app)
     app.button(key="journal_cancel").click().run()
@@ -338,7 +351,7 @@ def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashb
 
 def test_a_read_only_journal_is_planned_for_and_previewed_but_not_changed(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory)
-    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Archiving")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.button(key="journal_compact").click().run()
     run_until(app, lambda: "journal_preview" in keys(app))
@@ -352,7 +365,7 @@ def test_a_read_only_journal_is_planned_for_and_previewed_but_not_changed(dashbo
 def test_nothing_to_forget_says_why_everything_stays(dashboard: Dashboard, tmp_path, memory):
     old_journal(memory, 3)
     keep_plan(memory)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     assert any("all 3 entries stay where they are" in element.value for element in app.markdown)
     assert list(app.dataframe[0].value["why"]) == ["it is among the latest 10"]
     assert "journal_preview" not in keys(app)
@@ -363,11 +376,11 @@ def test_a_model_writes_summaries_unless_a_person_chooses_otherwise(
 ):
     old_journal(memory, 3)
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     assert "journal_writer" not in [box.key for box in app.selectbox]
     monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://localhost:9")
     monkeypatch.setenv("ATLAS_LLM_MODEL", "some-model")
-    app = dashboard(tmp_path, "journal", journal_tab="Shorten")
+    app = dashboard(tmp_path, "journal", journal_tab="Archiving")
     assert app.selectbox(key="journal_writer").options == ["some-model", "Sentences of the entries"]
     assert app.selectbox(key="journal_writer").value is True
 

@@ -116,7 +116,7 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
 
 def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     return PlanView(
-        title="Shorten the journal",
+        title="Archive old entries",
         headline=compact_headline(plan),
         button=_compact_words(plan, "move", "delete", "write"),
         notes=(

@@ -49,11 +49,14 @@ def draw_forgetting(memory: MemorySystem) -> None:
         column.metric(
             state_word(tier).capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True
         )
-    st.subheader("Shorten the journal", anchor=False)
+    st.subheader("Archive old entries", anchor=False)
     st.text(
-        "An entry's worth is importance × recency × use × links. Entries of little worth move towards the archive. Old "
-        "entries of one type and period are summarised, and the summary names them. Pinned entries, directives and "
-        "tasks stay."
+        "This keeps prompts short. Entries of little worth move on to the next state, and summaries take their place. "
+        "Nothing is deleted unless you set a maximum. You see a preview first, and can undo it."
+    )
+    st.caption(
+        "Worth is importance × recency × use × links. A summary is of old entries of one type and period, and names "
+        "them. Pinned entries, directives and tasks stay."
     )
     policy = _ask_policy(memory)
     if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
