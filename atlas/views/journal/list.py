@@ -14,11 +14,15 @@ from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.kinds.journal import NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
-from atlas.views.lists.queries import Count, Query, Row, marks_text, ranking
-from atlas.views.shared.wording import counted
+from atlas.views.lists.queries import Count, Narrowing, Query, Row, marks_text, ranking
+from atlas.views.shared.wording import counted, shortened
 
 CONTENT_CHARACTERS = 400
+
+TITLE_CHARACTERS = 60
+"""The part of a linked entry that names it."""
 
 LINKED = {"summarises": "sums up", "refers_to": "refers to", "related": "related to"}
 """Words for an entry's other links, by their type. Its cause and its fix are named before them."""
@@ -45,7 +49,7 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     links: str
-    """Its cause, its fix and its links to others, as `fixed in round 11 · related to the task of round 9`."""
+    """Its cause, its fix and its links to others, as `✓ fixed in round 11 · refers to “Stock is too high”`."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -102,12 +106,14 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of entries, with how many of the crashes among them have no fix."""
+    """Return the number of entries, with how many crashes among them have no fix, unless all entries are such."""
     crashes = memory.journal.ids(_both(query.where, {"entry_type": CRASH}))
     n_open = len(crashes) - len({*crashes} & {*memory.journal.column("fixed_by")})
     n, have = memory.journal.count(query.where), "has" if n_open == 1 else "have"
-    note = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet" if 0 < n_open < n else ""
-    return Count(n, note)
+    if not 0 < n_open < n:
+        return Count(n)
+    sentence = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet"
+    return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 
 def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,10 +139,10 @@ def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[s
         for target in links.get(name, ())[:MAX_LOOKED_UP]
     }
     where = {"id": {"$in": [*named, *(crash for crashes in fixed.values() for crash in crashes)]}}
-    rounds, types = (memory.journal.column(key, where) for key in ("generation", "entry_type"))
+    rounds, titles = (memory.journal.column(key, where) for key in ("generation", "title"))
 
     def name(entry_id: str) -> str:
-        return f"the {type_word(types[entry_id])} of round {rounds[entry_id]:,}"
+        return f"“{shortened(' '.join(titles.get(entry_id, '').split()), TITLE_CHARACTERS)}”"
 
     def parts(entry_id: str) -> Iterator[str]:
         entry_type, links = entries[entry_id]

@@ -21,10 +21,10 @@ STATE = (
 )
 
 ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
-GENERATION = Column("generation", "Round", 50, "number", ROUND, order_key="generation")
-CONTENT = Column("content", "Entry", 480)
+GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="generation")
+CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
-LINKS = Column("links", "Causes, fixes and links", 250, is_optional=True)
+LINKS = Column("links", "Causes, fixes and links", 330, is_optional=True)
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)

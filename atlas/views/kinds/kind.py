@@ -38,7 +38,6 @@ SUREST = "Most reliable first"
 SUREST_FIRST: Mapping[str, Order] = {
     SUREST: Order("created_at", True, worth=lambda n_succeeded, n: (lower_bound(n_succeeded, n),))
 }
-SUREST_HELP = "Most reliable first sorts by the lower end of the 95 % interval. Whatever was not tried comes last"
 BY_TIME: Mapping[str, Order] = {NEWEST: Order("created_at", is_descending=True), OLDEST: Order("created_at")}
 
 
@@ -76,7 +75,6 @@ class Kind:
     orders: Mapping[str, Order] = field(default_factory=lambda: BY_TIME)
     """Orders of its list, by label. The first is the default."""
 
-    order_help: str | None = None
     question: str = ""
     """The text of the box for a search while it is empty."""
 

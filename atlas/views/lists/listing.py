@@ -43,6 +43,7 @@ def listed_page(memory: MemorySystem, views: KindViews[R], query: Query, page: i
         n=count.n,
         n_records=count.n,
         caption=" · ".join(filter(None, [caption, count.note])),
+        narrowing=count.narrowing,
     )
 
 

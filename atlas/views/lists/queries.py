@@ -100,12 +100,27 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Narrowing:
+    """A sentence on some records of a list, and the filter that lists them."""
+
+    sentence: str
+    """It contains no text of a memory."""
+
+    filter: str
+    """Name of a filter of the kind."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """How many records pass a filter."""
 
     n: int
     note: str = ""
     """A sentence on them for the caption, or an empty string."""
+
+    narrowing: Narrowing | None = None
 
 
 T = TypeVar("T")
@@ -125,6 +140,8 @@ class Listing(Generic[R]):
 
     caption: str
     """The number of rows and of all records. It contains no text of a memory."""
+
+    narrowing: Narrowing | None = None
 
 
 def n_pages(n_rows: int) -> int:

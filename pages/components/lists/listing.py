@@ -17,7 +17,7 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import found_page, listed_ids, listed_page
-from atlas.views.lists.queries import Listing, Query, SearchResult, n_pages, query_of, search
+from atlas.views.lists.queries import Listing, Narrowing, Query, SearchResult, n_pages, query_of, search
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
@@ -55,20 +55,15 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     """
     options, page = filter_options(memory, kind), kind.page
     foremost = [each for each in kind.filters if each.is_foremost]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
-                             width=220)  # fmt: skip
-        values = {each.name: _draw_filter(kind, each, options) for each in foremost}
-        is_search, by = bool((text or "").strip()), BEST_MATCH
-        with st.popover("More", icon=":material/filter_list:") if foremost else nullcontext():
-            if kind.can_search_words:
-                by = st.segmented_control(
-                    "Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL
-                )
-            values |= {each.name: _draw_filter(kind, each, options) for each in kind.filters if each not in foremost}
-            order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180,
-                                 bind=URL, help=kind.order_help)  # fmt: skip
-        with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
+    text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL, width=220)
+    values = {each.name: _draw_filter(kind, each, options) for each in foremost}
+    is_search, by = bool((text or "").strip()), BEST_MATCH
+    with st.popover("More", icon=":material/filter_list:") if foremost else nullcontext():
+        if kind.can_search_words:
+            by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
+        values |= {each.name: _draw_filter(kind, each, options) for each in kind.filters if each not in foremost}
+        order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL)
+    with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
     query = query_of(memory, kind, text or "", by=by, values=values, order=order or "", with_irrelevant=with_irrelevant)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
     return query
@@ -108,14 +103,14 @@ def draw_list(
     answer: Answer,
     *,
     is_beside: bool,
-    bar: DeltaGenerator | None = None,
+    bar: DeltaGenerator,
     finish: Finish = lambda memory, rows: rows,
 ) -> None:
     """Draw the caption, a page of rows, and the pagination.
 
     Args:
         is_beside: Whether a record is open beside the list.
-        bar: Where controls of the whole list are added; beside the caption without it.
+        bar: Where controls of the whole list are added.
     """
     above, key = st.container(), f"{views.kind.page}_page"
     listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
@@ -123,16 +118,17 @@ def draw_list(
         listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
     with above:
         row = st.container(horizontal=True, vertical_alignment="center")
-        caption = row.container(width="content")
-        with bar or row:
+        with bar:
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
                 _draw_select_all(views, memory, answer, listing.n_records)
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
-        caption.caption(
-            listing.caption if as_cards or not listing.rows else f"{listing.caption}. Click one to open it."
-        )
+        with row:
+            hint = "" if as_cards or not listing.rows else ". Click one to open it."
+            st.caption(f"{listing.caption}{hint}", width="content")
+            if listing.narrowing is not None:
+                _draw_narrowing(views.kind, listing.narrowing)
         if as_cards:
             cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
@@ -190,6 +186,16 @@ def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool
     order = "" if answer.query.is_search else answer.query.order or next(iter(kind.orders))
     selectable_table(rows, columns=columns, key=f"{kind.page}_table", kind=kind, origin=origin_of(kind),
                      revision=answer.store.revision, order=order)  # fmt: skip
+
+
+def _draw_narrowing(kind: Kind, narrowing: Narrowing) -> None:
+    """Draw a sentence on some rows as a link that lists only them."""
+    st.button(narrowing.sentence, key=f"{kind.page}_narrowing", icon=":material/error:", type="tertiary",
+              on_click=_narrow, args=(kind, narrowing), help="Lists only these")  # fmt: skip
+
+
+def _narrow(kind: Kind, narrowing: Narrowing) -> None:
+    st.session_state[f"{kind.page}_{narrowing.filter}"] = narrowing.value
 
 
 def _draw_select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer, n: int) -> None:

@@ -101,13 +101,13 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """
     kind, opened = room.views.kind, opened_id()
     is_apart = not kind.is_scoped and room.draw_above is None
-    with st.container(key="filters"):
-        query = room.ask(memory, kind) if is_apart else None
+    filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
+    with filters if is_apart else beside:
+        bar = st.container(horizontal=True, vertical_alignment="center" if kind.is_scoped else "bottom")
+    with bar:
+        query = room.ask(memory, kind)
     with beside:
-        bar = st.container(horizontal=True, vertical_alignment="center") if kind.is_scoped else None
-        with bar or st.container():
-            query = query or room.ask(memory, kind)
         if room.draw_above is not None:
             room.draw_above(memory, query)
         answer = find(room.views, memory, query)

@@ -23,7 +23,7 @@ from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
 from atlas.views.lists.listing import found_page, listed_page
-from atlas.views.lists.queries import Query, query_of, search
+from atlas.views.lists.queries import Narrowing, Query, query_of, search
 from tests.support.records import START, entry
 
 
@@ -351,22 +351,31 @@ def test_the_history_tells_of_entries(memory):
     assert counts == ["3 entries added", "entry The parser should be told of empty lists added"]
 
 
+CRASH = "The feed of the supplier had no rows, so the shop showed an empty stock"
+
+
 def test_links_of_an_entry_are_named_in_its_row(memory):
-    first, second = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
+    task = entry(1, entry_type="task", content="Count the stock")
+    first, second = memory.journal.add_entries([task, entry(2, entry_type="crash_log", content=CRASH)])
     memory.journal.add_entries([entry(3, entry_type="task", links=(Link("related", first), Link("caused_by", second)))])
-    assert links_shown(memory) == ["follows the crash of round 2 · related to the task of round 1", "✗ no fix yet", ""]
+    third = "follows “The feed of the supplier had no rows, so the shop showed an…” · related to “Count the stock”"
+    assert links_shown(memory) == [third, "✗ no fix yet", ""]
     memory.journal.link(second, first, "fixed_by")
     assert links_shown(memory) == [
-        "follows the crash of round 2 · related to the task of round 1",
+        third,
         "✓ fixed in round 1",
-        "fixes the crash of round 2",
+        "fixes “The feed of the supplier had no rows, so the shop showed an…”",
     ]
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
     assert not listed_page(memory, ENTRIES, open_crashes).rows
     memory.journal.unlink(second, first, "fixed_by")
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
     assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [second]
-    assert listed_page(memory, ENTRIES, Query()).caption == "3 entries · 1 of 1 crash has no fix yet"
+    listing = listed_page(memory, ENTRIES, Query())
+    assert (listing.caption, listing.narrowing) == (
+        "3 entries",
+        Narrowing("1 of 1 crash has no fix yet", "fixes", NOT_FIXED),
+    )
 
 
 def links_shown(memory: atlas.MemorySystem) -> list[str]:
