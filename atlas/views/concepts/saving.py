@@ -7,7 +7,9 @@ from atlas.core.types import CodeConcept
 from atlas.learning.extraction import programs_of
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.workflows import is_workflow
+from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
+from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted
 
 MAX_PROGRAMS, MAX_LISTED = 200, 20
@@ -15,7 +17,10 @@ MAX_PROGRAMS, MAX_LISTED = 200, 20
 
 
 def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
-    """Return `Found in 12 programs of 5 tasks, 25 % shorter with it. Used for 3 tasks, of which 2 succeeded.`."""
+    """Return where it was found and how its uses went.
+
+    `Found in 12 programs of 5 tasks, 25 % shorter with it. Used for 3 tasks, of which 2 succeeded (likely 19–93 %).`
+    """
     n_tasks = concept.metadata.get("n_tasks")
     tasks = [counted(n_tasks, "task")] if isinstance(n_tasks, int) else []
     sources = " of ".join([*_sources(concept), *tasks])
@@ -64,4 +69,4 @@ def _uses_sentence(usage: Usage) -> str:
     if usage.n_uses == 1:
         return f"{used}, which {'succeeded' if usage.n_successes else 'failed'}"
     amount = {usage.n_uses: "all", 0: "none"}.get(usage.n_successes, f"{usage.n_successes:,}")
-    return f"{used}, of which {amount} succeeded"
+    return f"{used}, of which {amount} succeeded ({likely(credible_interval(usage.n_successes, usage.n_uses))})"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal[
-    "text", "number", "decimal", "share", "meter", "time", "picture", "outcomes", "badge", "heading", "steps", "code",
-    "record", "lines",
+    "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "steps",
+    "code", "record", "lines",
 ]  # fmt: skip
 """Display format of a value: a share as a bar from 0 to 1, a meter as a bar with a text that is red if weak, a
-picture by its URL, outcomes as coloured labels.
+picture by its URL, outcomes as coloured labels, a day as a time that shows its clock on hover.
 
 A heading, steps, code and a record take several lines, and so does a row that has a heading.
 """
@@ -47,6 +47,14 @@ RELEVANCE = Column("relevance", "Relevance", 95, "share", "Relevance to the sear
 MARKS = Column("marks", "Marks", 130, is_optional=True)
 SOURCE = Column("source", "Source", 120, is_optional=True, order_key="source")
 HOW = Column("how", "How", 95)
+RECORD = Column(
+    "record",
+    "Worked when used",
+    195,
+    "record",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
+    "to tell while the band includes 50 %, unless it is narrow. Most reliable is what has the highest lower end",
+)
 CREATED_AT = Column("created_at", "When (UTC)", 125, "time", order_key="created_at")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 
-from atlas.views.kinds.columns import HOW, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import HOW, RECORD, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices
-from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, SUREST_HELP, Kind, Order
+from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
 
 MAX_USED = "Most used first"
 
@@ -17,14 +17,6 @@ DESCRIPTION = Column("description", "What it does", 345)
 DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
 HEADING = Column("heading", "Concept", 280, "heading", order_key="title")
 CODE = Column("code", "Code", 540, "code")
-RECORD = Column(
-    "record",
-    "Worked when used",
-    195,
-    "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
-    "to tell while the band includes 50 %, unless it is narrow",
-)
 
 _SOURCES = {"primitive": "ready-made"}
 
@@ -58,7 +50,6 @@ CONCEPT = Kind(
         "Name, A to Z": Order("title"),
         MAX_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
     },
-    order_help=SUREST_HELP,
     question="What should it do?",
     tables=Tables(
         listed=(HEADING, CODE, RECORD),

@@ -6,10 +6,10 @@ from operator import attrgetter
 from typing import Any
 
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.views.kinds.columns import RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import RECORD, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
-from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, SUREST_HELP, Kind, Order
+from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
 
 HIGHEST, MAX_TRIED = "Highest rate first", "Most used first"
 """Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
@@ -19,14 +19,6 @@ STATES = (ALL, READ, RETIRED)
 
 HEADING = Column("heading", "Strategy", 300, "heading")
 STEPS = Column("steps", "What to do", 480, "steps")
-RECORD = Column(
-    "record",
-    "Worked when used",
-    195,
-    "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
-    "to tell while the band includes 50 %, unless it is narrow",
-)
 LEARNED_FROM = Column(
     "learned_from",
     "Written from",
@@ -82,7 +74,6 @@ STRATEGY = Kind(
         **BY_TIME,
         "Title, A to Z": Order("title"),
     },
-    order_help=SUREST_HELP,
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
     tables=Tables(

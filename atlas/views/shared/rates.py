@@ -10,9 +10,6 @@ from atlas.views.shared.wording import counted, percent
 
 NOT_TRIED = "not tried yet"
 
-SURELY = 0.75
-"""Least share of successes that is called most of them."""
-
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
 
@@ -35,7 +32,7 @@ class Record:
     """`likely 55–80 %`, or empty before any try."""
 
     verdict: str = ""
-    """Words for the tries, as `verdict_of` returns them, or empty before any try."""
+    """`too few to tell` or `about half`, or empty if the range tells it."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -55,24 +52,17 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "") -> Record:
         low=found.low,
         high=found.high,
         range=likely(found),
-        verdict=verdict_of(n_succeeded, n, found),
+        verdict=_verdict(found),
         tone="good" if found.low >= 0.5 else "bad" if found.high <= 0.5 else "",
         trend=trend,
     )
 
 
-def verdict_of(n_succeeded: int, n: int, interval: Interval) -> str:
-    """Return in words how often something worked, as far as its tries show."""
-    share = n_succeeded / n
-    if interval.low >= 0.5:
-        if share == 1:
-            return "worked every time"
-        return "mostly worked" if share >= SURELY else "worked more than half"
-    if interval.high <= 0.5:
-        if share == 0:
-            return "failed every time"
-        return "mostly failed" if share <= 1 - SURELY else "failed more than half"
-    return "worked about half" if interval.high - interval.low <= NARROW else "too few to tell"
+def _verdict(interval: Interval) -> str:
+    """Return what an interval around one half shows, or an empty string for one on either side of it."""
+    if interval.low >= 0.5 or interval.high <= 0.5:
+        return ""
+    return "about half" if interval.high - interval.low <= NARROW else "too few to tell"
 
 
 def likely(interval: Interval) -> str:

@@ -110,10 +110,10 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
             {"n_tasks": 2, "saving": 340},
             (True, True, False),
             "Found in 2 programs of 2 tasks, 340 tokens shorter with it. "
-            "Used for 3 tasks, of which 2 succeeded.",
+            "Used for 3 tasks, of which 2 succeeded (likely 19–93 %).",
         ),
         (("a",), {"n_tasks": "many", "saving": -1}, (False, False), "Found in 1 program. "
-         "Used for 2 tasks, of which none succeeded."),
+         "Used for 2 tasks, of which none succeeded (likely 0–71 %)."),
     ],
 )  # fmt: skip
 def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, metadata, outcomes, story):

@@ -373,4 +373,5 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     assert now.ids == (one,)
     assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100 %)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
-    assert (row.record.verdict, row.record.range) == ("worked every time", "likely 75–100 %")
+    assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100 %")
+    assert (row.record.verdict, row.record.tone) == ("", "good")
