@@ -43,20 +43,38 @@ function highlighted(text) {
   return [...pieces, text.slice(end)]
 }
 
+// A line of code, which breaks below its own beginning.
+function codeLine(text) {
+  const element = made('span', 'line', ...highlighted(text))
+  element.style.setProperty('--indent', `${text.search(/\S|$/) + 2}ch`)
+  return element
+}
+
+// A text with what stands between backticks as code.
+const worded = (text) => text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? made('code', '', part) : part))
+
 const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
 const clipped = (text) => {
   const [first, ...rest] = text.split(' · ')
   const isBad = first.startsWith('✗ ')
-  const element = isBad ? made('span', 'clip', made('span', 'bad', first), ['', ...rest].join(' · ')) : made('span', 'clip', text)
+  const element = isBad ? made('span', 'clip', made('span', 'bad', first), ...worded(['', ...rest].join(' · '))) : made('span', 'clip', ...worded(text))
   element.dataset.whole = ''
   return element
 }
+
+// Marks of ours, which stand before the tags of people.
+const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'buried', 'note'])
 
 const FORMS = {
   text: (value) => [value && clipped(value)],
   number: (value) => [value],
   decimal: (value) => [value],
   time: (value) => [value],
+  day: (value) => {
+    const element = made('span', '', value.slice(0, 10))
+    element.title = `${value} UTC`
+    return [element]
+  },
   share: (value) => {
     if (value === null) return []
     const fill = made('span', 'fill'), meter = made('span', 'meter', fill)
@@ -88,33 +106,35 @@ const FORMS = {
   },
   heading: ({ lead, story, status, origin, marks, relevance, why }) => [
     status && made('span', 'pill', status),
-    lead && made('span', 'lead', lead), story && made('span', 'story', story), origin && made('span', 'origin', origin), marks && made('span', 'marks', marks),
+    lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)), origin && made('span', 'origin', origin), marks && made('span', 'marks', ...marks.split(', ').map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],
   steps: ({ parts, n_more: more }) => [
-    parts.length > 1 ? made('ol', '', ...parts.map((step) => made('li', '', step))) : made('p', '', ...parts),
+    parts.length > 1 ? made('ol', '', ...parts.map((step) => made('li', '', ...worded(step)))) : made('p', '', ...parts.flatMap(worded)),
     more && made('span', 'more', `and ${more} more ${more > 1 ? 'steps' : 'step'}`),
   ],
   code: ({ parts, n_more: more }) => [
-    made('pre', '', ...highlighted(parts.join('\n'))), more && made('span', 'more', `and ${more} more ${more > 1 ? 'lines' : 'line'}`),
+    made('pre', '', ...parts.map(codeLine)), more && made('span', 'more', `and ${more} more ${more > 1 ? 'lines' : 'line'}`),
   ],
   record: (value) => {
     if (value.rate === null) return [made('span', 'pill', value.tries)]
-    const range = made('span', 'range', value.range)
+    const range = made('span', `range ${value.tone}`, value.range)
     range.title = 'The true rate lies in this range with a probability of 95 %'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
-      made('span', `verdict ${value.tone}`, value.verdict), range]
+      value.verdict && made('span', 'verdict', value.verdict), range]
   },
   lines: (value) => value.map((part) => made('span', 'part', part)),
 }
 
-const NUMBERS = new Set(['number', 'decimal'])
+// Least width of a column whose heading has room for a mark.
+const ROOMY = 60
 
 function cell(column, row, role, isStill) {
   const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`)
   const value = row[column.name]
   if (column.opens) {
-    const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip', column.form === 'heading' ? value.title : value || '–')
+    const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip',
+      ...worded((column.form === 'heading' ? value.title : value) || '–'))
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
     title.dataset.whole = ''
     element.append(title)
@@ -157,6 +177,11 @@ function head(column, list) {
     sort.addEventListener('click', () => list.send('order', next))
     element.append(sort)
   } else element.append(column.title)
+  if (column.help && column.width >= ROOMY) {
+    const mark = made('span', 'help', '?')
+    mark.setAttribute('aria-hidden', 'true')
+    element.append(mark)
+  }
   if (column.form === 'record') {
     const scale = made('span', 'scale', made('span', '', '0'), made('span', '', '50'), made('span', '', '100 %'))
     scale.setAttribute('aria-hidden', 'true')
@@ -180,7 +205,7 @@ function heading(list) {
   return element
 }
 
-const BOX = 20, GAP = 14, LEAST = 170
+const BOX = 20, GAP = 14, LEAST = 220
 
 // The columns for which there is room. Those at the end go first. What opens the record stays.
 function fitting(all, width, hasBoxes, isNarrow) {

@@ -19,8 +19,22 @@ const button = (className, label, act, title = '') => {
   return element
 }
 
+// A person, a robot, a wrench and a terminal, on 24 by 24 units.
+const SHAPES = {
+  user: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zm0 2c-4 0-8 2-8 5v1h16v-1c0-3-4-5-8-5z',
+  agent: 'M11 2h2v3h5a2 2 0 0 1 2 2v11a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2h5zM8 9v3h2V9zm6 0v3h2V9zM8 15v2h8v-2z',
+  tool: 'M22 19l-9-9c1-2 .4-5-1.5-7C9.6 1 6.6.6 4.2 1.7L8.5 6l-3 3L1 4.7c-1 2.4-.6 5.4 1.4 7.4 2 2 4.6 2.4 7 1.5l9 9c.4.4 1 .4 1.4 0l2.2-2.2c.5-.4.5-1 0-1.4z',
+  environment: 'M2 4h20v16H2zM5 8l4 4-4 4 1.5 1.5L12 12 6.5 6.5zM12 15v2h7v-2z',
+}
+
 const symbol = (name) => {
-  const element = made('span', 'symbol', { user: 'U', agent: 'A', tool: 'T', environment: 'E' }[name])
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
+  svg.setAttribute('viewBox', '0 0 24 24')
+  path.setAttribute('d', SHAPES[name])
+  path.setAttribute('fill-rule', 'evenodd')
+  svg.append(path)
+  const element = made('span', 'symbol', svg)
   element.setAttribute('aria-hidden', 'true')
   return element
 }

@@ -19,7 +19,7 @@ from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.rates import Record, record_of
 
 DESCRIPTION_CHARACTERS = 400
-MAX_CODE_LINES, CODE_CHARACTERS = 5, 120
+MAX_CODE_LINES, CODE_CHARACTERS = 5, 200
 """The part of the code that is listed."""
 
 _IMPORTS = re.compile(r"^(?:from\s+\S+\s+)?import\s.*\n", re.M)
@@ -86,7 +86,11 @@ def code_excerpt(code: str) -> Excerpt:
 
 
 def _lines(code: str) -> list[str]:
-    return [line[:CODE_CHARACTERS] for line in _body(code).splitlines() if line.strip()]
+    return [_beginning(line) for line in _body(code).splitlines() if line.strip()]
+
+
+def _beginning(line: str) -> str:
+    return line if len(line) <= CODE_CHARACTERS else f"{line[:CODE_CHARACTERS]}…"
 
 
 def _body(code: str) -> str:

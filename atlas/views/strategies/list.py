@@ -20,7 +20,7 @@ from atlas.views.lists.cells import Excerpt, Heading
 from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
 from atlas.views.shared.wording import counted, percent, shortened
-from atlas.views.strategies.steps import Steps, steps_of
+from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
 BY_HAND = "by hand"
@@ -85,7 +85,7 @@ def strategy_rows(
             title=readable_title(each.title),
             situation=_situation_line(each),
             origin=_origin(each),
-            steps=_listed_steps(steps_of(each.suggestion)),
+            steps=_listed_steps(each),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
                 rates[each.id].n_succeeded, rates[each.id].n, trend=_change_text([use.success for use in uses[each.id]])
@@ -102,11 +102,17 @@ def strategy_rows(
 
 
 def _situation_line(strategy: Strategy) -> str:
-    """Return `When: an import replaces table …`, with the names of parameters without their braces."""
-    text = " ".join(strategy.situation.split())
-    for parameter in strategy.parameters:
-        text = text.replace(f"{{{parameter['name']}}}", parameter["name"])
+    """Return `When: an import replaces `table` …`, with the names of parameters as code."""
+    text = _with_names(" ".join(strategy.situation.split()), strategy)
     return f"When: {shortened(text, SITUATION_CHARACTERS)}" if text else ""
+
+
+def _with_names(text: str, strategy: Strategy) -> str:
+    """Return a text with the names of parameters as code instead of in braces."""
+    mark = "" if "`" in text else "`"
+    for parameter in strategy.parameters:
+        text = text.replace(f"{{{parameter['name']}}}", f"{mark}{parameter['name']}{mark}")
+    return text
 
 
 def _origin(strategy: Strategy) -> str:
@@ -115,9 +121,10 @@ def _origin(strategy: Strategy) -> str:
     return " · ".join(filter(None, [domain, f"written by {written_by(strategy)}", day]))
 
 
-def _listed_steps(parsed: Steps) -> Excerpt:
+def _listed_steps(strategy: Strategy) -> Excerpt:
+    parsed = steps_of(strategy.suggestion)
     steps = [*filter(None, [parsed.introduction]), *parsed.steps]
-    return Excerpt.of([_beginning(step) for step in steps], MAX_LISTED_STEPS)
+    return Excerpt.of([_beginning(_with_names(step, strategy)) for step in steps], MAX_LISTED_STEPS)
 
 
 def _beginning(step: str) -> str:
