@@ -132,8 +132,12 @@ class UsageTables(Protocol):
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of the records merged into it, oldest first."""
 
-    def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the records that each attempt used, each as its collection and id, by the attempt's own id."""
+    def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
+        """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
+
+        Args:
+            attempt_ids: Attempts to look for, or None for all.
+        """
 
     def record(
         self,

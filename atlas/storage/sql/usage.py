@@ -83,16 +83,23 @@ class SqlUsage:
                 uses[counts_for].append(_decode_use(*event))
         return uses
 
-    def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
+    def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
         """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
 
         Deleted records are included. Uses without an attempt are left out.
+
+        Args:
+            attempt_ids: Attempts to look for, or None for all.
         """
+        if attempt_ids is None:
+            wanted = Sql("kind > ? AND kind < ?", (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"))
+        else:
+            kinds = Texts(f"{USE}{SEPARATOR}{attempt_id}" for attempt_id in attempt_ids)
+            wanted = Sql("kind IN (SELECT value FROM json_each(?))", (kinds,))
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT kind, collection, record_id FROM events "
-                "WHERE undone = 0 AND kind > ? AND kind < ? ORDER BY seq",
-                (f"{USE}{SEPARATOR}", f"{USE}{chr(ord(SEPARATOR) + 1)}"),
+                f"SELECT kind, collection, record_id FROM events WHERE undone = 0 AND {wanted.text} ORDER BY seq",
+                wanted.parameters,
             ).fetchall()
         records: dict[str, list[tuple[str, str]]] = {}
         for kind, collection, record_id in rows:

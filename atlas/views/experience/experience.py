@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
@@ -12,8 +12,13 @@ from atlas.core.types import Experience, Step
 from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.experience.list import outcome_of, with_memory
+from atlas.views.kinds.concept import CONCEPT
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, Part, parts_of
+from atlas.views.lists.facts import Fact, Part, RecordLink, parts_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
@@ -29,7 +34,7 @@ class Attempt:
 
     id: str
     label: str
-    """Its sign and its day, as trusted text: `✓ 2026-03-01`."""
+    """Its sign, its day and whether it used memory, as trusted text: `✓ 2026-03-01 with memory`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,8 @@ class ExperienceDetail:
     """Texts given with the task, on how it was judged, and from its source."""
 
     steps: tuple[Step, ...]
+    used: tuple[RecordLink, ...] = ()
+    """The records of the memories that it used, as far as they are stored."""
 
 
 def experience_detail(
@@ -123,7 +130,16 @@ def experience_detail(
             ("From the source", as_json(experience.metadata)),
         ),
         steps=experience.steps,
+        used=tuple(_used_records(memory, experience.trajectory_id)),
     )
+
+
+def _used_records(memory: MemorySystem, attempt_id: str) -> Iterator[RecordLink]:
+    used = memory.storage.ledger.usage.by_attempt([attempt_id]).get(attempt_id, ())
+    for kind in (STRATEGY, CONCEPT, EXPERIENCE, JOURNAL):
+        records = kind.records(memory)
+        titles = records.titles([record_id for collection, record_id in used if collection == records.collection_name])
+        yield from (RecordLink(kind, record_id, title) for record_id, title in titles.items())
 
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
@@ -134,12 +150,13 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
     if n_attempts < 2:
         return (), 0
     rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
-    return tuple(_attempt(row["id"], row["metadata"]) for row in rows), n_attempts - len(rows)
+    users = with_memory(memory, rows)
+    return tuple(_attempt(row["id"], row["metadata"], row["id"] in users) for row in rows), n_attempts - len(rows)
 
 
-def _attempt(experience_id: str, metadata: Mapping[str, Any]) -> Attempt:
-    at = stored_instant(metadata)
-    return Attempt(experience_id, f"{SIGNS.get(metadata.get('outcome', ''), '?')} {at.astimezone(UTC):%Y-%m-%d}")
+def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:
+    day = f"{stored_instant(metadata).astimezone(UTC):%Y-%m-%d}"
+    return Attempt(experience_id, f"{SIGNS[outcome_of(metadata)]} {day}{' with memory' if has_memory else ''}")
 
 
 def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...]:
@@ -148,6 +165,7 @@ def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...
         "Outcome": signed(experience.outcome.label),
         "Partial score": "" if score is None else f"{score:.2f}",
         "Domain": domain,
+        "Agent": experience.agent_id,
         "Stands for": _stands_for(experience.metadata),
         "Source": str(experience.metadata.get("source", "")),
         "When": moment(experience.created_at),
@@ -159,7 +177,6 @@ def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...
 def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
     named = {
         "Field": experience.task.domain,
-        "Agent": experience.agent_id,
         "Task id": experience.task.id,
         "Tokens": _tokens(experience.metadata),
         "Cost": _price(experience.metadata),

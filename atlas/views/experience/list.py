@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
+from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
@@ -38,6 +39,9 @@ class ExperienceRow(Row):
     task: str
     ending: str = ""
     """How it ended, in one line, or empty if nothing tells it."""
+
+    memory: str = ""
+    """Whether memory was used, as `memory_text` returns it."""
 
     domain: str = ""
     """Its domain on the map, or empty for an outlier."""
@@ -67,14 +71,31 @@ def placed_and_marked(
     )
 
 
-def _listed(row: Mapping[str, Any], ending: str) -> ExperienceRow:
+def with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists."""
+    attempts = {row["id"]: row["metadata"] for row in rows}
+    attempt_ids = [metadata.get("trajectory_id", "") for metadata in attempts.values()]
+    used = memory.storage.ledger.usage.by_attempt(attempt_ids)
+    return frozenset(
+        each
+        for each, metadata in attempts.items()
+        if metadata.get(SHOWN_RECORDS) or metadata.get("trajectory_id") in used
+    )
+
+
+def memory_text(n_with: int, n: int) -> str:
+    """Return `used` for one attempt with memory, `used in 2 of 4` for several, or an empty string without any."""
+    return "" if not n_with else "used" if n == 1 else f"used in {n_with:,} of {n:,}"
+
+
+def _listed(row: Mapping[str, Any], ending: str, has_memory: bool) -> ExperienceRow:
     metadata = row["metadata"]
-    outcome = metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
     return ExperienceRow(
         id=row["id"],
-        outcomes=outcome_labels([outcome]),
+        outcomes=outcome_labels([outcome_of(metadata)]),
         task=str(metadata.get("title", "")),
         ending=ending,
+        memory=memory_text(has_memory, 1),
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
         created_at=stored_instant(metadata).astimezone(UTC),
@@ -106,6 +127,11 @@ def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
     return [*joined] or [experience.outcome.label]
 
 
+def outcome_of(metadata: Mapping[str, Any]) -> str:
+    """Return the outcome of an experience as the store lists it. One of another library is unknown."""
+    return metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
+
+
 def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
     """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ ×30`, `✗ ×12` of many."""
     if len(outcomes) == 1:
@@ -117,9 +143,10 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
-    """Return lines of experiences as a store lists them, with how each ended."""
+    """Return lines of experiences as a store lists them, with how each ended and whether it used memory."""
+    users = with_memory(memory, rows)
     endings = {each.id: ending_of(each) for each in memory.experience.get_many([row["id"] for row in rows])}
-    return tuple(_listed(row, endings.get(row["id"], "")) for row in rows)
+    return tuple(_listed(row, endings.get(row["id"], ""), row["id"] in users) for row in rows)
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
-from atlas.core.types import OUTCOMES
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.list import ExperienceRow, count_with_rate, outcome_labels, stored_rows
+from atlas.views.experience.list import (
+    ExperienceRow,
+    count_with_rate,
+    memory_text,
+    outcome_labels,
+    outcome_of,
+    stored_rows,
+    with_memory,
+)
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Order
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
 from atlas.views.shared.wording import counted
-
-UNKNOWN = "unknown"
 
 TaskKey = tuple[str, str]
 """A task's domain and id, because two benchmarks may use the same ids."""
@@ -63,8 +69,9 @@ def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str])
     rows = {row.id: row for row in stored_rows(memory, stored)}
     tasks = {row["id"]: _key_of(row["metadata"]) for row in stored if row["metadata"].get("task_id")}
     attempts = _attempts(memory, where, sorted({task_id for _, task_id in tasks.values()}))
+    users = with_memory(memory, chain.from_iterable(attempts.values()))
     of_row = {record_id: attempts[key] for record_id, key in tasks.items()}
-    return tuple(_with_attempts(rows[each], of_row.get(each, {})) for each in ids if each in rows)
+    return tuple(_with_attempts(rows[each], of_row.get(each, ()), users) for each in ids if each in rows)
 
 
 def _key_of(metadata: Mapping[str, Any]) -> TaskKey:
@@ -73,18 +80,23 @@ def _key_of(metadata: Mapping[str, Any]) -> TaskKey:
 
 def _attempts(
     memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]
-) -> Mapping[TaskKey, Mapping[str, str]]:
-    """Return the outcomes of the attempts at tasks, oldest first, by task id and then by attempt id."""
+) -> Mapping[TaskKey, Sequence[Mapping[str, Any]]]:
+    """Return the attempts at tasks as the store lists them, oldest first, by task."""
     at_tasks = {"task_id": {"$in": list(task_ids)}}
     found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
-    attempts: dict[TaskKey, dict[str, str]] = defaultdict(dict)
+    attempts: dict[TaskKey, list[Mapping[str, Any]]] = defaultdict(list)
     for row in found:
-        outcome = row["metadata"].get("outcome")
-        attempts[_key_of(row["metadata"])][row["id"]] = outcome if outcome in OUTCOMES else UNKNOWN
+        attempts[_key_of(row["metadata"])].append(row)
     return attempts
 
 
-def _with_attempts(row: ExperienceRow, attempts: Mapping[str, str]) -> ExperienceRow:
+def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], users: Collection[str]) -> ExperienceRow:
     if len(attempts) < 2:
         return row
-    return replace(row, outcomes=outcome_labels(list(attempts.values())), attempt_ids=tuple(attempts))
+    ids = tuple(attempt["id"] for attempt in attempts)
+    return replace(
+        row,
+        outcomes=outcome_labels([outcome_of(attempt["metadata"]) for attempt in attempts]),
+        memory=memory_text(sum(each in users for each in ids), len(ids)),
+        attempt_ids=ids,
+    )

@@ -18,10 +18,10 @@ from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
-from atlas.views.journal.promotion import PromotionEnd, promoted_records, why_not_promoted
+from atlas.views.journal.promotion import promoted_records, why_not_promoted
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact
+from atlas.views.lists.facts import Fact, RecordLink
 from atlas.views.shared.texts import Text, as_json
 from atlas.views.shared.wording import counted, moment, percent
 
@@ -90,7 +90,7 @@ class EntryDetail:
     why_not_promoted: str
     """The reason why it cannot be promoted, as trusted text, or empty if it can."""
 
-    became: tuple[PromotionEnd, ...]
+    became: tuple[RecordLink, ...]
     """The memories that it was promoted to."""
 
 

@@ -15,7 +15,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
-from atlas.views.lists.facts import Part
+from atlas.views.lists.facts import Part, RecordLink
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.texts import Text
@@ -25,16 +25,6 @@ OTHER_TYPE = "A crash that is linked to its fix, or a reflection, can be promote
 NO_FIX = "This crash has no link to what fixed it. You can add one under Links."
 PROMOTED = "It was promoted already. Edit what it became, or delete that first."
 NOWHERE = "This memory system has no memory that could hold it."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionEnd:
-    """One end of a promotion: the record that an entry was promoted to, or a source entry of a record."""
-
-    kind: Kind
-    id: str
-    title: str
-    """The beginning of its text, which is untrusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,24 +94,24 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
     return ""
 
 
-def promoted_records(memory: MemorySystem, entry: JournalEntry) -> tuple[PromotionEnd, ...]:
+def promoted_records(memory: MemorySystem, entry: JournalEntry) -> tuple[RecordLink, ...]:
     """Return the existing memories that an entry was promoted to."""
     ids_by_noun: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
         ids_by_noun.setdefault(noun, []).append(record_id)
-    promoted = list[PromotionEnd]()
+    promoted = list[RecordLink]()
     for kind in KINDS.values():
         titles = kind.records(memory).titles(ids_by_noun[kind.noun]) if kind.noun in ids_by_noun else {}
-        promoted += [PromotionEnd(kind=kind, id=record_id, title=title) for record_id, title in titles.items()]
+        promoted += [RecordLink(kind=kind, id=record_id, title=title) for record_id, title in titles.items()]
     return tuple(promoted)
 
 
-def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[PromotionEnd, ...]:
+def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[RecordLink, ...]:
     """Return the journal's entries that became this memory."""
     ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
     return tuple(
-        PromotionEnd(kind=JOURNAL, id=entry_id, title=title) for entry_id, title in memory.journal.titles(ids).items()
+        RecordLink(kind=JOURNAL, id=entry_id, title=title) for entry_id, title in memory.journal.titles(ids).items()
     )
 
 

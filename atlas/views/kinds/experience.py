@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
 from atlas.core.types import OUTCOMES
@@ -19,10 +20,15 @@ OUTCOME = Column(
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
 )
 TASK = Column("task", "Task", 400, order_key="title")
-DOMAIN = Column("domain", "Domain", 140, is_optional=True)
+DOMAIN = Column("domain", "Domain", 125, is_optional=True)
+MEMORY = Column(
+    "memory", "Memory", 105, is_optional=True,
+    help_text="Whether an attempt was given records of this memory, or used some",
+)  # fmt: skip
+DAY = replace(CREATED_AT, form="day", width=95)
 ENDING = Column(
     "ending", "Result", 300, is_optional=True,
-    help_text="Feedback on it, else its last error, else its output: of the attempt that opens with the row",
+    help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",
 )  # fmt: skip
 
 QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT, MARKS)
@@ -64,7 +70,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, CREATED_AT, DOMAIN, MARKS),
+        listed=(OUTCOME, TASK, ENDING, DAY, DOMAIN, MEMORY, MARKS),
         found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -19,6 +20,9 @@ MAX_CHARACTERS = 400
 
 TONES = {type_word(name): colour for name, colour in TYPE_COLOURS.items()}
 """Colours of badges, by their texts."""
+
+_PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")
+"""Signs that carry no words, and that a machine without a font for them draws as boxes."""
 
 TITLES = ("text", "heading")
 """Forms of the column that opens a record, the first of a table."""
@@ -134,13 +138,18 @@ def _cell(row: Row, column: Column) -> Any:
     value = getattr(row, column.name, None)
     match column.form:
         case "text":
-            return " ".join(str(value or "").split())[:MAX_CHARACTERS]
+            return _on_one_line(str(value or ""))[:MAX_CHARACTERS]
         case "number":
             return f"{value:,}"
         case "decimal":
             return f"{value:.2f}"
-        case "time":
+        case "time" | "day":
             return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else ""
         case "lines":
             return [part.strip() for part in str(value or "no attempts").split(",")]
     return asdict(value) if isinstance(value, Heading | Excerpt | Record | Meter) else value
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text with single spaces, and without pictographs unless it has nothing else."""
+    return " ".join(_PICTOGRAPHS.sub(" ", text).split()) or " ".join(text.split())

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.texts import Text
 
 
@@ -28,6 +29,16 @@ class Part:
     """Trusted text."""
 
     text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLink:
+    """A record that another one leads to."""
+
+    kind: Kind
+    id: str
+    title: str
+    """The beginning of its text, which is untrusted."""
 
 
 def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:

@@ -11,9 +11,8 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Part
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
-from pages.components.journal.promotion import draw_ends
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.facts import draw_facts
+from pages.components.lists.facts import draw_facts, draw_record_links
 from pages.components.lists.forms import act
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import close_opened, open_experience
@@ -41,6 +40,7 @@ def _draw_head(memory: MemorySystem, detail: ExperienceDetail) -> None:
     with st.container(height=TASK_PIXELS if is_long else "content", border=is_long):
         draw_prose(detail.task, key=f"experience_task_{detail.id}")
     draw_facts(detail.facts, key=f"experience_fact_{detail.id}")
+    draw_record_links(detail.used, "Used")
     _draw_attempts(detail)
 
 
@@ -51,7 +51,7 @@ def _draw_results(memory: MemorySystem, detail: ExperienceDetail, is_open: bool)
 def _draw_background(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
     draw_facts(detail.more_facts, key=f"experience_fact_{detail.id}")
     if is_open:
-        draw_ends(made_of(memory, EXPERIENCE, detail.id), "Promoted from")
+        draw_record_links(made_of(memory, EXPERIENCE, detail.id), "Promoted from")
     _draw_parts(detail.background, "The source recorded nothing more.", key=detail.id)
 
 

@@ -10,8 +10,8 @@ from atlas.views.journal.links import entry_links
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.kinds.journal import AROUND, JOURNAL
 from pages.components.journal.links import MAX_LINKS, draw_links, draw_thread
-from pages.components.journal.promotion import draw_becoming, draw_ends
-from pages.components.lists.facts import draw_facts
+from pages.components.journal.promotion import draw_becoming
+from pages.components.lists.facts import draw_facts, draw_record_links
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import experience_table
 from pages.components.shared.plans import draw_proposing
@@ -29,7 +29,7 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
-    draw_ends(detail.became, "Promoted to")
+    draw_record_links(detail.became, "Promoted to")
     draw_thread(entry_links(memory, detail.id, MAX_LINKS))
 
 

@@ -1,4 +1,4 @@
-"""Labelled facts in a row."""
+"""Labelled facts in a row, and links to other records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,25 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from atlas.views.lists.facts import Fact
+from atlas.views.lists.facts import Fact, RecordLink
 from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import shortened
 from pages.components.shared.texts import draw_prose
+
+TITLE_CHARACTERS = 80
+
+
+def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
+    """Draw links to other records, each with its title.
+
+    Args:
+        words: The words before a noun: `Promoted to`.
+    """
+    for link in links:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.page_link(f"pages/{link.kind.page}.py", label=f"{words} {link.kind.noun}", icon=":material/link:",
+                         query_params={"id": link.id})  # fmt: skip
+            st.text(shortened(link.title, TITLE_CHARACTERS))
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:

@@ -20,8 +20,7 @@ from atlas.views.strategies.strategy import (
     attempt_rows,
     effect_view,
 )
-from pages.components.journal.promotion import draw_ends
-from pages.components.lists.facts import draw_fact_table, draw_facts
+from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import clicked_row, table_height
@@ -164,7 +163,7 @@ def _draw_updaters(detail: StrategyDetail) -> None:
 
 
 def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
-    draw_ends(made_of(memory, STRATEGY, detail.id), "Promoted from")
+    draw_record_links(made_of(memory, STRATEGY, detail.id), "Promoted from")
     st.caption("Where it comes from")
     if not detail.sources:
         st.caption("It names no source attempts.")

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 import atlas
+from atlas.core.types import Strategy
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import experience_detail
 from atlas.views.experience.kind import EXPERIENCES
-from atlas.views.experience.list import outcome_labels
+from atlas.views.experience.list import ExperienceRow, outcome_labels
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import Query
 from tests.support.records import attempt
@@ -101,3 +104,31 @@ def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
     monkeypatch.setattr(memory.experience, "browse", with_other_outcome)
     (row,) = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
     assert (row.outcomes, {*row.ids}) == (("?", "?"), {*ids})
+
+
+def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(memory):
+    used = memory.strategies.add(Strategy(situation="boil an egg", suggestion="Wait.", title="Wait six minutes"))
+    for n, ids in enumerate(([], [used], [used])):
+        task_id = "milk" if n == 2 else "egg"
+        made = attempt(task_id, task_id=task_id, agent=str(n), at=START + timedelta(hours=n), used={"strategies": ids})
+        memory.store(made)
+    assert [row.memory for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [
+        "used", "used in 1 of 2",
+    ]  # fmt: skip
+    latest, *_, first = listed_page(memory, EXPERIENCES, Query()).rows
+    assert (latest.memory, first.memory) == ("used", "")
+    assert [(link.kind.noun, link.title) for link in experience_detail(memory, latest.id).used] == [
+        ("strategy", "Wait six minutes")
+    ]
+    assert experience_detail(memory, first.id).used == ()
+
+
+def test_a_cell_leaves_out_pictographs_unless_they_are_all():
+    made = [
+        ExperienceRow(id="a", outcomes=("✓ succeeded",), task=text, created_at=START)
+        for text in ("Order the tofu 🍜 again ✓", "👍🏽")
+    ]
+    table = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, made)
+    assert [row["task"] for row in table["rows"]] == ["Order the tofu again ✓", "👍🏽"]
+    assert [row["created_at"] for row in table["rows"]] == ["2026-05-01 00:00"] * 2
+    assert "memory" not in {column["name"] for column in table["columns"]}
