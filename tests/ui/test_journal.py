@@ -106,7 +106,7 @@ def test_an_opened_entry_is_shown_in_full_and_linked_both_ways(dashboard: Dashbo
     app.button(key="entry_thread_0").click().run()
     assert app.query_params["id"] == crash
     app = dashboard(tmp_path, "journal", id=crash)
-    assert SAID in [element.value for element in app.code]
+    assert SAID in [element.value for element in app.text]
     assert any("解析.py" in element.value for element in app.code)
     on_tab(app, "Links")
     app.button(key="entry_unlink_0").click().run()

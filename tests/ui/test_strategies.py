@@ -74,7 +74,7 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     app = dashboard(tmp_path, "strategies")
     assert titles(app) == ["refund 0", "refund 1"]
     assert column(app, "record", "tries") == ["0 of 12 uses", "not tried yet"]
-    assert column(app, "record", "verdict") == ["failed every time", ""]
+    assert column(app, "record", "tone") == ["bad", ""]
     assert list(table(app)["learned_from"]) == [["no attempts"], ["4 attempts", "none failed"]]
 
 

@@ -55,9 +55,8 @@ const worded = (text) => text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? mad
 
 const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
 const clipped = (text) => {
-  const [first, ...rest] = text.split(' · ')
-  const isBad = first.startsWith('✗ ')
-  const element = isBad ? made('span', 'clip', made('span', 'bad', first), ...worded(['', ...rest].join(' · '))) : made('span', 'clip', ...worded(text))
+  const parts = text.split(/( · )/).flatMap((part) => (part.startsWith('✗ ') ? [made('span', 'bad', part)] : worded(part)))
+  const element = made('span', 'clip', ...parts)
   element.dataset.whole = ''
   return element
 }
@@ -177,7 +176,7 @@ function head(column, list) {
     sort.addEventListener('click', () => list.send('order', next))
     element.append(sort)
   } else element.append(column.title)
-  if (column.help && column.width >= ROOMY) {
+  if (column.help && column.title && column.width >= ROOMY) {
     const mark = made('span', 'help', '?')
     mark.setAttribute('aria-hidden', 'true')
     element.append(mark)

@@ -16,7 +16,9 @@ LINE_CHARACTERS = 300
 LOOKED_AT = 20_000
 """The part of a text at its end that is read for its last line."""
 
-_WORD = re.compile(r"[^\W\d_]{3}")
+_WORD = re.compile(r"(?=[^\W_]*[^\W\da-fA-F_])[^\W\d_]{3}")
+"""Three letters, of a word that is no hexadecimal number."""
+
 _HEADING = re.compile(r"#+ +")
 _CODE = re.compile(r"(?:SELECT|WITH|CREATE|INSERT|UPDATE|DELETE) |\w+ = |.*[{;(]$")
 """The first line of code in a language that is not recognised."""

@@ -20,12 +20,12 @@ OUTCOME = Column(
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
 )
 TASK = Column("task", "Task", 400, order_key="title")
-DOMAIN = Column("domain", "Domain", 125, is_optional=True)
+DOMAIN = Column("domain", "Domain", 118, is_optional=True)
 MEMORY = Column(
-    "memory", "Memory", 105, is_optional=True,
+    "memory", "Memory", 92, is_optional=True,
     help_text="Whether an attempt was given records of this memory, or used some",
 )  # fmt: skip
-DAY = replace(CREATED_AT, form="day", width=95)
+DAY = replace(CREATED_AT, form="day", width=90)
 ENDING = Column(
     "ending", "Result", 300, is_optional=True,
     help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",

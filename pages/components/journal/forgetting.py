@@ -33,7 +33,7 @@ MEANINGS = {
     "archived": "found only when asked for",
 }
 
-CAP = (
+MAXIMUM = (
     "Entries beyond it are deleted, those of least worth first. Tasks, summaries, and entries that are tagged, "
     "noted or linked to go last. The latest, pinned entries and directives never go."
 )
@@ -71,8 +71,8 @@ def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
     keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
                                   key="journal_keep_recent", width=340)  # fmt: skip
     keep_types = _ask_types(memory)
-    max_entries = st.number_input("Most entries of the journal", 1, None, None, 100, key="journal_max_entries",
-                                  width=340, placeholder="No cap", help=CAP)  # fmt: skip
+    max_entries = st.number_input("Maximum number of entries", 1, None, None, 100, key="journal_max_entries",
+                                  width=340, placeholder="No maximum", help=MAXIMUM)  # fmt: skip
     return RetentionPolicy(
         keep_recent=int(keep_recent),
         keep_types=keep_types,

@@ -20,11 +20,14 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
     Args:
         words: The words before a noun: `Promoted to`.
     """
-    for link in links:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.page_link(f"pages/{link.kind.page}.py", label=f"{words} {link.kind.noun}", icon=":material/link:",
-                         query_params={"id": link.id})  # fmt: skip
-            st.text(shortened(link.title, TITLE_CHARACTERS))
+    if not links:
+        return
+    with st.container(gap=None):
+        for link in links:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.page_link(f"pages/{link.kind.page}.py", label=f"{words} {link.kind.noun}", icon=":material/link:",
+                             query_params={"id": link.id})  # fmt: skip
+                st.text(shortened(link.title, TITLE_CHARACTERS))
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:

@@ -97,13 +97,12 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    Filters are drawn above both if there is room, unless the scope bar filters the list or another part comes first.
+    Filters are drawn above both, unless the scope bar filters the list.
     """
     kind, opened = room.views.kind, opened_id()
-    is_apart = not kind.is_scoped and room.draw_above is None
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
-    with filters if is_apart else beside:
+    with beside if kind.is_scoped else filters:
         bar = st.container(horizontal=True, vertical_alignment="center" if kind.is_scoped else "bottom")
     with bar:
         query = room.ask(memory, kind)

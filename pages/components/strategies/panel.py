@@ -46,6 +46,7 @@ ATTEMPT_COLUMNS = {
     "task": st.column_config.TextColumn("Task", width=280),
     "actor": st.column_config.TextColumn("Who", width=90),
 }
+PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
 EFFECT_COLUMNS = {
     "what": st.column_config.TextColumn("Attempts", width=170),
     "succeeded": st.column_config.TextColumn("Succeeded", width=120),
@@ -83,7 +84,11 @@ def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -
     _draw_steps(detail)
     if detail.parameters:
         st.caption("What differs between the tasks")
-        st.dataframe([dict(parameter) for parameter in detail.parameters], hide_index=True, alt="Parameters")
+        named = [
+            {label: parameter[name] for name, label in PARAMETER_COLUMNS.items() if parameter.get(name)}
+            for parameter in detail.parameters
+        ]
+        st.dataframe(named, hide_index=True, alt="Parameters")
     if detail.rationale is not None:
         st.caption("Why it should work")
         draw_prose(detail.rationale, key=f"strategy_rationale_{detail.id}")
@@ -102,8 +107,9 @@ def _draw_steps(detail: StrategyDetail) -> None:
         return
     if detail.steps.introduction:
         draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
-    for number, step in enumerate(detail.steps.steps, start=1):
-        draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}")
+    with st.container(gap="xsmall"):
+        for number, step in enumerate(detail.steps.steps, start=1):
+            draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}")
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:

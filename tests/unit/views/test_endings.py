@@ -34,6 +34,7 @@ def memory(tmp_path):
         ({"solution": PROGRAM, "steps": (printing("5 passed\n\n"),)}, "5 passed"),
         ({"solution": PROGRAM, "steps": (printing("7 rows\n3 4"),)}, "7 rows"),
         ({"solution": PROGRAM, "steps": (printing("[[0, 1]]"),)}, "day, in 2 lines of Python"),
+        ({"solution": PROGRAM, "steps": (printing("00000000: efbb bf"),)}, "day, in 2 lines of Python"),
         ({"steps": (printing("[[0, 1]]"),)}, "[[0, 1]]"),
         ({"solution": "const Row = memo(function Row({ item }) {\n})"}, "2 lines of code"),
         ({"solution": "Lady Derailla it is."}, "Lady Derailla it is."),
