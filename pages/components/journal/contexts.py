@@ -19,7 +19,7 @@ from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import URL, digest
 from pages.components.lists.listing import SEARCHING
 from pages.components.shared.snapshot import store_state
-from pages.components.shared.texts import draw_code
+from pages.components.shared.texts import draw_prose_or_code
 
 
 def draw_contexts(memory: MemorySystem) -> None:
@@ -61,7 +61,7 @@ def _draw_entry(entry: ContextEntry) -> None:
             st.text(f"{entry.row.entry_type}, round {entry.row.generation:,}, about {entry.n_tokens:,} tokens")
             st.page_link("pages/journal.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": entry.row.id})  # fmt: skip
-        draw_code(entry.text, key=f"journal_told_{entry.row.id}")
+        draw_prose_or_code(entry.text, key=f"journal_told_{entry.row.id}")
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -15,7 +15,7 @@ from pages.components.lists.facts import draw_facts, draw_record_links
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import experience_table
 from pages.components.shared.plans import draw_proposing
-from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.texts import draw_code, draw_prose_or_code
 
 PROMOTING = "Turns it into an experience or a strategy that agents retrieve. You see a preview first."
 
@@ -27,8 +27,7 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
-    draw_content = draw_code if "\n" in detail.content.whole else draw_prose  # such as a traceback
-    draw_content(detail.content, key=f"entry_content_{detail.id}")
+    draw_prose_or_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
     draw_record_links(detail.became, "Promoted to")
     draw_thread(entry_links(memory, detail.id, MAX_LINKS))

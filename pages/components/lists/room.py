@@ -97,18 +97,18 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    Filters are drawn above both, unless the scope bar filters the list.
+    Filters, and what stands between them and the list, are drawn above both, unless the scope bar filters the list.
     """
     kind, opened = room.views.kind, opened_id()
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
     with beside if kind.is_scoped else filters:
         bar = st.container(horizontal=True, vertical_alignment="center" if kind.is_scoped else "bottom")
-    with bar:
-        query = room.ask(memory, kind)
-    with beside:
+        with bar:
+            query = room.ask(memory, kind)
         if room.draw_above is not None:
             room.draw_above(memory, query)
+    with beside:
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
             draw_list(room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish)

@@ -24,6 +24,12 @@ def draw_prose(text: Text, *, key: str) -> None:
         st.text(readable(text.whole))
 
 
+def draw_prose_or_code(text: Text, *, key: str) -> None:
+    """Draw a text of one line as prose, and one of several lines, such as a traceback, as code."""
+    draw = draw_code if "\n" in text.whole.strip() else draw_prose
+    draw(text, key=key)
+
+
 def draw_code(text: Text, *, key: str) -> None:
     """Draw code or program output, highlighted if the language is recognised."""
     is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
