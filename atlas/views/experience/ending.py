@@ -56,13 +56,13 @@ def _is_followed(experience: Experience) -> bool:
 
 
 def _program_line(solution: str) -> str:
-    """Return `parse_price, in 12 lines of Python` for a program, or an empty string for an answer in words."""
+    """Return `wrote parse_price(), 12 lines of Python` for a program, or an empty string for an answer in words."""
     language = "shell" if solution.startswith("#!") else language_of(solution)
     if language is None and not _CODE.match(_first_line(solution)):
         return ""
     size = f"{counted(len(solution.splitlines()), 'line')} of {NAMES.get(language or '', language or 'code')}"
     function = _FUNCTION.search(solution)
-    return f"{function[1]}, in {size}" if function else size
+    return f"wrote {function[1]}(), {size}" if function else size
 
 
 def _first_line(text: str) -> str:

@@ -41,7 +41,7 @@ class ExperienceRow(Row):
     """How it ended, in one line, or empty if nothing tells it."""
 
     memory: str = ""
-    """Whether memory was used, as `memory_text` returns it."""
+    """Its use of memory, as `memory_text` returns it."""
 
     domain: str = ""
     """Its domain on the map, or empty for an outlier."""
