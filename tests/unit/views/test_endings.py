@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import atlas
+from atlas.testing import HashEmbedder
 from atlas.views.experience.ending import ending_of
 from tests.support.records import attempt
 
@@ -19,7 +20,7 @@ def printing(output: str) -> atlas.Step:
 
 @pytest.fixture
 def memory(tmp_path):
-    with atlas.open_memory(tmp_path, embedder=atlas.testing.HashEmbedder(), settings=atlas.Settings()) as opened:
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as opened:
         yield opened
 
 
