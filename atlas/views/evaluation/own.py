@@ -60,7 +60,7 @@ UNHIDDEN = "The same, nothing hidden"
 
 
 HIDES_NOTHING = "hides nothing"
-"""What simpler searches do about off-topic questions: they have no level of relevance below which a hit is hidden."""
+"""Behaviour of simpler searches on off-topic questions, as no hit is too irrelevant for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
