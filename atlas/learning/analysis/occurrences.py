@@ -27,7 +27,7 @@ class Occurrence:
     site: Site
     program: str
     root: Term
-    """Subterm of the program. Each subterm is a distinct object."""
+    """Subterm of the original program. Each subterm is a distinct object."""
 
     holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
     """Contents of each hole, at each of its positions."""
@@ -49,11 +49,16 @@ class _Frame:
     arguments: list[tuple[Term, _Frame | None, Site]]
 
 
-def expand(program: str, term: Term, patterns: Mapping[str, Pattern]) -> tuple[Term, list[Occurrence]]:
-    """Return a program's term with every call inlined, and the occurrence of each call."""
+def expand(program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]) -> list[Occurrence] | None:
+    """Return the occurrences of calls in a program, or None if it is not the original after all calls are inlined.
+
+    Args:
+        term: The program with calls.
+        original: The program without calls. The occurrences refer to its subterms.
+    """
     expansion = _Expansion(program, patterns)
-    whole = expansion.expand(term, None, (program, ()))
-    return whole, expansion.occurrences
+    is_original = expansion.expand(term, None, (program, ()), original)
+    return expansion.occurrences if is_original else None
 
 
 class _Expansion:
@@ -62,22 +67,24 @@ class _Expansion:
         self._patterns = patterns
         self.occurrences: list[Occurrence] = []
 
-    def expand(self, term: Term, frame: _Frame | None, site: Site) -> Term:
+    def expand(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
+        """Record the occurrences in a term, and return whether it is `original` after all calls are inlined."""
         index = index_of(term.head)
         if index is not None and frame is not None:
-            filled = self.expand(*frame.arguments[index])
-            frame.occurrence.holes[index].append(filled)
-            return filled
+            frame.occurrence.holes[index].append(original)
+            return self.expand(*frame.arguments[index], original)
+        if not (term.calls or term.has_holes):
+            return term == original
         arguments = [(child, frame, (site[0], (*site[1], way))) for way, child in enumerate(term.children)]
         if is_call(term):
-            return self._call(self._patterns[term.head], arguments, site)
-        return Term(term.head, [self.expand(*argument) for argument in arguments])
-
-    def _call(self, pattern: Pattern, arguments: list[tuple[Term, _Frame | None, Site]], site: Site) -> Term:
-        occurrence = Occurrence(pattern=pattern, site=site, program=self._program, root=pattern.body)
-        self.occurrences.append(occurrence)
-        occurrence.root = self.expand(pattern.body, _Frame(occurrence, arguments), (pattern.name, ()))
-        return occurrence.root
+            pattern = self._patterns[term.head]
+            occurrence = Occurrence(pattern=pattern, site=site, program=self._program, root=original)
+            self.occurrences.append(occurrence)
+            return self.expand(pattern.body, _Frame(occurrence, arguments), (pattern.name, ()), original)
+        if term.head != original.head or len(arguments) != len(original.children):
+            return False
+        pairs = zip(arguments, original.children, strict=True)
+        return all(self.expand(*argument, child) for argument, child in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

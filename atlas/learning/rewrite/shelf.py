@@ -22,6 +22,7 @@ class Shelf:
         originals: The programs without calls.
         programs: The programs with calls.
         removable_imports: Names whose imports are removed once a program no longer reads them, by program.
+        trees: The syntax trees of originals as far as they are known. Shelves with the same originals share them.
     """
 
     def __init__(
@@ -30,21 +31,29 @@ class Shelf:
         programs: Mapping[str, Term],
         patterns: Iterable[Pattern],
         removable_imports: Mapping[str, frozenset[str]] | None = None,
+        trees: dict[str, ProgramTree] | None = None,
     ) -> None:
         self.originals = dict(originals)
         self.removable_imports = dict(removable_imports or {})
         self.programs = dict(programs)
         self.patterns = {pattern.name: pattern for pattern in patterns}
+        self.trees: dict[str, ProgramTree] = {} if trees is None else trees
 
     def copy(self) -> Shelf:
         """Return an independent copy."""
-        return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports)
+        return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports, self.trees)
 
     def add(self, other: Shelf) -> None:
         """Add the programs of another shelf with the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
         self.removable_imports |= other.removable_imports
+
+    def tree(self, name: str) -> ProgramTree:
+        """Return the syntax tree of a program's original."""
+        if name not in self.trees:
+            self.trees[name] = ProgramTree(self.originals[name])
+        return self.trees[name]
 
     def term(self, name: str) -> Term:
         """Return the term of a program or a pattern."""
@@ -126,13 +135,13 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     programs: dict[str, ProgramTree] = {}
     for name, term in shelf.programs.items():
         if term.calls:
-            expanded, places = expand(name, term, shelf.patterns)
-            if expanded != shelf.originals[name]:
+            places = expand(name, term, shelf.originals[name], shelf.patterns)
+            if places is None:
                 raise EngineError(
                     f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
                 )
             occurrences += places
-            programs[name] = ProgramTree(expanded)
+            programs[name] = shelf.tree(name)
     return group_by_pattern(occurrences), programs
 
 
