@@ -160,71 +160,97 @@ class Renderer(Decoder):
         statement: ast.stmt
         if interface.returns:
             statement = ast.Return(call)
-        elif len(names) == 1 and rest is not None and (value := self._returned_value(term, rest)) is not None:
-            return [ast.Return(_with_call(value, call))]
+        elif len(names) == 1 and rest is not None and (following := self._next_statement(term, rest, call)):
+            return [*following, *self.block(rest.children[1])]
         elif names:
             statement = ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call)
         else:
             statement = ast.Expr(call)
         return [statement] if rest is None else [statement, *self.block(rest)]
 
-    def _returned_value(self, term: Term, rest: Term) -> ast.expr | None:
-        """Return the expression that the rest of a block returns, if a call can replace its only read of the output.
+    def _next_statement(self, term: Term, rest: Term, call: ast.expr) -> list[ast.stmt] | None:
+        """Return the statement after a call, with the call in place of the variable that it assigns.
 
-        The rest is a single `return`, whose expression evaluates the function's output first.
+        None unless that is the only read of the variable, nothing is evaluated before it, and the block surely leaves
+        its function, so that no loop around it reads the variable again.
         """
         output = term.children[self._functions[term.head].interface.outputs[0]]
-        if not rest.head.startswith(THEN) or rest.children[1].head != END:
+        if not rest.head.startswith(THEN):
             return None
         statement = rest.children[0]
-        if not statement.head.startswith(_RETURN):
+        if _evaluated_first(statement) != Term(_READ, [output]):
             return None
-        (returned,) = statement.children
-        is_read_once = sum(part == output for part in statement.walk()) == 1
-        return self.node(returned) if is_read_once and _evaluated_first(returned) == Term(_READ, [output]) else None
+        if sum(part == output for part in rest.walk()) > 1 or not self._leaves(rest):
+            return None
+        replacement = _Replacement(self.symbol(output), call)
+        return [replacement.visit(node) for node in self.statements(statement)]
+
+    def _leaves(self, rest: Term) -> bool:
+        """Return whether the rest of a block ends by leaving its function, and cannot jump to a loop around before."""
+        if _jumps(rest):
+            return False
+        last = rest
+        while rest.head.startswith(THEN):
+            last, rest = rest.children
+        if not is_call(rest):
+            return rest.head == END and last.head.startswith(_LEAVING)
+        interface = self._functions[rest.head].interface
+        return interface.returns or (interface.rest is not None and self._leaves(rest.children[interface.rest]))
 
 
-_RETURN, _READ = "s:Return/e", "e:Name/sym"
-_LEFT = ("e:BinOp/", "e:Compare/", "e:Subscript/", "e:Attribute/", "e:UnaryOp/")
-"""Heads of expressions that evaluate their first part first."""
+_READ = "e:Name/sym"
+_LEAVING, _JUMPS = ("s:Return/", "s:Raise/"), ("s:Break", "s:Continue")
+_LOOPS = {"s:For/": 3, "s:AsyncFor/": 3, "s:While/": 2}
+"""Number of parts up to the end of a loop's body, after which there may be an `else`."""
+
+_CONSTANT, _ATTRIBUTE, _NAME = "e:Constant/", "e:Attribute/", "e:Name/"
+_FIRST = {
+    **dict.fromkeys(("s:Return/e", "s:Expr/e", "s:If/e"), slice(0, 1)),
+    **dict.fromkeys(("e:UnaryOp/", _ATTRIBUTE, "e:BoolOp/", "e:IfExp/"), slice(0, 1)),
+    **dict.fromkeys(("e:BinOp/", "e:Compare/", "e:Subscript/"), slice(0, 2)),
+    **dict.fromkeys(("e:Tuple/", "e:List/"), slice(0, None)),
+    "s:Assign/": slice(-1, None),
+    **dict.fromkeys(("s:For/", "gen:comprehension/"), slice(1, 2)),
+    **dict.fromkeys(("e:ListComp/", "e:SetComp/", "e:GeneratorExp/"), slice(1, 2)),
+    "e:DictComp/": slice(2, 3),
+}
+"""The parts that statements and expressions surely evaluate, in order, by the beginning of their heads."""
 
 
-def _evaluated_first(value: Term) -> Term:
-    """Return the innermost part of an expression that is evaluated before all others."""
-    while value.head != _READ and not value.has_holes and (position := _first_operand(value)) is not None:
-        value = value.children[position]
-    return value
+def _jumps(term: Term) -> bool:
+    """Return whether code may leave or continue a loop around it."""
+    n_inside = next((n for head, n in _LOOPS.items() if term.head.startswith(head)), 0)
+    return term.head.startswith(_JUMPS) or any(map(_jumps, term.children[n_inside:]))
 
 
-def _first_operand(value: Term) -> int | None:
-    """Return the number of the part that is evaluated first: of `len(items)` and `", ".join(items)`, the argument."""
-    if value.head.startswith(_LEFT):
-        return 0
-    if not value.head.startswith("e:Call/"):
-        return None
-    function = value.children[0]
-    if function.head.startswith("e:Attribute/") and not function.children[0].head.startswith("e:Constant/"):
-        return 0
-    is_fixed = function.head.startswith(("e:Attribute/", "e:Name/"))
-    return 1 if is_fixed and value.head.startswith("e:Call/e/[e") else None
+def _evaluated_first(term: Term) -> Term | None:
+    """Return the innermost part of a statement or an expression that is evaluated before all others but constants."""
+    part: Term | None = term
+    while part is not None and part.head != _READ and not part.has_holes:
+        part = next((child for child in _parts_in_order(part) if not child.head.startswith(_CONSTANT)), None)
+    return part
 
 
-def _with_call(value: ast.expr, call: ast.expr) -> ast.expr:
-    """Return an expression with a call in place of the variable that it reads first."""
-    match value:
-        case ast.Call(func=ast.Name() | ast.Attribute(value=ast.Constant()), args=[first, *_]):
-            value.args[0] = _with_call(first, call)
-        case ast.Call():
-            value.func = _with_call(value.func, call)
-        case ast.UnaryOp():
-            value.operand = _with_call(value.operand, call)
-        case ast.BinOp() | ast.Compare():
-            value.left = _with_call(value.left, call)
-        case ast.Subscript() | ast.Attribute():
-            value.value = _with_call(value.value, call)
-        case _:
-            return call
-    return value
+def _parts_in_order(term: Term) -> Sequence[Term]:
+    """Return the parts of a term that it surely evaluates, in order, as far as that is known."""
+    if term.head.startswith("e:Call/"):
+        function, *arguments = term.children
+        if function.head.startswith(_ATTRIBUTE) and not function.children[0].head.startswith(_CONSTANT):
+            return [function]
+        return arguments if function.head.startswith((_ATTRIBUTE, _NAME)) else []
+    return next((term.children[parts] for head, parts in _FIRST.items() if term.head.startswith(head)), [])
+
+
+class _Replacement(ast.NodeTransformer):
+    """Replaces a variable that code reads once."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name = name
+        self._value = value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return the value in place of the variable."""
+        return self._value if node.id == self._name else node
 
 
 def program_source(term: Term, functions: Mapping[str, Function], removable: frozenset[str] = frozenset()) -> str:
@@ -264,10 +290,14 @@ def function_body(function: Function, functions: Mapping[str, Function]) -> list
         return [ast.Return(renderer.node(function.pattern.body))]
     body = function.pattern.body
     statements = renderer.statements(body) if function.pattern.sort == "s" else renderer.block(body)
-    names: list[ast.expr] = [ast.Name(function.names[index], ast.Load()) for index in function.interface.outputs]
-    if names:
-        statements = [*statements, ast.Return(names[0] if len(names) == 1 else ast.Tuple(names, ast.Load()))]
-    return statements
+    outputs = [function.names[index] for index in function.interface.outputs]
+    match statements, outputs:
+        case _, []:
+            return statements
+        case [*before, ast.Assign(targets=[ast.Name(id=target)], value=value)], [output] if target == output:
+            return [*before, ast.Return(value)]
+    names: list[ast.expr] = [ast.Name(output, ast.Load()) for output in outputs]
+    return [*statements, ast.Return(names[0] if len(names) == 1 else ast.Tuple(names, ast.Load()))]
 
 
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:

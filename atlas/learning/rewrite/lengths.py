@@ -81,15 +81,14 @@ class Statements:
         nodes = shell.statements(unit)
         if isinstance(nodes[0], IMPORTS):
             return _Count(imports=(unit,))
-        inside = [self._inside(nodes[0], unit, block) for block in shell.blocks]
         names = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
-        n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], shell.blocks) else 0)
-        return _sum([_Count(_length(nodes) - n_less, names), *inside])
+        blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(unit) else (shell.blocks, [])
+        n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
+        inside = [self._inside(nodes[0], block) for block in blocks]
+        return _sum([_Count(_length(nodes) - n_less, names), *inside, *map(self.of_block, rest)])
 
-    def _inside(self, node: ast.stmt, unit: Term, block: Term) -> _Count:
+    def _inside(self, node: ast.stmt, block: Term) -> _Count:
         """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
-        if is_call(unit):
-            return self.of_block(block)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.of_scope(block)
         return _with_imports(self.of_block(block), self._functions)
