@@ -13,7 +13,7 @@ from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, open_ends
-from atlas.learning.rewrite.applying import apply_library
+from atlas.learning.rewrite.applying import apply_again, apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
@@ -222,10 +222,11 @@ def _add_statements(shelf: Shelf, functions: dict[str, Function], prefix: str, f
     """Add functions of statements that the programs still have in common, and return how many were tried."""
     run.progress("searching", 1)
     tasks = _tasks(shelf, run)
-    n_opened = open_ends(shelf, functions, run.raise_if_cancelled)
+    n_changed = open_ends(shelf, functions, run.raise_if_cancelled)
+    n_changed += apply_again(shelf, functions, run.raise_if_cancelled)
     candidates = statement_patterns(shelf.programs, tasks, f"{CALL}s")
     n_added = add_functions(shelf, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
-    if n_added or n_opened:
+    if n_added or n_changed:
         _compile(shelf, functions, run)
         _prove(shelf, functions, run)
     return n_added

@@ -11,7 +11,7 @@ from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern, locate_occurrences
 from atlas.learning.search.limits import RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern, rewrite
-from atlas.learning.terms.terms import Term
+from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 
 
 def apply_library(
@@ -26,32 +26,61 @@ def apply_library(
     Args:
         removable_imports: Names whose imports are removed once a program no longer reads them, by program.
     """
-    inlined = _inline_calls(library)
-    largest = sorted(inlined.values(), key=lambda pattern: -pattern.body.size)
-    shelf = Shelf(originals, originals, library.patterns.values(), removable_imports)
+    patterns = _inline_calls(library)
+    shelf = Shelf(originals, originals, patterns.values(), removable_imports)
     lengths = Lengths(shelf, functions)
+    heads = {name: _heads(pattern.body) for name, pattern in patterns.items()}
     for name, term in originals.items():
         raise_if_cancelled()
-        shelf.put(name, _insert_calls(name, term, largest, functions))
-        for pattern in (inlined[head] for head in sorted(shelf.programs[name].calls)):
-            _inline_unhelpful_calls(name, pattern, shelf, lengths)
+        available = _heads(term)
+        possible = [pattern for head, pattern in patterns.items() if heads[head] <= available]
+        _insert_calls(name, possible, shelf, functions, lengths)
+        shelf.trees.pop(name, None)  # there may be thousands of programs
+    shelf.patterns = dict(library.patterns)
     return shelf
 
 
-def _insert_calls(name: str, original: Term, patterns: list[Pattern], functions: Mapping[str, Function]) -> Term:
-    """Return a program with a call for every occurrence of a function."""
-    shelf = Shelf({name: original}, {name: rewrite(original, patterns)}, patterns)
+def apply_again(
+    library: Shelf, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
+) -> int:
+    """Rewrite the programs of a library anew where that makes them shorter, and return how many these are."""
+    anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
+    lengths = Lengths(library, functions)
+    shorter = {name: term for name, term in anew.programs.items() if lengths.of(name, term) < lengths.of(name)}
+    for name, term in shorter.items():
+        library.put(name, term)
+    return len(shorter)
+
+
+def _heads(term: Term) -> set[str]:
+    """Return the heads in a term that are neither variables nor holes."""
+    return {part.head for part in term.walk() if not part.head.startswith((SYMBOL, HOLE))}
+
+
+def _insert_calls(
+    name: str, patterns: list[Pattern], shelf: Shelf, functions: Mapping[str, Function], lengths: Lengths
+) -> None:
+    """Put calls into a program as long as it gets shorter, first of the function that makes it shortest."""
     while True:
-        occurrences, programs = locate_occurrences(shelf)
-        wrong = [
-            occurrence.site
-            for head, occurrences_of_head in occurrences.items()
-            for occurrence in occurrences_of_head
-            if not fits(functions[head].interface, occurrence, programs[name])
-        ]
-        if not wrong:
-            return shelf.programs[name]
-        shelf.inline_sites(wrong)
+        trials = {pattern.name: _with_calls(name, pattern, shelf, functions) for pattern in patterns}
+        patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
+        best = min(patterns, key=lambda pattern: lengths.of(name, trials[pattern.name]), default=None)
+        if best is None or lengths.of(name, trials[best.name]) >= lengths.of(name):
+            return
+        shelf.put(name, trials[best.name])
+        patterns.remove(best)
+
+
+def _with_calls(name: str, pattern: Pattern, shelf: Shelf, functions: Mapping[str, Function]) -> Term:
+    """Return a program with a call for every occurrence of a function that fits its interface."""
+    rewritten = rewrite(shelf.programs[name], [pattern])
+    if rewritten is shelf.programs[name]:
+        return rewritten
+    trial = Shelf({name: shelf.originals[name]}, {name: rewritten}, shelf.patterns.values(), trees=shelf.trees)
+    occurrences, programs = locate_occurrences(trial)
+    interface = functions[pattern.name].interface
+    trial.inline_sites([each.site for each in occurrences[pattern.name] if not fits(interface, each, programs[name])])
+    return trial.programs[name]
 
 
 def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
@@ -63,10 +92,3 @@ def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
             body = inline_pattern(body, inlined_pattern)
         inlined[name] = replace(pattern, body=body)
     return inlined
-
-
-def _inline_unhelpful_calls(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
-    """Inline each call of a pattern that does not make the program shorter."""
-    inlined_program = inline_pattern(shelf.programs[name], pattern)
-    if lengths.of(name, inlined_program) <= lengths.of(name):
-        shelf.put(name, inlined_program)
