@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from atlas.learning.analysis.dataflow import Interface, awaits, judge
+from atlas.learning.analysis.dataflow import Interface, awaits, judge, pattern_problem
 from atlas.learning.analysis.functions import Function, name_holes
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.rewrite.gates import Worth, use_problem
@@ -14,13 +14,16 @@ from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.pruning import BodyJudge
 from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
-from atlas.learning.search.statements import Candidate
-from atlas.learning.terms.heads import END, REST, THEN
+from atlas.learning.search.statements import Candidate, bound_on
+from atlas.learning.terms.heads import END, EXPRESSION, REST, THEN
 from atlas.learning.terms.patterns import Pattern, rewrite
-from atlas.learning.terms.terms import HOLE, Term
+from atlas.learning.terms.symbols import with_symbols
+from atlas.learning.terms.terms import HOLE, Term, is_hole
+
+_RETURN, _ASSIGN = "s:Return/e", "s:Assign/[lvalue]/e"
 
 MAX_REWRITTEN = 10_000
-"""Largest number of programs that are rewritten on trial. Candidates that may save most are tried first."""
+"""Largest number of programs that are analysed on trial. Candidates that may save most are tried first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +55,23 @@ def add_functions(
     """
     lengths = Lengths(shelf, functions)
     judge_body = BodyJudge(lengths, functions, limits).reason
+    candidates = [candidate for candidate in candidates if not pattern_problem(candidate.pattern)]
     candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
     waiting = [(-candidate.bound / 100, number) for number, candidate in enumerate(candidates)]
     heapq.heapify(waiting)
     n_added = n_rewritten = 0
     while waiting and n_rewritten < MAX_REWRITTEN:
         raise_if_cancelled()
-        _, number = heapq.heappop(waiting)
-        candidate = candidates[number]
-        n_rewritten += len(candidate.programs)
-        pattern = candidate.pattern
-        trial = _try(candidate, shelf, functions, f"{names}{first + len(functions)}", lengths)
+        negative, number = heapq.heappop(waiting)
+        pattern, rewritten = candidates[number].pattern, _rewritten(candidates[number], shelf)
+        bound = min(-negative, bound_on(pattern, shelf.programs, rewritten) / 100)
+        if bound <= 0 or len({tasks[name] for name in rewritten}) < limits.min_tasks:
+            continue
+        if waiting and bound < -waiting[0][0]:  # since it was put there, functions were added
+            heapq.heappush(waiting, (-bound, number))
+            continue
+        n_rewritten += len(rewritten)
+        trial = _try(pattern, rewritten, shelf, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:
             continue
         worth = Worth(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
@@ -80,21 +89,23 @@ def add_functions(
 
 
 def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
-    """Let functions that end by returning a variable be used before other statements too, and return how many.
+    """Let functions be used before other statements and in expressions too, and return how many.
 
     A function is changed if programs and library get no longer. Such a function fits more programs.
     """
     n_opened = 0
     for name in list(shelf.patterns):
         raise_if_cancelled()
-        if (opened := _with_open_end(shelf.patterns[name])) is None:
+        pattern = shelf.patterns[name]
+        if (opened := _value_of(pattern) or _with_open_end(pattern)) is None:
             continue
         closed, lengths = functions[name], Lengths(shelf, functions)
         saving = lengths.saving_in(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
         trial_shelf = shelf.copy()
         trial_shelf.inline([name])
         candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)
-        trial = _try(candidate, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
+        rewritten = _rewritten(candidate, trial_shelf)
+        trial = _try(opened, rewritten, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
         if trial is None or trial.saving < saving:
             functions[name] = closed
             continue
@@ -104,6 +115,23 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
         for program, term in trial.programs.items():
             shelf.put(program, term)
     return n_opened
+
+
+def _value_of(pattern: Pattern) -> Pattern | None:
+    """Return the expression of a pattern that only returns it or assigns it to a variable."""
+    statement, rest = pattern.body, None
+    if statement.head.startswith(THEN):
+        statement, rest = statement.children
+    is_alone = rest is None or rest.head == END or is_hole(rest)
+    if not is_alone or not statement.head.startswith((_RETURN, _ASSIGN)):
+        return None
+    value = statement.children[-1]
+    if not value.head.startswith(f"{EXPRESSION}:"):
+        return None
+    holes = dict.fromkeys(part.head for part in value.walk() if is_hole(part))
+    renamed = {head: f"{HOLE}{number}" for number, head in enumerate(holes)}
+    sorts = tuple(pattern.hole_sorts[int(head.removeprefix(HOLE))] for head in holes)
+    return replace(pattern, body=with_symbols(value, renamed), sort=EXPRESSION, hole_sorts=sorts)
 
 
 def _with_open_end(pattern: Pattern) -> Pattern | None:
@@ -122,18 +150,27 @@ def _with_open_end(pattern: Pattern) -> Pattern | None:
 
 
 def _returns_variable(statement: Term) -> bool:
-    return statement.head == "s:Return/e" and statement.children[0].head == "e:Name/sym"
+    return statement.head == _RETURN and statement.children[0].head == "e:Name/sym"
+
+
+def _rewritten(candidate: Candidate, shelf: Shelf) -> dict[str, Term]:
+    """Return the programs of a candidate in which it still occurs, with calls of it."""
+    pattern = candidate.pattern
+    found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
+    return {program: term for program, term in found.items() if pattern.name in term.calls}
 
 
 def _try(
-    candidate: Candidate, shelf: Shelf, functions: dict[str, Function], name: str, lengths: Lengths
+    pattern: Pattern,
+    rewritten: Mapping[str, Term],
+    shelf: Shelf,
+    functions: dict[str, Function],
+    name: str,
+    lengths: Lengths,
 ) -> _Trial | None:
-    """Return the effect of a candidate and add its function, or return None if it cannot be a function."""
-    pattern = candidate.pattern
-    found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
-    rewritten = {program: term for program, term in found.items() if pattern.name in term.calls}
+    """Return the effect of a pattern on rewritten programs and add its function, or None if it cannot be one."""
     originals = {program: shelf.originals[program] for program in rewritten}
-    trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern])
+    trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern], trees=shelf.trees)
     judged = _judged(pattern, trial)
     if judged is None:
         return None

@@ -153,9 +153,22 @@ def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candida
     for program, term, _ in pieces:
         call = match(named, term)
         if call is not None:
-            saving = _cost(term) - sum(map(_cost, call.children)) - CALL_COST // 2
-            savings[program] = max(saving, savings.get(program, 0))
+            savings[program] = max(_saving(term, call, 1), savings.get(program, 0))
     return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _cost(pattern.body))
+
+
+def bound_on(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
+    """Return the cost that a pattern may save at most in rewritten programs, by name."""
+    savings = 0
+    for name, term in rewritten.items():
+        n_calls = sum(part.head == pattern.name for part in term.walk())
+        savings += max(_saving(programs[name], term, n_calls), 0)
+    return savings - _cost(pattern.body)
+
+
+def _saving(term: Term, rewritten: Term, n_calls: int) -> int:
+    """Return the cost that calls save at most."""
+    return _cost(term) - _cost(rewritten) + n_calls * CALL_COST // 2
 
 
 @lru_cache(MAX_CACHED)

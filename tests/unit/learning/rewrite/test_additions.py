@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -35,17 +37,32 @@ ENDS = {
     "a method of the variable": ("    return not found.count(k)", "return not concept_0(xs, k, {number}).count(k)"),
     "a later argument": ("    return max(k, len(found))", "found = concept_0(xs, k, {number})"),
     "two reads": ("    return found + found", "found = concept_0(xs, k, {number})"),
-    "another statement": ("    print(found)\n    return k", "found = concept_0(xs, k, {number})"),
+    "a constant first": ("    return 3 in found", "return 3 in concept_0(xs, k, {number})"),
+    "another statement": ("    print(found)\n    return k", "print(concept_0(xs, k, {number}))"),
+    "a condition": ("    if not found:\n        return 1\n    return 2", "if not concept_0(xs, k, {number}):"),
+    "a loop": (
+        "    for y in found:\n        if y < k:\n            continue\n        return y\n    return 0",
+        "for y in concept_0(xs, k, {number}):",
+    ),
+    "a comprehension": (
+        "    total = sum(y for y in found)\n    return total * total",
+        "total = sum((y for y in concept_0(xs, k, {number})))",
+    ),
+    "a variable first": ("    return k in found", "found = concept_0(xs, k, {number})"),
+    "a later statement": ("    k += 1\n    return found", "found = concept_0(xs, k, {number})"),
+    "no end": ("    for y in found:\n        print(y)", "found = concept_0(xs, k, {number})"),
 }
 
 
+@dataclass
 class ClosedEnds:
     """A search that finds one function, which the first two programs share and which ends with a `return`."""
 
-    name = "closed ends"
+    sort: str = REST
+    name: str = "closed ends"
 
     def abstractions(self, corpus: Corpus, limits: object, **_: object) -> Proposal:
-        closed = largest_pattern(corpus.terms, "fn_", REST)
+        closed = largest_pattern(corpus.terms, "fn_", self.sort)
         return Proposal(patterns=(closed,), terms=tuple(rewrite(term, [closed]) for term in corpus.terms))
 
 
@@ -117,6 +134,62 @@ def test_a_result_that_is_read_after_the_return_keeps_its_variable() -> None:
     sources = [*(LOOP.format(number=number, end="    return found") for number in range(2)), guarded]
     found = compress(sources, engine=ClosedEnds())
     assert set(found.rewritten) == {"0", "1"}
+
+
+AROUND = """def f(xs, k):
+    found = None
+    while True:
+        if found:
+            return found
+{inside}
+        if len(found) > 0:
+            continue
+        return k"""
+
+
+def test_a_result_that_the_next_round_of_a_loop_reads_keeps_its_variable() -> None:
+    _, inside = LOOP.format(number=7, end="").rstrip().split("\n", 1)
+    looped = AROUND.format(inside=indent(inside, "    "))
+    sources = [*(LOOP.format(number=number, end="    return found") for number in range(2)), looped]
+    found = compress(sources, engine=ClosedEnds())
+    assert "found = concept_0(" in found.rewritten["2"].after
+    assert returned(found.rewritten["2"].standalone) == returned(looped)
+
+
+VALUE = "sorted(x * x % k + x // 2 - k for x in xs if x % 3 != {number} and x * k != 6)"
+USES = (
+    "    return max({value}) + k",
+    "    best = {value}\n    return best + best",
+    "    if {value}:\n        return xs",
+)
+
+
+@pytest.mark.parametrize("statement", ["    return {value}", "    found = {value}\n    return found + found"])
+@pytest.mark.parametrize("use", USES)
+def test_a_function_of_one_statement_serves_programs_that_use_the_value_otherwise(statement: str, use: str) -> None:
+    sources = [
+        "def f(xs, k):\n" + text.format(value=VALUE.format(number=number))
+        for number, text in enumerate([statement, statement, use])
+    ]
+    found = compress(sources, engine=ClosedEnds(STATEMENT))
+    (function,) = found.abstractions
+    assert function.uses == ("0", "1", "2")
+    assert function.source.splitlines()[1].lstrip().startswith("return sorted(")
+    for program in found.rewritten.values():
+        assert returned(program.standalone) == returned(program.before)
+
+
+def test_a_function_returns_the_value_that_its_last_statement_would_assign() -> None:
+    shared = "    low = min(xs)\n    span = [x - low for x in xs if x % k != {number}]\n    return span {end} span"
+    ends = ("+ xs +", "+ [k] +", "* k +")
+    sources = ["def f(xs, k):\n" + shared.format(number=number, end=end) for number, end in enumerate(ends)]
+    found = compress(sources)
+    (function,) = found.abstractions
+    assert "return [" in function.source
+    assert "span" not in function.source
+    assert f"span = {function.name}(xs, k, 1)" in found.rewritten["1"].after
+    for program in found.rewritten.values():
+        assert returned(program.standalone) == returned(program.before)
 
 
 IMPORTING = """from common import *
