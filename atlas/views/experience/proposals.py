@@ -46,7 +46,7 @@ class PruneRequest:
         """Return a copy of the request that keeps the best of each group of similar experiences, or does not."""
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
-    def keeping(self, ids: Sequence[str]) -> PruneRequest:
+    def sparing(self, ids: Sequence[str]) -> PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
 
@@ -101,7 +101,7 @@ class MergeRequest:
 
     groups: tuple[tuple[str, ...], ...]
 
-    def keeping(self, ids: Sequence[str]) -> MergeRequest:
+    def sparing(self, ids: Sequence[str]) -> MergeRequest:
         """Return the same request without these experiences, and without groups of a single one."""
         groups = (tuple(record_id for record_id in group if record_id not in ids) for group in self.groups)
         return MergeRequest(groups=tuple(group for group in groups if len(group) > 1))
@@ -126,7 +126,7 @@ class RefineRequest:
 
     plan: RefinePlan
 
-    def keeping(self, ids: Sequence[str]) -> RefineRequest:
+    def sparing(self, ids: Sequence[str]) -> RefineRequest:
         """Return a request for the same plan, in which these experiences stay."""
         return RefineRequest(plan=self.plan.keeping(ids))
 

@@ -34,7 +34,7 @@ class CompactRequest:
 
     plan: CompactPlan
 
-    def keeping(self, ids: Sequence[str]) -> CompactRequest:
+    def sparing(self, ids: Sequence[str]) -> CompactRequest:
         """Return a request for the same plan, in which these entries stay."""
         return CompactRequest(plan=self.plan.keeping(ids))
 

@@ -54,10 +54,10 @@ class PlanRequest(Protocol[P_co]):
 
 
 @runtime_checkable
-class KeepingRequest(Protocol):
+class SparingRequest(Protocol):
     """A requested change from which records can be excluded."""
 
-    def keeping(self, ids: Sequence[str]) -> PlanRequest[Any]:
+    def sparing(self, ids: Sequence[str]) -> PlanRequest[Any]:
         """Return the same request without these records, which stay."""
 
 

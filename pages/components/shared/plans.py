@@ -12,7 +12,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
 from atlas.views.lists.plan_table import HOW_MEASURED, loss_sentence, plan_columns, plan_lines
-from atlas.views.shared.plans import Choice, CurationLoss, Figure, KeepingRequest, Plan, PlanRequest, PlanRow, PlanView
+from atlas.views.shared.plans import Choice, CurationLoss, Figure, Plan, PlanRequest, PlanRow, PlanView, SparingRequest
 from atlas.views.shared.wording import READ_ONLY, share_text
 from pages.components.lists.record_table import close_opened, opened_id, ticked_table
 from pages.components.lists.selection import unselect
@@ -155,7 +155,7 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
     else:
         st.warning(loss_sentence(loss), icon=":material/heart_broken:")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if _offers_keeping(open_plan) and isinstance(open_plan.request, KeepingRequest):
+        if _offers_keeping(open_plan) and isinstance(open_plan.request, SparingRequest):
             _draw_keeping(memory, open_plan, open_plan.request, loss)
         if loss.details:
             with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
@@ -167,10 +167,10 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
 def _offers_keeping(open_plan: _OpenPlan) -> bool:
     """Return whether tasks would lose records, and these can be kept."""
     loss = open_plan.plan.view.loss
-    return loss is not None and bool(loss.lost) and isinstance(open_plan.request, KeepingRequest)
+    return loss is not None and bool(loss.lost) and isinstance(open_plan.request, SparingRequest)
 
 
-def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, loss: CurationLoss) -> None:
+def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: SparingRequest, loss: CurationLoss) -> None:
     n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
     them = "it" if n_lost == 1 else f"these {n_lost:,}"
     rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
@@ -186,7 +186,7 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     going = [row for row in view.rows if row.goes]
     saved = [row for row in view.rows if not row.goes]
     if going:
-        can_keep = isinstance(open_plan.request, KeepingRequest)
+        can_keep = isinstance(open_plan.request, SparingRequest)
         hint = ". Untick what should stay" if can_keep else ""
         _draw_table(memory, open_plan, going, f"{len(going):,} would be removed{hint}")
     if saved:
@@ -200,15 +200,15 @@ def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanR
     lines = plan_lines(open_plan.plan.view, rows[:MAX_ROWS])
     columns = plan_columns(lines, open_plan.plan.view.subject)
     key = f"plan_rows_{rows[0].goes}_{abs(hash(tuple(line.id for line in lines)))}" if rows else "plan_rows"
-    if isinstance(request, KeepingRequest) and all(row.goes for row in rows):
+    if isinstance(request, SparingRequest) and all(row.goes for row in rows):
         keep = partial(_keep, memory, open_plan, request)
         ticked_table(lines, columns=columns, key=key, on_unticked=keep)
     elif rows:
         ticked_table(lines, columns=columns, key=key)
 
 
-def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, ids: Sequence[str]) -> None:
-    _replan(memory, open_plan, request.keeping(ids))
+def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: SparingRequest, ids: Sequence[str]) -> None:
+    _replan(memory, open_plan, request.sparing(ids))
 
 
 def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
