@@ -104,7 +104,7 @@ class Records:
     abrowse = twin(browse)
 
     def to_pandas(
-        self, where: Where | None = None, *, ids: Sequence[str] | None = None, places: MapPositions | None = None
+        self, where: Where | None = None, *, ids: Sequence[str] | None = None, positions: MapPositions | None = None
     ) -> Any:
         """Return records as a `pandas.DataFrame`, one per row: content, uses, and position on the map.
 
@@ -114,7 +114,7 @@ class Records:
         Args:
             where: Filter. Rows are in the order of insertion.
             ids: Only these records, in this order, without a filter.
-            places: Positions on another map. By default, the stored map is used.
+            positions: Positions on another map. By default, the stored map is used.
 
         Raises:
             ExtraMissing: pandas is not installed.
@@ -123,7 +123,6 @@ class Records:
             rows = self._store.scan(self._check_filter(where)) if ids is None else self._slim_rows(check_ids(ids))
             row_ids = [row["id"] for row in rows]
             marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
-        positions = places
         if positions is None:
             directory = self._store.directory
             positions = tables.read_positions(directory, self.collection_name) if directory else tables.NO_POSITIONS

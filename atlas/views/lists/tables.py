@@ -33,7 +33,7 @@ def table_of(
         ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.
     """
     positions = positions_on(memory_map) if memory_map is not None else None
-    return FORMS[form](kind.records(memory).to_pandas(ids=ids, places=positions))
+    return FORMS[form](kind.records(memory).to_pandas(ids=ids, positions=positions))
 
 
 def exported_lines(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> bytes:
