@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import EmbeddingUnavailable
-from atlas.core.imports.distribution import NAME, absence, extra
+from atlas.core.imports.distribution import NAME, extra, missing_package
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
@@ -52,7 +52,7 @@ def choose_model(
         return ModelChoice(
             canonical_name(model), f"This store uses the embedding model {canonical_name(model)}, as asked."
         )
-    if missing := absence("models", PREFERRED):
+    if missing := missing_package("models", PREFERRED):
         return ModelChoice(BUNDLED, f"This store uses the bundled embedding model {BUNDLED}, because {missing}")
     if _is_cached(PREFERRED):
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")

@@ -92,7 +92,7 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
     for text, cut in zip(texts, passages, strict=True):
         pieces = join([by_window[passage][1] for passage in cut])
         # None means "not computed", so they can be computed later. A blank text has nothing to compute.
-        packed = projection.packed(pieces) if len(pieces.ids) or not text.strip() else None
+        packed = projection.pack(pieces) if len(pieces.ids) or not text.strip() else None
         encoded.append(EncodedText(_with_whole(np.stack([by_window[passage][0] for passage in cut])), packed))
     return encoded
 

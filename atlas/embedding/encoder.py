@@ -21,7 +21,7 @@ class Encoder(Protocol):
     tokenizer: Any
     """Tokenizer of the package `tokenizers`, or None if the model has another kind."""
 
-    gives_tokens: bool
+    returns_tokens: bool
     """True if `encode_with_tokens` and `word_vectors` are supported."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:

@@ -107,13 +107,13 @@ class Projection:
     cosine: float
     """Cosine of the pooled vectors of two unrelated texts."""
 
-    def packed(self, tokens: TokenVectors) -> bytes:
+    def pack(self, tokens: TokenVectors) -> bytes:
         """Return word pieces in stored form: the signs of their projected vectors, as bits."""
         if not len(tokens.ids):
             return b""
         return np.packbits(product(tokens.vectors[-MAX_PIECES:], self.directions) > 0, axis=1).tobytes()
 
-    def projected(self, tokens: TokenVectors) -> Vectors:
+    def project(self, tokens: TokenVectors) -> Vectors:
         """Return the projected word pieces of a query as floats of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
@@ -123,8 +123,8 @@ class Projection:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
 
         Args:
-            query: Result of `projected`, at least one row.
-            texts: Result of `packed`, each of at least one word piece.
+            query: Result of `project`, at least one row.
+            texts: Result of `pack`, each of at least one word piece.
             cosines: Cosines of the pooled vectors of query and texts.
 
         Raises:
@@ -180,7 +180,7 @@ def projection_of(text: str, dimension: int) -> Projection:
 
 
 def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
-    """Fit the projection of a model to some hundred texts on many subjects.
+    """Fit the projection of a model to a few hundred texts on many subjects.
 
     Args:
         texts: Word pieces of each text.
@@ -192,10 +192,10 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     directions[:, : main.shape[1]] = main
     # Round to float16 as in storage, so that the calibration fits the stored directions.
     draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
-    queries = [draft.projected(text) for text in texts]
+    queries = [draft.project(text) for text in texts]
     lengths, by_chance = _chance_matches(draft, texts, queries)
     growth, unrelated = np.polyfit(np.log(lengths), by_chance, 1)
-    self_matches = [match_scores(query, [draft.packed(text)])[0] for query, text in zip(queries, texts, strict=True)]
+    self_matches = [match_scores(query, [draft.pack(text)])[0] for query, text in zip(queries, texts, strict=True)]
     off_diagonal = ~np.eye(len(texts), dtype=bool)
     return Projection(
         draft.directions,
@@ -229,7 +229,7 @@ def _chance_matches(
     for n_together in _TOGETHER:
         for number, query in enumerate(queries):
             unrelated = [texts[(number + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
-            packed = projection.packed(join(unrelated))
+            packed = projection.pack(join(unrelated))
             lengths.append(len(packed) // _BYTES)
             values.append(float(match_scores(query, [packed])[0]))
     return np.array(lengths, np.float32), np.array(values, np.float32)

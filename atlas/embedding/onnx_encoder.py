@@ -41,7 +41,7 @@ class UnloadableExport(Exception):
 class OnnxEncoder:
     """An encoder for the files that `onnx_export` writes. Thread-safe."""
 
-    gives_tokens = True
+    returns_tokens = True
 
     def __init__(self, directory: Path, batch_size: int = 32, *, weights: Path | None = None) -> None:
         """Load the encoder.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
-from atlas.core.imports.distribution import absence
+from atlas.core.imports.distribution import missing_package
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import user_cache
 from atlas.core.types import Vector, Vectors
@@ -170,7 +170,7 @@ class SentenceTransformerEmbedder:
         except EmbeddingUnavailable as error:
             return f"nothing: {error}"
         except onnx_cache.MissingExport as error:
-            missing = absence("models", f"the embedding model {self.model_name!r}")
+            missing = missing_package("models", f"the embedding model {self.model_name!r}")
             return f"nothing: {missing}" if missing else f"sentence-transformers, because {error}"
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
 
@@ -187,7 +187,7 @@ class SentenceTransformerEmbedder:
             from atlas.embedding.minilm.bundled import bundled_projection
 
             return bundled_projection()
-        if not self._load_once().gives_tokens:
+        if not self._load_once().returns_tokens:
             return None
         key = self._cache.key(self._files()), self.prompts.as_text()
         return self._cache.projection(*key, self.dimension, lambda: measured_projection(self.encode_with_tokens))
@@ -228,7 +228,7 @@ class SentenceTransformerEmbedder:
         For the bundled model, the calibration queries are precomputed, and the others are embedded as a batch. For
         other models this does nothing: each query is embedded when needed.
         """
-        if self.model_name != BUNDLED or self.prompts.query or not self._load_once().gives_tokens:
+        if self.model_name != BUNDLED or self.prompts.query or not self._load_once().returns_tokens:
             return
         from atlas.embedding.minilm.queries import known_queries  # only needed for the bundled model
 
@@ -313,7 +313,7 @@ class SentenceTransformerEmbedder:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
         encoder = self._load_once()
-        if not encoder.gives_tokens or not texts:
+        if not encoder.returns_tokens or not texts:
             return self.encode_batch(texts), [NO_TOKENS] * len(texts)
         if self.prompts.document:  # exclude the word pieces of the prompt
             return self.encode_batch(texts), encoder.encode_with_tokens(texts)[1]
@@ -331,7 +331,7 @@ class SentenceTransformerEmbedder:
 
     def _words(self, text: str) -> WordVectors:
         encoder = self._load_once()
-        return encoder.word_vectors(text) if encoder.gives_tokens else NO_WORDS
+        return encoder.word_vectors(text) if encoder.returns_tokens else NO_WORDS
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
         """Return a query's vector, and its word pieces if one run of the model returns both."""
@@ -361,7 +361,7 @@ class SentenceTransformerEmbedder:
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""
         encoder = self._load_once()
-        if not encoder.gives_tokens:
+        if not encoder.returns_tokens:
             return self._encode(texts), [NO_TOKENS] * len(texts)
         return encoder.encode_with_tokens(texts)
 

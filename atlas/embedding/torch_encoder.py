@@ -18,7 +18,7 @@ from atlas.embedding.late_interaction import TokenVectors, WordVectors
 class TorchEncoder:
     """An encoder that runs a model with sentence-transformers."""
 
-    gives_tokens = False
+    returns_tokens = False
 
     def __init__(self, model: Any, batch_size: int) -> None:
         self.model = model
@@ -43,11 +43,11 @@ class TorchEncoder:
         return as_floats
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Raise `NotImplementedError`: `gives_tokens` is False."""
+        """Raise `NotImplementedError`: `returns_tokens` is False."""
         raise NotImplementedError("this encoder returns pooled vectors only")
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Raise `NotImplementedError`: `gives_tokens` is False."""
+        """Raise `NotImplementedError`: `returns_tokens` is False."""
         raise NotImplementedError("this encoder returns pooled vectors only")
 
 

@@ -114,7 +114,7 @@ def copies(store: Path) -> list[Path]:
     return _matching_paths(store, _COPIES)
 
 
-def strangers(store: Path) -> list[Path]:
+def foreign_files(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
     own_paths = set(_matching_paths(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in own_paths)
@@ -177,8 +177,8 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 
 @contextmanager
-def caching(directory: Path, ledger_id: str) -> Iterator[None]:
-    """Lock a store's cache for writing derived results, or raise if the ledger has been replaced.
+def cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
+    """Lock a store's cache to write results of its ledger, or raise if the ledger has been replaced.
 
     Args:
         directory: The store's cache. For any other directory, nothing is locked or checked.
@@ -201,8 +201,8 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def keeping(cache: Path) -> Iterator[None]:
-    """Lock a store's cache for writing, against purges that empty it."""
+def locked_cache(cache: Path) -> Iterator[None]:
+    """Lock a store's cache, so that no purge empties it during the block."""
     with _lock(cache.parent).locked():
         yield
 

@@ -89,7 +89,7 @@ class FollowingIndex(Protocol):
         """True if intermediate positions are sealed, so that an interrupted writer can resume."""
 
     @property
-    def most_hits(self) -> int:
+    def max_hits(self) -> int:
         """Maximum number of hits of a query."""
 
     @property
@@ -140,7 +140,7 @@ class LocalIndex:
     """Base class of indexes on the ledger's machine."""
 
     is_remote = is_resumable = is_due = False
-    most_hits = sys.maxsize
+    max_hits = sys.maxsize
     fault = ""
 
     def seal(self) -> Seal:

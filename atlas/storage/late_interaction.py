@@ -32,7 +32,7 @@ class TokenEmbedder(WholeEmbedder, Protocol):
         """Return the token vectors of a query."""
 
 
-def gives_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
+def returns_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
     """Return whether an embedding model returns token vectors."""
     return all(offers(embedder, name) for name in WITH_TOKENS)
 
@@ -70,7 +70,7 @@ class LateInteraction:
         """Return whether the model returns useful token vectors, so that missing ones can be computed."""
         if not len(self._embedder.query_tokens("word").ids):
             return False
-        return self._projection() is not None or fitted(self._embedder) is not None
+        return self._projection() is not None or fitted_projection(self._embedder) is not None
 
     def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
         """Return the similarities of a query and the records with token vectors, by number.
@@ -81,7 +81,7 @@ class LateInteraction:
         projection = self._projection()
         if projection is None:
             return {}
-        query_tokens = projection.projected(self._embedder.query_tokens(query))
+        query_tokens = projection.project(self._embedder.query_tokens(query))
         packed = self._ledger.token_vectors.at(list(cosines)) if len(query_tokens) else {}
         if not packed:
             return {}
@@ -110,7 +110,7 @@ class LateInteraction:
                 return None
             if (projection := self._projection()) is not None:
                 return projection
-            projection = fitted(self._embedder)
+            projection = fitted_projection(self._embedder)
             if projection is None:
                 self._is_unusable = True
                 return None
@@ -137,7 +137,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
         raise StoreDamaged(f"the stored projection of token vectors {_UNREADABLE}") from error
 
 
-def fitted(embedder: TokenEmbedder) -> Projection | None:
+def fitted_projection(embedder: TokenEmbedder) -> Projection | None:
     """Return the projection of a model, or None if it has no useful token vectors.
 
     The projection depends only on the model, so an embedder may supply it with a method `token_projection`.

@@ -39,7 +39,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
     columns: dict[str, npt.NDArray[Any]] = {_TEXTS: np.array(checksum())}
     for language, texts in calibration_queries_in(LANGUAGES).items():
         vectors, tokens = encoder.encode_with_tokens(texts)
-        rows = np.concatenate([projection.projected(of_text) for of_text in tokens])
+        rows = np.concatenate([projection.project(of_text) for of_text in tokens])
         columns |= {
             f"{language}.vectors": vectors.astype("<f2"),
             f"{language}.pieces": np.concatenate([of_text.ids for of_text in tokens]).astype("<u2"),

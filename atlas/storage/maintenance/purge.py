@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
-from atlas.storage.erasing import copies, strangers
+from atlas.storage.erasing import copies, foreign_files
 from atlas.storage.history import Quote, Removal, Reword, UnfinishedPurge
 from atlas.storage.location.audit import PURGED
 from atlas.storage.maintenance.backup import Backup, read_backups
@@ -89,7 +89,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_reasons=traces.n_reasons,
             n_judged=traces.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
-            strangers=tuple(str(path) for path in strangers(store.path)),
+            strangers=tuple(str(path) for path in foreign_files(store.path)),
             indexes=tuple(store.indexes.kept_in_services({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=traces.moment,

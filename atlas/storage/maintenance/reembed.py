@@ -11,7 +11,7 @@ from atlas.embedding.late_interaction import Projection
 from atlas.embedding.prompts import prompts_text
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.late_interaction import fitted, gives_tokens, read_projection
+from atlas.storage.late_interaction import fitted_projection, read_projection, returns_tokens
 
 BATCH = 256
 
@@ -54,10 +54,10 @@ def reembed(
 
 def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
     """Return the projection of token vectors: the stored one if the model stays, since others may be writing."""
-    if not gives_tokens(embedder):
+    if not returns_tokens(embedder):
         return None
     with suppress(StoreDamaged):
         model = embedder.model_name, embedder.dimension
         if ledger.model() == model and (projection := read_projection(ledger, embedder.dimension)):
             return projection
-    return fitted(embedder)
+    return fitted_projection(embedder)

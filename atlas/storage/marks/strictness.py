@@ -25,7 +25,7 @@ _ID, _FIELD = "strictness", "strictness"
 
 
 def read_strictness(ledger: LedgerEngine) -> float:
-    """Return the factor of the measured level that the best hit needs. `CALIBRATED` if it cannot be read."""
+    """Return the factor on the measured relevance level. `CALIBRATED` if none is stored, or it cannot be read."""
     record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
     if record is None:
         return CALIBRATED
@@ -39,11 +39,11 @@ def read_strictness(ledger: LedgerEngine) -> float:
 
 
 def write_strictness(settings: Collection, dimension: int, strictness: float) -> None:
-    """Keep a strictness, in place of an earlier one.
+    """Keep a strictness, replacing the earlier one.
 
     Args:
-        settings: The collection of the record, within an operation.
-        dimension: Of the vectors of the store.
+        settings: The view of the collection `COLLECTION` in which to write, from `within`.
+        dimension: Dimension of the store's vectors.
     """
     direction = np.eye(1, dimension, dtype=np.float32)  # it is not searched by meaning
     metadata = {"title": "Strictness", _FIELD: float(strictness)}

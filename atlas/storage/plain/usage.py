@@ -31,13 +31,13 @@ def with_successes(strategy: Strategy) -> Strategy:
 
 
 def usage_in(metadata: Mapping[str, Any]) -> Usage:
-    """Return a record's uses as its metadata has them."""
+    """Return the usage counts in a record's metadata."""
     counts = statistics(metadata)
     return Usage(n_uses=counts[COUNT], n_successes=counts[SUCCESSES]) if counts else NO_USAGE
 
 
 def as_metadata(usage: Usage) -> dict[str, Any]:
-    """Return uses that are known from elsewhere as metadata, with the share of successes for the rate."""
+    """Return imported usage counts as metadata, with the share of successes as the rate."""
     n = usage.n_uses
     return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
 

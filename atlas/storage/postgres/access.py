@@ -1,6 +1,6 @@
 """Access rights and audit log of a store in PostgreSQL: in its schema, for all of its servers.
 
-`SharedAccess` uses connections of its own, so it reads the latest values even inside a snapshot of the records, and
+`AccessTables` uses connections of its own, so it reads the latest values even inside a snapshot of the records, and
 writes events for every role.
 """
 

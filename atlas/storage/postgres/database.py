@@ -128,7 +128,7 @@ class PostgresConnection:
                 self._run(statement, rows)
 
     def _insert_unless_present(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Add the missing ones of some rows, by way of a table of this connection."""
+        """Insert those rows that are missing, through a temporary table."""
         self.raw.execute(
             f"CREATE TEMPORARY TABLE IF NOT EXISTS new_{table} ON COMMIT DELETE ROWS AS "
             f"SELECT {columns} FROM {table} WITH NO DATA"

@@ -28,8 +28,8 @@ def open_postgres(
     """Open the ledger at an address.
 
     Args:
-        directory: The store's files of this machine.
-        create: Whether it may be made if it does not exist.
+        directory: Directory of the store's files on this machine.
+        create: Whether to create a missing store.
     """
     database = PostgresDatabase(address, directory, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
     try:

@@ -72,8 +72,8 @@ class SqlColumns:
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n predecessors of each record in its group, nearest first.
 
-        Order is by `created_at`, then by time of adding. The search covers the `NEAREST` previous records, which
-        suffices for thirty concurrent conversations.
+        Order is by `created_at`, then by time of adding. Only the last `MAX_PREDECESSORS` records before each are
+        searched, which suffices for thirty concurrent conversations.
         """
         with self._database.read() as connection:
             is_same = connection.dialect.same("their", "own")

@@ -233,9 +233,9 @@ class ChromaIndex(LocalIndex):
         return self._collection
 
     def _to_read(self, seal: Seal) -> Any:
-        """Return the collection as a seal left it.
+        """Return the collection in the state that a seal describes.
 
-        Deleting the files of an open index does not affect its answers.
+        An open collection answers as before, even if its files were deleted meanwhile.
         """
         if self._collection is None or self._opened_seal != seal:
             self._open(seal)

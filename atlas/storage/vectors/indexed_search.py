@@ -99,7 +99,7 @@ class IndexedSearch:
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
 
     def _search_index(self, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Neighbours:
-        n_hits = min(2 * k, self._index.most_hits)
+        n_hits = min(2 * k, self._index.max_hits)
         while True:
             if among is not None and isinstance(self._index, FilteredIndex):
                 hits = self._index.query_among(vector, n_hits, among)
@@ -108,10 +108,10 @@ class IndexedSearch:
             neighbours = best(self._drop_changed(hits, vector), k)
             if len(neighbours) == k or len(hits) < n_hits:
                 return neighbours
-            if n_hits == self._index.most_hits:
+            if n_hits == self._index.max_hits:
                 raise IndexUnreachable(f"the index returns at most {n_hits} hits, too few for the best {k} records")
             # Some hits were windows of the same record, or records that have changed since.
-            n_hits = min(4 * n_hits, self._index.most_hits)
+            n_hits = min(4 * n_hits, self._index.max_hits)
 
     def _drop_changed(self, hits: Iterable[tuple[str, float]], vector: Vector) -> Iterable[tuple[int, float]]:
         """Return record numbers and similarities of hits, without records that have changed since."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from atlas.core.errors import InvalidInput, StoreUnavailable
-from atlas.core.imports.distribution import absence
+from atlas.core.imports.distribution import missing_package
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.index_address import read_index_address
 from atlas.core.settings import Settings
@@ -51,7 +51,7 @@ class StoreIndexes:
             return self._remote.index(self._ledger, collection, dimension)
         if self._ledger.is_file and self._is_opened_read_only:  # ChromaDB writes files even to read
             return None
-        if self._ledger.is_file and absence("chroma", "the index"):  # which `atlas status` reports
+        if self._ledger.is_file and missing_package("chroma", "the index"):  # which `atlas status` reports
             return None
         return self._ledger.index(collection, dimension)
 

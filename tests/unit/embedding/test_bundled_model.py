@@ -126,7 +126,7 @@ def test_the_calibration_queries_are_kept_as_the_model_gives_them():
         kept_vector, kept_tokens = known[text]
         assert kept_vector @ vector > 0.9999
         assert kept_tokens.ids.tolist() == tokens.ids.tolist()
-        assert (projection.projected(kept_tokens) * projection.projected(tokens)).sum(axis=1).min() > 0.999
+        assert (projection.project(kept_tokens) * projection.project(tokens)).sum(axis=1).min() > 0.999
 
 
 def test_a_store_is_calibrated_with_the_queries_that_are_kept_and_embeds_its_own_together(monkeypatch):

@@ -43,7 +43,7 @@ def test_what_is_found_is_the_mean_of_each_pieces_nearest(lengths, n_asked, seed
     query, texts = some(n_asked, seed), [tokens(n, seed + place + 1) for place, n in enumerate(lengths)]
     signs = [np.where(text.vectors > 0, 1, -1) / np.sqrt(BITS) for text in texts]
     wanted = [np.mean([max(piece @ other for other in text) for piece in query]) for text in signs]
-    np.testing.assert_allclose(match_scores(query, [PLAIN.packed(text) for text in texts]), wanted, atol=1e-5)
+    np.testing.assert_allclose(match_scores(query, [PLAIN.pack(text) for text in texts]), wanted, atol=1e-5)
 
 
 def test_a_piece_that_is_said_several_times_has_its_mean_direction():
@@ -62,7 +62,7 @@ def test_windows_of_a_text_are_joined():
 
 @pytest.mark.parametrize(("n_pieces", "n_asked", "share"), [(20, 5, 0.525), (10, 10, 0.0), (3, 10, 0.0)])
 def test_the_cosine_gives_way_as_far_as_the_text_says_more_than_the_query(n_pieces, n_asked, share):
-    query, text = some(n_asked, 1), PLAIN.packed(tokens(n_pieces, 2))
+    query, text = some(n_asked, 1), PLAIN.pack(tokens(n_pieces, 2))
     by_chance = 0.1 + 0.02 * np.log(n_pieces)
     late = 0.05 + (float(match_scores(query, [text])[0]) - by_chance) * 0.95 / (0.8 - by_chance)
     [similarity] = PLAIN.similarities(query, [text], [0.3])
@@ -71,8 +71,8 @@ def test_the_cosine_gives_way_as_far_as_the_text_says_more_than_the_query(n_piec
 
 def test_a_long_text_keeps_its_rarest_pieces():
     every = tokens(MAX_PIECES + 10)
-    assert PLAIN.packed(every) == PLAIN.packed(TokenVectors(every.ids[10:], every.vectors[10:]))
-    assert len(PLAIN.packed(every)) == MAX_PIECES * BITS // 8
+    assert PLAIN.pack(every) == PLAIN.pack(TokenVectors(every.ids[10:], every.vectors[10:]))
+    assert len(PLAIN.pack(every)) == MAX_PIECES * BITS // 8
 
 
 def test_a_projection_reads_as_it_was_written():
@@ -105,7 +105,7 @@ def test_a_text_is_the_same_as_itself_and_unrelated_to_others_on_the_scale_of_th
     embedder = HashTokenEmbedder()
     vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
     made = fit(texts, vectors)
-    asked, packed = [made.projected(text) for text in texts[::5]], [made.packed(text) for text in texts[::5]]
+    asked, packed = [made.project(text) for text in texts[::5]], [made.pack(text) for text in texts[::5]]
     lengths = np.array([len(text.ids) for text in texts[::5]])
     late = np.stack([made.on_scale(match_scores(query, packed), lengths) for query in asked])
     assert np.median(np.diag(late)) == pytest.approx(1, abs=0.05)
@@ -118,7 +118,7 @@ def test_a_long_text_is_no_nearer_to_what_it_has_nothing_to_do_with_than_a_short
     made = fit(texts, vectors)
     short, long = join(texts[1:3]), join(texts[10:50])
     assert len(long.ids) > 5 * len(short.ids)
-    query = made.projected(embedder.query_tokens("where does the volcano sleep in winter"))
+    query = made.project(embedder.query_tokens("where does the volcano sleep in winter"))
     lengths = np.array([len(short.ids), len(long.ids)])
-    nearer, farther = made.on_scale(match_scores(query, [made.packed(short), made.packed(long)]), lengths)
+    nearer, farther = made.on_scale(match_scores(query, [made.pack(short), made.pack(long)]), lengths)
     assert nearer == pytest.approx(farther, abs=0.1)

@@ -96,7 +96,7 @@ def test_damaged_prompts_of_a_store_count_as_none(text):
 class Recording:
     """An encoder that remembers the texts that reach the tokenizer."""
 
-    gives_tokens = False
+    returns_tokens = False
     tokenizer = window = None
     dimension = 4
 

@@ -17,7 +17,7 @@ from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.infra.permissions import file_mode, temporary_path, tighten
-from atlas.storage.erasing import strangers
+from atlas.storage.erasing import foreign_files
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.maintenance.freeze import freeze
@@ -211,7 +211,7 @@ def test_what_was_begun_in_place_of_a_file_is_the_stores_own(tmp_path, name):
     filled(tmp_path / "store").close()
     begun = temporary_path(tmp_path / "store" / name)
     begun.touch()
-    assert strangers(tmp_path / "store") == []
+    assert foreign_files(tmp_path / "store") == []
     assert temporary_path(tmp_path / "store" / name) != begun
 
 

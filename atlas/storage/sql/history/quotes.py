@@ -36,7 +36,7 @@ CURRENT, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version",
 
 @dataclass(frozen=True, slots=True)
 class QuotableTexts:
-    """The texts to search for."""
+    """Texts of purged records, for which other records are searched."""
 
     passages: frozenset[str]
     """Lines and sentences."""

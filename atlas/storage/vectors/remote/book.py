@@ -206,7 +206,7 @@ class IndexBook:
         return self._change(IndexNote.keep_all)
 
     def cleared_text(self, text: str) -> str:
-        """Return the text of the notes for a service that was cleared."""
+        """Return the text of the notes after their namespace in a service was cleared."""
         return self._encode(self._decode(text).without_namespace())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:

@@ -88,16 +88,16 @@ class ChromaService:
         self._connection: Connection[Client] = Connection(self._connect, _close)
 
     @property
-    def most_hits(self) -> int:
+    def max_hits(self) -> int:
         """Maximum number of hits of a query."""
         return self._limits.hits
 
-    def most_written(self, dimension: int) -> int:
+    def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one write."""
         return max(1, min(self._limits.records, MAX_BYTES // (_BYTES_EACH * dimension)))
 
     @property
-    def most_removed(self) -> int:
+    def max_removed(self) -> int:
         """Maximum number of keys in one removal."""
         return self._limits.records
 

@@ -90,9 +90,9 @@ class RemoteIndex:
         fork_safety.watch(self)
 
     @property
-    def most_hits(self) -> int:
+    def max_hits(self) -> int:
         """Maximum number of hits of a query."""
-        return self._service.most_hits
+        return self._service.max_hits
 
     @property
     def fault(self) -> str:
@@ -203,7 +203,7 @@ class RemoteIndex:
         if not keys:
             return
         with self._writing() as note:
-            for part in _iterate_batches(len(keys), self._service.most_written(self._dimension)):
+            for part in _iterate_batches(len(keys), self._service.max_written(self._dimension)):
                 write = partial(self._service.upsert, note.namespace, keys[part], vectors[part])
                 position = self._change(write)
                 self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), position)
@@ -216,7 +216,7 @@ class RemoteIndex:
         if not keys:
             return
         with self._writing() as note:
-            for part in _iterate_batches(len(keys), self._service.most_removed):
+            for part in _iterate_batches(len(keys), self._service.max_removed):
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
@@ -233,7 +233,7 @@ class RemoteIndex:
             raise IndexUnreachable("the index was cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
-        n_hits = min(k, self.most_hits)
+        n_hits = min(k, self.max_hits)
         try:
             answer = self._ask(lambda: self._service.query(note.namespace, vector, n_hits), self._seconds)
         except IndexUnreachable:

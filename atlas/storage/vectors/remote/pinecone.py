@@ -57,7 +57,7 @@ _METRICS = (None, "cosine", "dotproduct")
 class PineconeService:
     """One index of Pinecone."""
 
-    most_hits, most_removed = 10_000, 1_000
+    max_hits, max_removed = 10_000, 1_000
     sees_at_once = False
 
     def __init__(self, address: IndexAddress, *, seconds: float) -> None:
@@ -71,7 +71,7 @@ class PineconeService:
         self._seconds = seconds
         self._connection: Connection[Index] = Connection(self._connect, lambda index: index.close())
 
-    def most_written(self, dimension: int) -> int:
+    def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one upsert."""
         return max(1, min(MAX_VECTORS, MAX_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
 

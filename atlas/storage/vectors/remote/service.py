@@ -46,16 +46,16 @@ class VectorService(Protocol):
     """
 
     @property
-    def most_hits(self) -> int:
+    def max_hits(self) -> int:
         """Maximum number of hits of a query."""
         return 1_000
 
-    def most_written(self, dimension: int) -> int:
+    def max_written(self, dimension: int) -> int:
         """Return the maximum number of vectors of this dimension in one write."""
         return 1_000
 
     @property
-    def most_removed(self) -> int:
+    def max_removed(self) -> int:
         """Maximum number of keys in one removal."""
         return 1_000
 
@@ -73,10 +73,10 @@ class VectorService(Protocol):
         """Create a namespace for vectors of this dimension."""
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Store at most `most_written` vectors under these keys, and return the position of the write."""
+        """Store at most `max_written` vectors under these keys, and return the position of the write."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove at most `most_removed` keys. Unknown keys are ignored."""
+        """Remove at most `max_removed` keys. Unknown keys are ignored."""
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""

@@ -105,12 +105,12 @@ def test_writes_keep_to_the_limits_of_one_request(dimension: int, pinecone: Pine
         service = service_of(server)
         n = 2_300 if dimension < 1_000 else 400
         keys = [f"{i}:0" for i in range(n)]
-        written, most = vectors(n, dimension), service.most_written(dimension)
+        written, most = vectors(n, dimension), service.max_written(dimension)
         for start in range(0, n, most):
             service.upsert(SPACE, keys[start : start + most], written[start : start + most])
         gone = keys[:1_200]
-        for start in range(0, len(gone), service.most_removed):
-            service.remove(SPACE, gone[start : start + service.most_removed])
+        for start in range(0, len(gone), service.max_removed):
+            service.remove(SPACE, gone[start : start + service.max_removed])
         assert service.count(SPACE) == max(0, n - 1_200)
         service.close()
     assert {exchange.status for exchange in server.exchanges} == {200}

@@ -353,7 +353,7 @@ def test_chroma_cloud_takes_and_gives_less_at_once(open_store, chroma_server, mo
     opened.add(*(f"r{i}" for i in range(700)))
     assert opened.store.catch_up() == 700
     assert index.count() == 700
-    assert index.most_hits == 300
+    assert index.max_hits == 300
     assert len(opened.nearest("r3", k=280)) == 280
     assert len(opened.nearest("r3", k=500)) == 500  # the index gives too few, so all are compared
     assert opened.store.indexes.fault == ""
