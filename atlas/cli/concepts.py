@@ -10,7 +10,7 @@ from atlas.cli.common import add_command, full_ids, how_to_undo, limit, opened, 
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.memory.base.ranking import explain
-from atlas.memory.kinds.sections import record_text
+from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_updates, update_primitives
@@ -63,7 +63,7 @@ def _show(memory: MemorySystem, concept_id: str) -> None:
             "description": concept.description,
             "signature": concept.signature,
             "source": f"{concept.source}, {concept.language}",
-            "record": record_text(usage.n_successes, usage.n_uses),
+            "record": success_rate_text(usage.n_successes, usage.n_uses),
             "when to use it": concept.guidance,
         }
         parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]

@@ -148,7 +148,7 @@ def _add_prune(commands: Any) -> None:
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     with open_or_connect(settings) as memory:
         if options.words:
-            _refuse_unheard(options)
+            _reject_unsupported(options)
             retrieval = memory.experience.retrieve_words(
                 options.text, options.k, where=filter_of(options), threshold=0.0
             )
@@ -202,7 +202,7 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _refuse_unheard(options: argparse.Namespace) -> None:
+def _reject_unsupported(options: argparse.Namespace) -> None:
     """Reject options of the relevance search that a keyword search does not support."""
     unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
     if unheard:

@@ -63,7 +63,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """The records that an agent received for a task, with the coin and the context block, if there are any."""
+    """The records that an agent received for a task, with their random assignment and context block, if any."""
 
     retrieved: Ids
     coin: Coin | None = None
@@ -161,7 +161,7 @@ def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
 
 @dataclass(slots=True)
 class UseCount:
-    """The result of counting."""
+    """The uses that were counted for an attempt, and the reasons why others could not be."""
 
     used: dict[str, list[str]] = field(default_factory=dict)
     """Ids of the records credited with the outcome, by memory."""

@@ -21,7 +21,7 @@ from atlas.memory.concepts.automatic import AutomaticCompression
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
-from atlas.storage.late_interaction import LateInteraction, gives_tokens
+from atlas.storage.late_interaction import LateInteraction, returns_tokens
 from atlas.storage.store import EmbeddingModel, Store
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def open_memory(
         whole = whole_embedder(embedder or _choose_embedder(storage, settings, announce or _warn, confirm))
         model = EmbeddingModel(whole.model_name, whole.dimension)
         storage.bind(model, whole)
-        if settings.late_interaction and gives_tokens(whole):
+        if settings.late_interaction and returns_tokens(whole):
             storage.late = LateInteraction(storage.ledger, whole)
         memory = _Makers(
             storage=storage,

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import Any, ClassVar, Self, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.hits import Retrieval, unexplained
+from atlas.core.hits import Retrieval, hit_without_signals
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.infra.actor import refuse_in_scope
@@ -80,7 +80,9 @@ class PluggedMemory:
                 f"expected a list of {self.item.__name__} from {type(self.memory).__name__}.{method}(), "
                 f"got {answer!r:.120}"
             )
-        return Retrieval(hits=[unexplained(self._as_item(item)) for item in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(
+            hits=[hit_without_signals(self._as_item(item)) for item in items[:k]], n_hidden=0, threshold=0.0
+        )
 
     def _question(self, task: Task) -> Any:
         return task

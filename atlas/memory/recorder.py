@@ -222,7 +222,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     ) -> None:
         run = self._end()
         try:
-            _tell_parent(run, error)
+            _report_to_parent(run, error)
             run.stored = self._memory.store(self._attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - the run's own answer or exception takes precedence
             _report(run, problem, error)
@@ -235,7 +235,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     ) -> None:
         run = self._end()
         try:
-            _tell_parent(run, error)
+            _report_to_parent(run, error)
             run.stored = await self._memory.astore(self._attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - as above
             _report(run, problem, error)
@@ -292,7 +292,7 @@ def _note(run: Run, problem: str) -> None:
     logger.error("a run at %r: %s", run.task.id, problem)
 
 
-def _tell_parent(run: Run, error: BaseException | None) -> None:
+def _report_to_parent(run: Run, error: BaseException | None) -> None:
     """Record a nested run as a step of its parent."""
     if run.parent is not None:
         answer = "" if run.answer is None else _text(run.answer)

@@ -37,7 +37,7 @@ class Attempt:
     """Id of the attempt, or empty if unknown."""
 
 
-def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
+def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
     """Return the attempts that are still stored, by their own id."""
     source_ids = set(trajectory_ids) - {""}
     if not source_ids:
@@ -47,10 +47,10 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
     return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
 
-def tasks_without(
+def rates_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return the success rate of attempts at a strategy's source tasks that did not use it, by the strategy's id.
+    """Return the success rate of attempts at each strategy's source tasks that did not use it, by strategy id.
 
     The sources count, because they precede the strategy. Recorded tries are excluded.
     """
@@ -118,7 +118,7 @@ def unwritten_attempts(
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
     """Return the source tasks of strategies: the tasks of their sources, or else the task in their metadata."""
-    attempts_by_source = linked(experience, [source for strategy in strategies for source in strategy.sources])
+    attempts_by_source = stored_attempts(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = dict[str, set[str]]()
     for strategy in strategies:
         linked_sources = [source for source in strategy.sources if source in attempts_by_source]

@@ -302,7 +302,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Args:
             where: Filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records
                 lack the field has no hits. A plugged-in memory cannot filter, and is left out with an error.
-            threshold: Least relevance of a hit, in [0, 1]. None for each memory's own level.
+            threshold: Minimum relevance of a hit, in [0, 1]. None for each memory's own level.
             distinct: See `Memory.retrieve`. Only ATLAS's own memories support it.
             diversity: See `Memory.retrieve`. Only ATLAS's own memories support it.
             count_retrieval: Whether the hits count as retrieved, and may count as used. Use False for a
@@ -368,7 +368,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
                 stored, and `memory_effect` compares both groups. None for `Settings.holdout`, which is 0.
             attempt: Id with which the attempt will be stored, and which determines its group. By default, the number
                 of stored attempts at the task determines the group.
-            min_trust: Least class of a record by its origin, which the block then names: `untrusted`, `imported`,
+            min_trust: Minimum class of a record by its origin, which the block then names: `untrusted`, `imported`,
                 `agent`, `reviewed` or `person`. Empty for all records, whose origins are not named.
             examples: Form of the examples that the block consists of, such as `Q: {task} A: {answer}`, for
                 models that continue a pattern. They are successful attempts, the best one last. Empty for a block of

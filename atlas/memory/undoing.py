@@ -128,7 +128,7 @@ class UndoableMemories(ABC):
 
         Args:
             ids: Ids of records in any memory, or None for all records.
-            minimum: Least score of a finding, in [0, 1]. The score is the confidence that a record is an attack.
+            minimum: Minimum score of a finding, in [0, 1]. The score is the confidence that a record is an attack.
 
         Raises:
             InvalidInput: An impossible minimum.

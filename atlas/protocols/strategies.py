@@ -150,7 +150,7 @@ class InformedAbstractor(StrategyAbstractor, Protocol):
 class StrategyCombiner(Protocol):
     """Merges two strategies for the same situation. An abstractor may implement this too."""
 
-    async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+    async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
         """Return the existing strategy with the advice of both, or None if they are for different situations."""
         ...
 
@@ -168,7 +168,7 @@ class CombinedStrategy:
 class ExplainingCombiner(StrategyCombiner, Protocol):
     """A combiner that explains an empty result."""
 
-    async def explain_combined(self, held: Strategy, other: Strategy) -> CombinedStrategy:
+    async def explain_combined(self, stored: Strategy, other: Strategy) -> CombinedStrategy:
         """Return the existing strategy with the advice of both, or the reason why they are different."""
         ...
 

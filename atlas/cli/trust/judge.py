@@ -90,11 +90,11 @@ def _select_experiences(memory: MemorySystem, options: argparse.Namespace) -> It
         ids = [record_id for record_id in ids if record_id in selected]
     for start in range(0, len(ids), BATCH):
         for experience in memory.experience.get_many(ids[start : start + BATCH]):
-            if options.matching is None or any(map(options.matching.search, _ending(experience).values())):
+            if options.matching is None or any(map(options.matching.search, _judged_parts(experience).values())):
                 yield experience
 
 
-def _ending(experience: Experience) -> Mapping[str, str]:
+def _judged_parts(experience: Experience) -> Mapping[str, str]:
     """Return the parts of an attempt by which a person judges it, by name, without empty ones."""
     last = experience.steps[-1:]
     parts = {
@@ -120,7 +120,7 @@ def _ask_each(experiences: Iterator[Experience]) -> dict[str, bool | None]:
     outcomes: dict[str, bool | None] = {}
     for experience in experiences:
         print(line(experience))
-        for name, text in _ending(experience).items():
+        for name, text in _judged_parts(experience).items():
             print(f"  {name}: {safe(text[-SHOWN_CHARACTERS:], keep_lines=True)}")
         print("[s]ucceeded, [f]ailed, Enter to skip, [q]uit: ", end="", flush=True)
         answer = sys.stdin.readline()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from atlas.core.errors import NotFound
-from atlas.core.hits import Hit, Retrieval, check_limit, limit_of_list, unexplained
+from atlas.core.hits import Hit, Retrieval, check_limit, hit_without_signals, limit_of_list
 from atlas.core.json_values import check_text
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import RankingWeights
@@ -247,7 +247,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return the hits of `search_hits` above a relevance threshold, and the number of hits below it.
 
         Args:
-            threshold: Least relevance of a hit, in [0, 1]. With None, there is no hit if the best one is below the
+            threshold: Minimum relevance of a hit, in [0, 1]. With None, there is no hit if the best one is below the
                 store's level. Otherwise the best hit and those near it are returned.
             distinct: Whether similar attempts at the same task become one hit that counts their outcomes. There may be
                 fewer than k hits if a task has thousands of attempts.
@@ -355,7 +355,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return the records with most of a query's words. Empty if the matches may be accidental.
 
         Args:
-            threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
+            threshold: Minimum IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
                 level, 0 for any match.
             domain: See `retrieve`.
         """
@@ -368,7 +368,7 @@ class Memory(Records, ABC, Generic[T]):
             ranked = self._retriever.find_words(query, k, where, threshold, domain)
             items = self._items(self._store.get([hit.item for hit in ranked.hits]))
         return Retrieval(
-            hits=[unexplained(item) for item in items],
+            hits=[hit_without_signals(item) for item in items],
             n_hidden=ranked.n_hidden,
             threshold=ranked.threshold,
             by_words=True,
@@ -390,7 +390,7 @@ class Memory(Records, ABC, Generic[T]):
 
         Args:
             where: Filter, applied before ranking.
-            threshold: Least relevance of a hit, in [0, 1].
+            threshold: Minimum relevance of a hit, in [0, 1].
             with_buried: Whether buried records are searched too.
 
         Raises:
@@ -452,7 +452,7 @@ class Memory(Records, ABC, Generic[T]):
     alevel = twin(level)
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None if it was not measured, as in a store of few records.
+        """Return both error rates of the level, or None if it was not measured, as in a store of few records.
 
         Args:
             strictness: Factor on the measured level, or None for the store's strictness.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.hits import Candidates, Hit, check_limit, unexplained
+from atlas.core.hits import Candidates, Hit, check_limit, hit_without_signals
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.ranking.level import LevelCosts
@@ -195,7 +195,7 @@ class Retriever:
             query: Keywords, of any length.
             k: Maximum number of records.
             where: A filter.
-            threshold: Least IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
+            threshold: Minimum IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
             domain: The domain whose records are preferred, or empty for none.
         """
         result = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
@@ -207,7 +207,7 @@ class Retriever:
         minimum = max(cut.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
         shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
         n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
-        return RankedRecords(hits=[*map(unexplained, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
+        return RankedRecords(hits=[*map(hit_without_signals, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
 
     def calibrate(self) -> None:
         """Measure the level of the store, and store it."""
@@ -219,7 +219,7 @@ class Retriever:
         return self._standards(threshold=None).cut.best
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None before it was measured."""
+        """Return both error rates of the level, or None before it was measured."""
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
@@ -231,12 +231,12 @@ class Retriever:
         return list(filter(cut.shown_predicate(best), hits))
 
     def n_read(self, search: Search) -> int:
-        """Return the number of first hits that `ordered` needs."""
+        """Return the number of first hits that `order_hits` needs."""
         n_reranked = RERANKED if self.reranker is not None else 0
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors of hits, in their order, for `ordered`. Empty if no diversity is requested."""
+        """Return the vectors of hits, in their order, for `order_hits`. Empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, 0), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)

@@ -29,7 +29,7 @@ from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.plugged import asking, check_plugged, select_succeeded
+from atlas.memory.concepts.plugged import check_plugged, select_succeeded, with_lookup
 from atlas.memory.concepts.primitives import load_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
@@ -101,7 +101,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
-        self.composition_strategy = asking(composition_strategy, self.get)
+        self.composition_strategy = with_lookup(composition_strategy, self.get)
         self.compression_strategy = compression_strategy
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)

@@ -179,7 +179,7 @@ def _relink(
     calls = list[str]()
     for called_id in concept.calls:
         survivor = survivors.get(called_id)
-        is_replaced = survivor is not None and not _lacks(concept, subjects[called_id].concept, survivor)
+        is_replaced = survivor is not None and not _undefined_names(concept, subjects[called_id].concept, survivor)
         calls.append(survivor.id if survivor is not None and is_replaced else called_id)
     parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
     return replace(
@@ -191,7 +191,7 @@ def _distinct_without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
     return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 
-def _lacks(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
+def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
     """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
     if caller.language != PYTHON:
         return {duplicate.name} - {survivor.name}
@@ -206,7 +206,7 @@ def _list_lacking(
         lacks = {
             name
             for concept_id in called
-            for name in _lacks(caller, subjects[concept_id].concept, survivors[concept_id])
+            for name in _undefined_names(caller, subjects[concept_id].concept, survivors[concept_id])
         }
         if lacks:
             yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

@@ -18,10 +18,10 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
         raise InvalidInput(f"expected an object with `{method}`, or None, for {name}, got {plugged!r:.80}")
 
 
-def asking(
+def with_lookup(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy that can look up called concepts, with its own function if it has one, or else with `find`."""
+    """Return a strategy that looks up called concepts by name, with `find` unless it has a function of its own."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)

@@ -420,7 +420,7 @@ def _parts(
     origins: Mapping[str, str],
 ) -> tuple[list[_Part], dict[str, str]]:
     """Return the hits as parts, and the errors of records that cannot be shown, by memory."""
-    from atlas.memory.kinds.record_text import defanged, one_line
+    from atlas.memory.kinds.record_text import defang, one_line
 
     parts, errors = list[_Part](), dict[str, str]()
     for name, section in sections.items():
@@ -438,7 +438,7 @@ def _parts(
                 failed.append(error)
         parts += unusable
         if failed:
-            reason = one_line(defanged(error_text(failed[0])))
+            reason = one_line(defang(error_text(failed[0])))
             errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"
             logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
     return parts, errors

@@ -48,12 +48,12 @@ def build_examples(
             omitted.append(omit(reason="no example"))
         elif example in examples:
             omitted.append(omit(reason="repeats", repeats=shown[examples.index(example)]))
-        elif (n_over := counter.count(_joined([*examples, example])) - budget_tokens) > 0:
+        elif (n_over := counter.count(_join_examples([*examples, example])) - budget_tokens) > 0:
             omitted.append(omit(reason="too long", n_tokens_over=n_over))
         else:
             examples.append(example)
             shown.append(hit.item.id)
-    text = _joined(examples)
+    text = _join_examples(examples)
     return ContextBlock(
         text=text,
         n_tokens=counter.count(text) if text else 0,
@@ -75,6 +75,6 @@ def _example(attempt: Experience, form: str) -> str:
     return re.sub(f"{TASK}|{ANSWER}", lambda field: fields[field[0]], form.strip("\n"))
 
 
-def _joined(examples: Sequence[str]) -> str:
+def _join_examples(examples: Sequence[str]) -> str:
     """Return examples, best first, as the beginning of a prompt."""
     return "".join(f"{example}\n\n" for example in reversed(examples))

@@ -22,7 +22,7 @@ LEAST_SUCCESSES = 2
 """Least number of successes of each of them."""
 
 NEAR = 0.6
-"""Least cosine of two strategies for near situations."""
+"""Minimum cosine of two strategies for near situations."""
 
 PHRASE_WORDS = 3
 """Largest number of words of an act."""

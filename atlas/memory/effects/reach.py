@@ -102,7 +102,7 @@ def _tasks(
 
 
 def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
-    """Return the tasks of attempts, each once."""
+    """Return the distinct tasks of attempts."""
     return {task_key(attempt.task): attempt.task for attempt in attempts if attempt.task.description}
 
 

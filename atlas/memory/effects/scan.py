@@ -65,7 +65,7 @@ class Scan(Tabular):
 
     n_scanned: int
     minimum: float
-    """Least score of a finding."""
+    """Minimum score of a finding."""
 
     def _caption(self) -> str:
         return f"{len(self.findings):,} of {self.n_scanned:,} records have signs of an attack"
@@ -82,7 +82,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     Args:
         system: A memory system of ATLAS.
         ids: Ids of records in any memory, or None for all records and the signs of the whole store.
-        minimum: Least score of a finding, in [0, 1].
+        minimum: Minimum score of a finding, in [0, 1].
 
     Raises:
         InvalidInput: An impossible minimum.

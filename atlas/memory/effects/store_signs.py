@@ -80,15 +80,15 @@ def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
 
 
 def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
-    """Return the records that one writer stored in a burst, by id, beside the habit of all writers."""
+    """Return the records that one writer stored in a burst, by id, judged by the habits of all writers."""
     by_writer = defaultdict[str, list[Writing]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)
-    spans = {writer: Counter(map(_span, own_writings)) for writer, own_writings in by_writer.items()}
+    spans = {writer: Counter(map(_period, own_writings)) for writer, own_writings in by_writer.items()}
     reasons: dict[str, Reason] = {}
     for writer, own_writings in by_writer.items():
         burst = _busiest(own_writings)
-        during = Counter(_span(writing) for writing in burst)
+        during = Counter(_period(writing) for writing in burst)
         usual = [n for other, counts in spans.items() if other != writer for n in counts.values()]
         usual += (spans[writer] - during).values()
         if len(burst) < BURST_RECORDS or len(usual) < BURST_SPANS or len(burst) < BURST_RATIO * _usual_maximum(usual):
@@ -140,7 +140,7 @@ def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
     return best
 
 
-def _span(writing: Writing) -> int:
+def _period(writing: Writing) -> int:
     return int(writing.at.timestamp() // _SECONDS)
 
 
@@ -150,7 +150,7 @@ def _usual_maximum(counts: Sequence[int]) -> int:
 
 
 def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
-    """Yield the records among the first hits of many unrelated tasks. Stored vectors are searched for, none is made."""
+    """Yield the records among the first hits of many unrelated tasks. Nothing is embedded for this."""
     attempts = memories.get("experience")
     if attempts is None:
         return

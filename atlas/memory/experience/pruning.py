@@ -21,7 +21,7 @@ from atlas.memory.loss import CurationLoss, reason_with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
-"""Least cosine of two records in the same neighbourhood."""
+"""Minimum cosine of two records in the same neighbourhood."""
 
 CHOSEN = "chosen"
 """Reason for a record chosen by a person without a criterion."""

@@ -122,7 +122,7 @@ def plan_compact(
     moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
     for subject in judged:
         if moves[subject.entry.id] is None:
-            reasons[subject.entry.id] = SUMMARISED if _is_held(subject, types, now) else WORTH_IT
+            reasons[subject.entry.id] = SUMMARISED if _stays_searchable(subject, types, now) else WORTH_IT
     return CompactPlan(
         moves=tuple(move for move in moves.values() if move is not None),
         summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),
@@ -147,7 +147,7 @@ def read_subjects(log: EntryLog) -> list[Subject]:
         for name in sorted(set(LINK_TYPES) - {"summarises"}):
             linking.update(_targets(row, name))
     entries = [entry for start in range(0, len(ids), BATCH) for entry in log.get(ids[start : start + BATCH])]
-    summaries = _summary_of_each(entries)
+    summaries = _latest_summaries(entries)
     return [
         Subject(
             entry=entry,
@@ -198,7 +198,7 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
     changed_rows = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
     evicted = [eviction.id for eviction in plan.evictions]
     if changed_rows or evicted:
-        scoped.rewrite(changed_rows, plan.moment, "compact", reason, gone=evicted)
+        scoped.rewrite(changed_rows, plan.moment, "compact", reason, deleted_ids=evicted)
     scoped.add(summaries)
     return scoped.store.operation_id
 
@@ -239,7 +239,7 @@ def _lasting_reasons(subjects: Sequence[Subject], types: EntryTypes, policy: Ret
     return reasons
 
 
-def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+def _stays_searchable(subject: Subject, types: EntryTypes, now: datetime) -> bool:
     """Return whether an entry stays searchable because its summary is still used in prompts."""
     if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
         return False
@@ -256,7 +256,7 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised:
     tier = next(tier for tier, threshold in THRESHOLDS if value >= threshold)
     if is_summarised or subject.summary is not None:
         tier = max(tier, WARM, key=TIERS.index)
-    if is_summarised or _is_held(subject, types, now):
+    if is_summarised or _stays_searchable(subject, types, now):
         tier = min(tier, COLD, key=TIERS.index)
     return max(tier, subject.entry.tier, key=TIERS.index)
 
@@ -363,7 +363,7 @@ def _summary_id(draft: SummaryDraft) -> str:
     return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
 
 
-def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
+def _latest_summaries(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
     """Return the latest summary of each entry, by the id of the entry."""
     return {
         link.target_id: e for e in sorted(entries, key=time_written) for link in e.links if link.type == "summarises"

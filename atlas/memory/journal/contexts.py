@@ -66,8 +66,8 @@ class Contexts:
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
             return choose([*directive, *entries], self.by_value(self.pool()), limit, token_budget)
 
-    def wheres(self) -> list[tuple[int, Mapping[str, object]]]:
-        """Return the quota of each type for a task, with its filter."""
+    def quota_filters(self) -> list[tuple[int, Mapping[str, object]]]:
+        """Return the quota of each type in a task's context, with the filter for entries of that type."""
         tier = {"$in": list(LIVE)}
         return [
             (count, {"entry_type": {"$in": self.types.counting_as(name)}, "tier": tier}) for name, count in TASK.items()

@@ -18,7 +18,7 @@ from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
-from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
+from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_reserved_keys, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Moment
@@ -85,10 +85,10 @@ class EntryLog(Log):
         return {*buried, *self.quarantined(), *waiting.difference(visible)}
 
     def quarantined(self) -> set[str]:
-        """Return the ids of entries in quarantine, which nobody finds."""
+        """Return the ids of entries in quarantine, which no search finds."""
         return set(self.store.ids(QUARANTINED))
 
-    def check_there(self, ids: Sequence[str]) -> None:
+    def check_exist(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if an entry does not exist."""
         present = self.store.present(list(ids)) if ids else set()
         for entry_id in ids:
@@ -122,7 +122,7 @@ class EntryLog(Log):
             moment, row = self.store.moment(), self.row(entry_id)
         before = from_row(row)
         if "metadata" in changes:
-            changes = {**changes, "metadata": with_own(changes["metadata"], before.metadata)}
+            changes = {**changes, "metadata": with_reserved_keys(changes["metadata"], before.metadata)}
         changed = checked_entry(replace(before, **changes))
         if (changed.content, changed.generation) == (before.content, before.generation):
             self.rewrite([changed_row(row, changed)], moment, "edit")
@@ -145,15 +145,15 @@ class EntryLog(Log):
         return retry(write)
 
     def rewrite(
-        self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, gone: Sequence[str] = ()
+        self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, deleted_ids: Sequence[str] = ()
     ) -> None:
         """Write rows with unchanged texts, and delete others, in one transaction.
 
         Args:
-            gone: Ids to delete. Texts of other entries that contain their beginnings are renewed.
+            deleted_ids: Entries to delete. Other entries whose texts contain their beginnings are indexed again.
         """
         with self.store.reading():
-            neighbours = find_changed_rows(self.store, self.log_text, gone=gone) if gone else []
+            neighbours = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids) if deleted_ids else []
         written = {row["id"]: row for row in rows}
         renewals = [
             replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry
@@ -167,7 +167,7 @@ class EntryLog(Log):
             [*metadatas, *(row["metadata"] for row in unchanged)],
             [*documents, *(row["document"] for row in unchanged)],
             unchanged_since=moment,
-            dropped=gone,
+            dropped=deleted_ids,
         )
 
     def _latest(self) -> list[Line]:

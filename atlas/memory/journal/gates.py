@@ -160,7 +160,7 @@ class Gates:
         return Gate(name=name, is_on=stored != OFF, source="store" if stored in (ON, OFF) else "default")
 
 
-def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
+def switch_note(name: str, is_on: bool) -> tuple[str, str]:
     """Return the name and value of the store's note for a gate.
 
     Raises:

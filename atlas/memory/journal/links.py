@@ -17,7 +17,7 @@ from atlas.memory.journal.records import PROMOTED_TO, REFUSED_LINKS, promotions_
 CRASH, REFLECTION = "crash_log", "reflection"
 
 NEAR = 0.45
-"""Least cosine of a crash and a reflection that may fix it."""
+"""Minimum cosine of a crash and a reflection that may fix it."""
 
 WITHIN_GENERATIONS = 20
 """Maximum generations between a crash and a reflection that may fix it."""
@@ -80,7 +80,7 @@ def linked_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     if depth < 1:
         raise InvalidInput(f"expected a depth of at least 1, got {depth}")
     with log.store.reading():
-        log.check_there([entry_id])
+        log.check_exist([entry_id])
         depths, edges = _reachable_entries(log, entry_id, depth)
         entries = log.get([linked_id for linked_id in depths if linked_id != entry_id])
     edges |= dict.fromkeys(edge for entry in entries for edge in _outgoing_edges(entry))  # adds links at maximum depth
@@ -156,7 +156,7 @@ def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float
 def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> JournalEntry:
     """Link an entry to another, and return the source. See `Journal.link`."""
     check_link_type(link_type)
-    log.check_there([source_id, target_id])
+    log.check_exist([source_id, target_id])
     if source_id == target_id:
         raise InvalidInput(f"expected another entry as the target of a link, got the source {source_id!r} itself")
     added = Link(link_type, target_id)
@@ -173,13 +173,13 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
     return log.change(source_id, without_links, "unlink")
 
 
-def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
+def with_refusal(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
     """Return an entry with a refused link recorded in its metadata."""
     refused = f"{suggestion.type}:{suggestion.target_id}"
     return _append_to_metadata(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
 
-def promoted(name: str, entry: JournalEntry) -> JournalEntry:
+def with_promotion(name: str, entry: JournalEntry) -> JournalEntry:
     """Return an entry with its promotion, such as `experience:id`, recorded in its metadata."""
     return _append_to_metadata(entry, PROMOTED_TO, [*promotions_of(entry), name])
 

@@ -23,7 +23,7 @@ from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import CONTEXT, LIVE, LOG_TEXT, NOUN, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, kept_switch
+from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, switch_note
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
 from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
@@ -108,7 +108,7 @@ class Journal(Memory[JournalEntry]):
     def switch_gate(self, name: str, is_on: bool) -> None:
         """Switch the gate `noise` or `near-duplicate` on or off, for all writers without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
-        self._store.write_note(*kept_switch(name, is_on))
+        self._store.write_note(*switch_note(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
         """Return the number of refused entries by reason, and the latest of them."""
@@ -151,7 +151,7 @@ class Journal(Memory[JournalEntry]):
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
         draft = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, sort_key=sort_key)
         entry = self._new(draft)
-        self._log.check_there([link.target_id for link in entry.links])
+        self._log.check_exist([link.target_id for link in entry.links])
         is_refused = self._gates.refuse(entry, kind, texts, self._log)
         return None if is_refused else self.add_entries([entry])[0]
 
@@ -268,7 +268,7 @@ class Journal(Memory[JournalEntry]):
         limit = checked_limit(limit, token_budget)
         related = list[JournalEntry]()
         vector = None
-        for count, where in self._contexts.wheres():
+        for count, where in self._contexts.quota_filters():
             search = self._prepare(task, count, where=where, vector=vector)
             vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
@@ -330,7 +330,7 @@ class Journal(Memory[JournalEntry]):
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
         """Record that a suggestion was refused. Raise `NotFound` if its entry does not exist."""
-        self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
+        self._log.change(suggestion.source_id, partial(links.with_refusal, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
 
@@ -338,7 +338,7 @@ class Journal(Memory[JournalEntry]):
         """Record the promotion of entries, such as to `experience:id`, or raise `NotFound` or `NotAllowed`."""
         check_may_change(self._store, entry_ids)
         for entry_id in entry_ids:
-            self._log.change(entry_id, partial(links.promoted, name), "promote")
+            self._log.change(entry_id, partial(links.with_promotion, name), "promote")
 
     anote_promotion = twin(note_promotion)
 

@@ -57,7 +57,7 @@ class Log:
         """Delete records and return how many, or raise `PlanOutdated` after a concurrent change."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.present(ids))
-        self.renew(moment, "delete", gone=ids)
+        self.renew(moment, "delete", deleted_ids=ids)
         return n_present
 
     def restore(self, ids: Sequence[str]) -> int:
@@ -72,7 +72,7 @@ class Log:
         moment: Moment,
         kind: str,
         *,
-        gone: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
         """Delete and change records, and renew the texts that contain their beginnings.
@@ -81,10 +81,10 @@ class Log:
             changed: The new rows, with their own content as documents.
         """
         with self.store.reading():
-            records = find_changed_rows(self.store, self.log_text, gone=gone, changed=changed)
-        if records or gone:
+            records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
+        if records or deleted_ids:
             arguments = encode_entries(records, self.store, self.embedder, {})
-            self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
+            self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=deleted_ids)
 
     def renew_present(self, ids: Sequence[str]) -> None:
         """Embed records and their successors again, with the current beginnings before them."""
@@ -141,7 +141,7 @@ def find_changed_rows(
     store: Collection,
     log_text: LogText,
     *,
-    gone: Sequence[str] = (),
+    deleted_ids: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
     """Return the rows whose indexed texts change if some records are deleted and others changed.
@@ -149,17 +149,17 @@ def find_changed_rows(
     The groups are scanned once by time, and only the few successors are read in full.
 
     Args:
-        gone: Ids of deleted records.
+        deleted_ids: Ids of deleted records.
         changed: New rows by id, with their own content as documents. Changed rows are part of the result.
     """
-    changed_ids = {*gone, *changed}
+    changed_ids = {*deleted_ids, *changed}
     groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
     moved_groups = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
     lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
-    log = lines.log(without=set(gone), moved=moved_groups)
+    log = lines.log(without=set(deleted_ids), moved=moved_groups)
     orders = (lines.log(), lines.in_insertion_order(), log)
     followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
-    rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(gone)])
+    rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(deleted_ids)])
     before = _predecessors(log, [row["id"] for row in rows])
     titles = dict(log_text.beginnings(store, list({i for neighbours in before.values() for i in neighbours})))
     titles |= {entry.id: title_of(entry.document) for entry in changed.values()}

@@ -57,7 +57,7 @@ def new_entry(
     Raises:
         InvalidInput: A value is invalid.
     """
-    own_metadata = with_own(metadata, {})
+    own_metadata = with_reserved_keys(metadata, {})
     if sort_key > instant(now):
         own_metadata = {**own_metadata, PLACED_AT: sort_key}
     entry = checked_entry(
@@ -102,8 +102,8 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     return Entry(entry.id, text_of(entry.content, before), metadata)
 
 
-def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a caller's metadata for an entry, with the stored reserved keys.
+def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a caller's metadata with the reserved keys of the stored entry.
 
     Raises:
         InvalidInput: A reserved key would change.

@@ -202,7 +202,7 @@ class Summariser:
     async def write_all_with_model(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
     ) -> tuple[SummaryDraft, ...]:
-        """Return the drafts, each rewritten by `written`, in order.
+        """Return the drafts, each rewritten by the model, in order.
 
         Args:
             sources: The sources of each draft.

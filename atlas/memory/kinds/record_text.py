@@ -54,7 +54,7 @@ class RecordText:
         """Add a field, unless it is empty. Each line has the field's name or `FURTHER` as a prefix."""
         self._fields.append((name, text))
         bounded = self._truncate(text.strip())
-        lines = [escape_invisible(line) for line in defanged(bounded).splitlines() if line.strip()]
+        lines = [escape_invisible(line) for line in defang(bounded).splitlines() if line.strip()]
         if mark := self._mark(bounded):
             self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
         elif lines:
@@ -63,7 +63,7 @@ class RecordText:
     def add_code(self, code: str) -> None:
         """Add the code of a concept. Suspicious code gets a warning, but its lines are not prefixed with quotes."""
         bounded = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
-        lines = defanged(bounded).split("\n") if bounded else []
+        lines = defang(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
         self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
@@ -87,7 +87,7 @@ class RecordText:
     def _first_line(self) -> str:
         kind, record_id, title = self._heading
         visible_id, bounded = shown_id(record_id), self._truncate(title)
-        heading = one_line(defanged(bounded))
+        heading = one_line(defang(bounded))
         escape = "\\" if heading.startswith("[") and not self.label else ""
         mark = self._mark(f"{visible_id}\n{bounded}")
         line = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
@@ -114,7 +114,7 @@ class Section:
     """Function that returns the text of a record."""
 
 
-def defanged(text: str) -> str:
+def defang(text: str) -> str:
     """Return a string that does not imitate the first or last line of a block in any spelling.
 
     If it contains an imitation, every character that opens a tag is followed by a backslash.

@@ -17,7 +17,7 @@ AVOID = "warning, from failed attempts: "
 """Label of a strategy that is a warning."""
 
 
-def record_text(n_succeeded: int, n: int) -> str:
+def success_rate_text(n_succeeded: int, n: int) -> str:
     """Return the success rate of a strategy in words: `succeeded in 3 of 4 uses (likely 28–95 %)` or `not tried yet`.
 
     The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
@@ -41,7 +41,7 @@ def _strategy_text(strategy: Strategy) -> RecordText:
         text.add("When", strategy.situation)
         text.add("Avoid", strategy.suggestion)
         return text
-    record = record_text(strategy.n_succeeded, strategy.usage_count)
+    record = success_rate_text(strategy.n_succeeded, strategy.usage_count)
     if is_failing(strategy.n_succeeded, strategy.usage_count):
         text = RecordText("strategy", strategy.id, strategy.title, label=FAILING, is_warning=True)
         text.add("When", strategy.situation)

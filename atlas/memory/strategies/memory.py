@@ -28,10 +28,10 @@ from atlas.memory.strategies.outcomes import (
     RETIREMENT,
     RetirementRule,
     StrategyRate,
-    outworn,
     prior,
     rates_of,
     read_retired,
+    retired_by_outcomes,
     unretire,
 )
 from atlas.memory.strategies.records import FIELDS, TextOf, checked, content_hash, from_row, situation_of
@@ -43,7 +43,7 @@ from atlas.storage.collection import Collection
 COLLECTION = "atlas_strategies"
 
 SAME_SITUATION = 0.92
-"""Least cosine of two texts of the same situation.
+"""Minimum cosine of two texts of the same situation.
 
 Measured on τ-bench's airline tasks with MiniLM: situations of the same task have at least 0.985, and those of different
 tasks at most 0.866.
@@ -85,7 +85,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Args:
             text_of: Function that returns the text of a strategy to embed.
-            same_situation: Least cosine of embedded texts for which `write` joins two strategies, in (0, 1].
+            same_situation: Minimum cosine of embedded texts for which `write` joins two strategies, in (0, 1].
             retirement: Rule by which outcomes retire a strategy.
 
         Raises:
@@ -369,7 +369,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
     def _excluded_ids(self) -> set[str]:
-        return outworn(self._store, self.retirement)
+        return retired_by_outcomes(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
         """Edit a strategy, or raise `PlanOutdated` if it changes concurrently."""

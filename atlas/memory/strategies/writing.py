@@ -140,7 +140,7 @@ def merge_drafts(
 
     Args:
         stored: Strategies of the bank that are near to a draft, by id.
-        same_situation: Least cosine of two texts of the same situation.
+        same_situation: Minimum cosine of two texts of the same situation.
         combine: Combines two strategies, unless it finds them different.
     """
     added: list[Strategy] = []
@@ -193,7 +193,7 @@ class StrategyWriter:
     abstractor: StrategyAbstractor
     text_of: TextOf
     same_situation: float
-    """Least cosine of the embedded texts of two strategies for the same situation."""
+    """Minimum cosine of the embedded texts of two strategies for the same situation."""
 
     retirement: RetirementRule
     read: Callable[[Sequence[Row]], list[Strategy]]

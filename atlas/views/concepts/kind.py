@@ -6,7 +6,7 @@ from functools import partial
 
 from atlas.core.types import CodeConcept
 from atlas.memory.concepts.memory import EDITABLE
-from atlas.memory.kinds.sections import record_text
+from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import EditableConcept, concept_detail
 from atlas.views.concepts.list import concept_rows
@@ -20,7 +20,7 @@ from atlas.views.shared.removals import DeleteRequest, MergeRequest
 
 def _card(memory: MemorySystem, concept: CodeConcept, text: str) -> CardText:
     usage = memory.concepts.usage([concept.id])[concept.id]
-    used = record_text(usage.n_successes, usage.n_uses)
+    used = success_rate_text(usage.n_successes, usage.n_uses)
     sources = {"Does": concept.description, "When": concept.guidance}
     if not any(matched_spans(source, text) for source in sources.values()):  # code on one line is hard to read
         sources["Code"] = concept.code

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.memory.base.records import Records
-from atlas.memory.kinds.sections import record_text
+from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 
@@ -42,7 +42,7 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
     present = tuple(record_id for record_id in ids if record_id in titles)
     usage = records.usage(present).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
-    return chosen_of(records, ids, present, record_text(n_successes, n_uses) if n_uses else "", origin)
+    return chosen_of(records, ids, present, success_rate_text(n_successes, n_uses) if n_uses else "", origin)
 
 
 def chosen_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.core.imports.distribution import absence
+from atlas.core.imports.distribution import missing_package
 from atlas.memory.system import MemorySystem
 from atlas.storage.following_index import FollowingIndex, IndexUnusable
 from atlas.views.shared.wording import counted
@@ -13,7 +13,7 @@ def index_state(memory: MemorySystem) -> str:
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every record is compared"
-    if store.ledger.is_file and not store.indexes.location and (missing := absence("chroma", "the index")):
+    if store.ledger.is_file and not store.indexes.location and (missing := missing_package("chroma", "the index")):
         return f"none: every record is compared, which takes longer the more there are; {missing}"
     if store.indexes.fault:
         return "out of reach: every record is compared"

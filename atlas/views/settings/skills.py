@@ -19,7 +19,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedStrategy, decode_line, encode_line
 from atlas.core.operations import Use
 from atlas.memory.concepts.records import SOURCES
-from atlas.memory.kinds.sections import record_text
+from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.storage.records import NOT_TRUSTED
@@ -161,7 +161,7 @@ def _document(skill: Skill, title: str, sections: dict[str, str], metadata: dict
 
 
 def _evidence(uses: Sequence[Use], n_sources: int) -> str:
-    used = f"{record_text(sum(use.success for use in uses), len(uses)).capitalize()}."
+    used = f"{success_rate_text(sum(use.success for use in uses), len(uses)).capitalize()}."
     return f"{used} Learned from {counted(n_sources, 'attempt')}." if n_sources else used
 
 

@@ -11,9 +11,9 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
-from atlas.memory.kinds.sections import record_text
+from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.memory.strategy_sources import tasks_without
+from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.cells import Excerpt, Heading
@@ -78,7 +78,7 @@ def strategy_rows(
     """Return lines of strategies, given the hits that found them by id."""
     ids = [strategy.id for strategy in strategies]
     marks, rates = memory.strategies.marks(ids), memory.strategies.rates(ids)
-    uses, without = memory.strategies.attempts_of(ids), tasks_without(memory.strategies, memory.experience, strategies)
+    uses, without = memory.strategies.attempts_of(ids), rates_without(memory.strategies, memory.experience, strategies)
     return tuple(
         StrategyRow(
             id=each.id,
@@ -135,7 +135,7 @@ def _beginning(step: str) -> str:
 
 def tried_line(rate: StrategyRate) -> str:
     """Return `succeeded in 3 of 4 uses (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
-    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
+    return success_rate_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
 def tries_text(rate: StrategyRate) -> str:

@@ -15,7 +15,7 @@ from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import REASON
-from atlas.memory.strategy_sources import linked, tasks_without
+from atlas.memory.strategy_sources import rates_without, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.editable import EditableFields
@@ -162,7 +162,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         return None
     rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
     usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
-    without = tasks_without(memory.strategies, memory.experience, [strategy])[strategy_id]
+    without = rates_without(memory.strategies, memory.experience, [strategy])[strategy_id]
     return StrategyDetail(
         id=strategy.id,
         title=Text(readable_title(strategy.title)),
@@ -195,7 +195,7 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
         attempts: All of them, oldest first.
     """
     listed = list(enumerate(attempts, start=1))[-MAX_ATTEMPTS:]
-    attempts_by_id = linked(
+    attempts_by_id = stored_attempts(
         memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id]
     )
     titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
@@ -304,7 +304,7 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
 
 def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
     ids = strategy.sources[:MAX_SOURCES]
-    attempts_by_id = linked(memory.experience, ids)
+    attempts_by_id = stored_attempts(memory.experience, ids)
     titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
     return tuple(
         SourceRow(

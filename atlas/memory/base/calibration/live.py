@@ -81,7 +81,7 @@ class LiveCalibration:
     def learn_scale(self) -> None:
         """Load the usual similarities of the model. Call it outside of any read transaction of the store.
 
-        A model of an unknown scale that can measure its own does so once.
+        If the scale of the model is unknown, and the model can measure it, it is measured once.
         """
         if self._usual is None:
             self._usual = usual_scale(self.embedder)
@@ -119,7 +119,7 @@ class LiveCalibration:
         return self._measured
 
     def costs(self, weights: RankingWeights, strictness: float | None = None) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None before the first measurement.
+        """Return both error rates of the level, or None before the first measurement.
 
         Args:
             strictness: Strictness of the search, or None for the store's.

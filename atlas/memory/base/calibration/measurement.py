@@ -63,7 +63,10 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelMeasurement:
-    """A measurement of one collection."""
+    """Answers of one collection to sample queries, which determine its relevance level.
+
+    Foreign queries are about other subjects, so hits for them are wrong. Own queries are first sentences of records.
+    """
 
     scale: Calibration
     n_records: int
@@ -152,7 +155,7 @@ class LevelMeasurement:
         return self.languages or [ENGLISH] * len(self.answers)
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the highest level and the costs on each side, or None if no level was measured.
+        """Return the highest level and both error rates, or None if no level was measured.
 
         Each query counts at the level for its language.
         """

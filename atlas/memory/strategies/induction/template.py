@@ -153,18 +153,18 @@ def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
 def _rationale(trajectory: Trajectory) -> str:
     n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
     n_reflections = len(reflections_of(trajectory))
-    counts = [_counted(len(trajectory.steps), "step")]
+    counts = [_count(len(trajectory.steps), "step")]
     if n_calls:
-        counts.append(_counted(n_calls, "tool call"))
+        counts.append(_count(n_calls, "tool call"))
     if n_reflections:
-        counts.append(f"{_counted(n_reflections, 'reflection')} on earlier failures")
+        counts.append(f"{_count(n_reflections, 'reflection')} on earlier failures")
     return (
         f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(counts)}). "
         "Derived by a template, without a language model: the reason for the success was not examined."
     )
 
 
-def _counted(n: int, noun: str) -> str:
+def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
