@@ -87,7 +87,7 @@ class Hit(Tabular, Generic[T]):
         }
 
 
-def unexplained(item: T) -> Hit[T]:
+def hit_without_signals(item: T) -> Hit[T]:
     """Return a hit without signals."""
     outcome = getattr(item, "outcome", Outcome(None))
     return Hit(

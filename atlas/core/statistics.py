@@ -156,7 +156,7 @@ class ClusteredRate:
 
     mean: float
     n_effective: float
-    """Number of independent attempts that would be known as exactly. At most the number of attempts."""
+    """Number of independent attempts that would give an equally wide interval. At most the number of attempts."""
 
     @property
     def interval(self) -> Interval:
@@ -166,7 +166,7 @@ class ClusteredRate:
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
     def times(self, factor: float) -> ClusteredRate:
-        """Return the same rate, with the number of attempts multiplied."""
+        """Return the same rate, as if measured on so many times the attempts."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
 

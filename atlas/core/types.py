@@ -124,7 +124,7 @@ class Trajectory:
     """Time when the attempt ended, with a time zone, or None if unknown."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Facts that the source gives of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
+    """Facts from the source about the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
 
     id: str = field(default_factory=new_id)
 

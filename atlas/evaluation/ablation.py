@@ -194,7 +194,9 @@ def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str,
 
 def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
     """Return the mean chance that at least one of k random records of each memory comes from the same task."""
-    miss_probabilities = [math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.held) for attempt in replayed]
+    miss_probabilities = [
+        math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.contents) for attempt in replayed
+    ]
     return 1.0 - sum(miss_probabilities) / len(miss_probabilities) if miss_probabilities else 0.0
 
 

@@ -52,7 +52,7 @@ class ReplayedAttempt:
     n_same: int
     """Number of earlier attempts at the same task."""
 
-    held: tuple[JudgedRanking, ...]
+    contents: tuple[JudgedRanking, ...]
     """Contents of each memory as an unordered ranking, to compute chance levels."""
 
     is_verbatim: bool
@@ -146,7 +146,7 @@ def _replay_attempt(
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same_task),
-        held=tuple(
+        contents=tuple(
             _as_unordered_ranking([not same_task.isdisjoint(ids) for ids in records.values()])
             for records in sources_by_memory.values()
         ),

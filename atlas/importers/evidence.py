@@ -24,8 +24,8 @@ _READING = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
 def with_decided_outcome(attempt: Trajectory) -> Trajectory:
     """Return the attempt with the outcome that its log gives evidence for, or unchanged if it gives none.
 
-    The details of the outcome name the rule. Nothing is decided of an attempt that crashed, or that the log itself
-    scores, even if the scores decide nothing.
+    The details of the outcome name the rule. Attempts that crashed, or that the log scores
+    itself, are not changed, even if the scores leave the outcome unknown.
     """
     if attempt.outcome != Outcome(None):
         return attempt

@@ -44,14 +44,14 @@ class AtlasMemory:
         """Create the memory.
 
         Args:
-            budget_tokens: Maximum size of what is recalled.
-            scope: Scope of all that is read and written, such as `{"project": "shop"}`.
+            budget_tokens: Maximum number of tokens of recalled memories.
+            scope: Scope of the records that are read and written, such as `{"project": "shop"}`.
         """
         self._memory, self._budget_tokens = memory, budget_tokens
         self._scope = scope_metadata(scope or {})
 
     async def update_context(self, model_context: Any) -> UpdateContextResult:
-        """Add what is remembered for the user's last message to a context, as a system message."""
+        """Add the context block for the user's last message to a context, as a system message."""
         from autogen_core.memory import UpdateContextResult
         from autogen_core.models import SystemMessage
 
@@ -63,7 +63,7 @@ class AtlasMemory:
     async def query(
         self, query: str | MemoryContent, cancellation_token: Any = None, **kwargs: Any
     ) -> MemoryQueryResult:
-        """Return what is remembered for a task as one context block, or nothing."""
+        """Return the context block for a task as one item, or no item."""
         from autogen_core.memory import MemoryContent, MemoryQueryResult
 
         text = query if isinstance(query, str) else _text(query)
@@ -89,7 +89,7 @@ class AtlasMemory:
         await in_thread(self._memory.journal.add_entries, [entry])
 
     async def clear(self) -> None:
-        """Delete what was added in this scope. `undo` restores it."""
+        """Delete the entries that were added in this scope. `undo` restores it."""
         where: Where = {
             "entry_type": ENTRY_TYPE,
             f"{METADATA}source": ADDED_BY,
@@ -100,7 +100,7 @@ class AtlasMemory:
             await in_thread(self._memory.journal.delete, ids)
 
     async def close(self) -> None:
-        """Return at once: the memory belongs to who opened it."""
+        """Do nothing, because the caller that opened the memory closes it."""
 
 
 def _last_request(messages: Sequence[Any]) -> str:

@@ -46,14 +46,14 @@ def with_memory(
 ) -> C:
     """Change the `create` methods of a client, sync or async, and return the client.
 
-    Each call gets what is remembered for the user's last message. An answer without a call of a tool is stored as an
-    attempt, with the calls before it as steps. A stream is not stored. If the memory fails, the call goes on, and the
-    log contains the reason.
+    Each call gets the context block for the user's last message. An answer without tool calls ends an attempt, which
+    is stored with the earlier tool calls as its steps. Streamed answers are not stored. If the memory fails, the call
+    continues without it, and the reason is logged.
 
     Args:
         judge: Returns whether an answer is right. Without it, outcomes are unknown.
         agent_id: Name of the agent in the attempts.
-        scope: Scope of all that is read and written, such as `{"project": "shop"}`.
+        scope: Scope of the records that are read and written, such as `{"project": "shop"}`.
 
     Raises:
         InvalidInput: The client has none of these methods.
@@ -81,10 +81,10 @@ class _Recorder:
     scope: Mapping[str, str]
 
     def wrap(self, create: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return a method that recalls, asks and stores.
+        """Return a method that adds the context block to its prompt, and stores the attempt.
 
         Args:
-            name: Argument that gets what is recalled.
+            name: Argument to which the context block is added.
         """
         if inspect.iscoroutinefunction(inspect.unwrap(create)):
 
@@ -118,7 +118,7 @@ class _Recorder:
         return {**arguments, argument_name: _add_text(arguments.get(argument_name), text, argument_name)}
 
     def store(self, arguments: dict[str, Any], response: Any) -> None:
-        """Store the attempt that a response ends. A call of a tool ends none."""
+        """Store the attempt if the response ends it. A response with tool calls does not."""
         try:
             messages, answer = messages_of(arguments), answer_of(response)
             if (task := last_task(messages)) and answer and not arguments.get("stream"):

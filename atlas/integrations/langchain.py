@@ -28,7 +28,7 @@ class AtlasRetriever(BaseRetriever):
     """Filter for the records of every memory, such as `{"scope.project": "shop"}`."""
 
     threshold: float | None = None
-    """Least relevance of a record, in [0, 1], or None for the level of its memory."""
+    """Minimum relevance of a record, in [0, 1], or None for the level of its memory."""
 
     memories: tuple[str, ...] = MEMORIES
     """Names of the memories that are searched."""

@@ -58,7 +58,8 @@ class AtlasStore(base.BaseStore):
             levels: Names of a scope for the first labels of a namespace, such as `["project", "user"]`. The next label
                 has the name `level_3`.
             fields: Paths of the values that `put` makes searchable by default. `$` is the whole value.
-            threshold: Least relevance of a result of `search` with a query, in [0, 1], or None for the journal's level.
+            threshold: Minimum relevance of a result of `search` with a query, in [0, 1], or None for the
+                journal's level.
 
         Raises:
             InvalidInput: A name of `levels` is repeated, or is that of the key.

@@ -39,7 +39,7 @@ def find_passages(
     """Return the k most relevant records of several memories, best first.
 
     Args:
-        threshold: Least relevance of a record, in [0, 1], or None for the level of its memory.
+        threshold: Minimum relevance of a record, in [0, 1], or None for the level of its memory.
         memories: Names of the memories to search.
     """
     result: MemoryQueryResult = memory.query_sync(Task("", "", query), k, where=where, threshold=threshold)

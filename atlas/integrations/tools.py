@@ -41,7 +41,7 @@ class MemoryTools:
 
         Args:
             agent_id: Name of the agent in the attempts that it stores.
-            scope: Scope of all that is read and written, such as `{"project": "shop"}`.
+            scope: Scope of the records that are read and written, such as `{"project": "shop"}`.
         """
         self._memory, self._agent_id = memory, agent_id
         self._scope = scope_metadata(scope or {})

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
-from atlas.core.imports.distribution import absence
+from atlas.core.imports.distribution import missing_package
 from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
@@ -104,7 +104,7 @@ def compress(
         progress=progress or (lambda stage, share: None),
         raise_if_cancelled=_raiser(cancelled),
     )
-    if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
+    if engine is None and (missing := missing_package("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
     run.refused[CHANGING] += n_changed
     readable = read_programs(corpus, run.limits, run.refused, star_names, tools_and_definitions(allowed, sharing))
@@ -161,7 +161,7 @@ def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None
 
 def default_engine() -> Engine:
     """Return Stitch if it is installed, the plain search if it is not."""
-    return AntiUnificationEngine() if absence("learning", "Stitch") else StitchEngine()
+    return AntiUnificationEngine() if missing_package("learning", "Stitch") else StitchEngine()
 
 
 def _raiser(cancelled: IsCancelled | None) -> RaiseIfCancelled:

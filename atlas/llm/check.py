@@ -12,7 +12,7 @@ from atlas.infra.bridge import run
 from atlas.llm.budget import PRICES_AS_OF, TokenUsage, operation
 from atlas.llm.client import ModelClient
 from atlas.llm.prompts.check import CHECK
-from atlas.llm.structured_output import conforming
+from atlas.llm.structured_output import check_conforms
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -75,7 +75,7 @@ def check_model(client: ModelClient) -> ModelCheck:
     with operation() as account:
         try:
             answer = run(client.complete(CHECK.text, "Answer.", schema=SCHEMA, max_tokens=ANSWER_TOKENS))
-            conforming(answer, SCHEMA)
+            check_conforms(answer, SCHEMA)
         except LLMReplyInvalid as error:
             fault = str(error)
         except AtlasError as error:

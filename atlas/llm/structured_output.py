@@ -154,7 +154,7 @@ class _Conversation(Generic[T]):
         except LLMReplyInvalid as error:
             self._answer = error.reply
             raise
-        conforming(answer, question.schema)
+        check_conforms(answer, question.schema)
         if not question.declines(answer):
             check_substance(answer, question.schema, question.prose, basis)
             if question.is_grounded(answer):
@@ -255,7 +255,7 @@ def _quote(name: str) -> str:
     return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def conforming(answer: Any, schema: Mapping[str, Any]) -> Any:
+def check_conforms(answer: Any, schema: Mapping[str, Any]) -> Any:
     """Return an answer that conforms to the schema.
 
     Raises:

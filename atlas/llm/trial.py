@@ -42,16 +42,16 @@ class Trial:
     with_block: Reply
 
 
-def tried(llm: LLMClient, text: str, block: str) -> Trial:
+def run_trial(llm: LLMClient, text: str, block: str) -> Trial:
     """Return the model's answers to a task, requested concurrently. One may fail without the other.
 
     Args:
         block: The context block from the memories, as an agent receives it.
     """
-    return run(_run_trial(llm, text, block))
+    return run(_answers(llm, text, block))
 
 
-async def _run_trial(llm: LLMClient, text: str, block: str) -> Trial:
+async def _answers(llm: LLMClient, text: str, block: str) -> Trial:
     memories = as_data({"memories": block}, limit=BLOCK_CHARACTERS)
     calls = (
         _reply(llm, DEMONSTRATION.text, text),

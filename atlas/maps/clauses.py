@@ -145,7 +145,7 @@ def _verb(before: str, word: str) -> str:
 
 @dataclass(slots=True)
 class _SentenceState:
-    """The part of a sentence that is read."""
+    """The state after reading a part of a sentence."""
 
     verb: str = ""
     run: list[str] = field(default_factory=list)
@@ -157,7 +157,7 @@ class _SentenceState:
     latest: Clause | None = None
 
     def skip_word(self, word: str) -> None:
-        """Read a word that names nothing, and with which no run ends."""
+        """Read a word that is not part of a noun phrase, when there is no unfinished run."""
         if self.verb and self.link == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"
         elif word in PREPOSITIONS and not (word in CONDITIONS and self.link == self.verb):

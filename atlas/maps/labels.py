@@ -108,11 +108,11 @@ class DomainNames:
         self._change(with_name)
 
     def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
-        """Set the names of domains that a language model suggested. Names by people are kept.
+        """Store the names that a language model suggested for domains. Names by people are kept.
 
         Args:
             memory_map: The map with the domains.
-            names: A name by the domain's number.
+            names: The suggested name of each domain, by the domain's number.
             by: Name of the model.
 
         Raises:

@@ -159,7 +159,7 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
 
 
 def _place_names(texts: Iterable[str]) -> set[str]:
-    """Return the words that are probably names of places: capitalised words that mostly follow `from` and `to`."""
+    """Return the words that are probably place names: capitalised words that mostly follow `from` and `to`."""
     reached, capital = Counter[str](), Counter[str]()
     for text in texts:
         reached.update(_PLACE.findall(text))

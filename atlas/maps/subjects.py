@@ -194,7 +194,7 @@ def _read(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
 
 
 def _subjects(clause: Clause) -> Iterator[Subject]:
-    """Yield what a clause is counted as: its noun, alone and with the words before and after it, and with its verb."""
+    """Yield the subjects of a clause: its noun alone, with neighbouring words, and with its verb."""
     head = clause.phrase.head
     before = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
     phrases = [(head,), *((word, head) for word in before if word != "case")]  # as in `snake case strings`
@@ -221,7 +221,7 @@ class _Namer:
 
     def names(self) -> Iterator[str]:
         """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
-        few, any_number = (self._ranked(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
+        few, any_number = (self._rank(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(few, any_number))
         yield from dict.fromkeys(
             name for name in spelled if len(name) <= CHARACTERS and len(name.split()) <= MOST_WORDS
@@ -255,9 +255,12 @@ class _Namer:
             yield from filter(self._covers_most, pairs)
         yield from enough
         yield from pairs
-        yield from ((subject,) for subject in sorted(ranked, key=lambda one: -values[one] * self._share((one,))))
+        yield from (
+            (subject,)
+            for subject in sorted(ranked, key=lambda subject: -values[subject] * self._covered_share((subject,)))
+        )
 
-    def _share(self, subjects: Subjects) -> float:
+    def _covered_share(self, subjects: Subjects) -> float:
         """Return the share of the group's tasks that are about any of the subjects."""
         tasks = 0
         for subject in subjects:
@@ -265,7 +268,7 @@ class _Namer:
         return (tasks & self.group.tasks).bit_count() / self.group.n
 
     def _covers_most(self, pair: Subjects) -> bool:
-        return min(subject.n_words for subject in pair) > 1 and self._share(pair) >= MOST
+        return min(subject.n_words for subject in pair) > 1 and self._covered_share(pair) >= MOST
 
     def _phrases(self, fewest: float) -> dict[Subject, float]:
         """Return how well each phrase names the group, without those that name it no better than other groups."""

@@ -32,16 +32,16 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 def payloads(text: str) -> Iterator[str]:
     """Yield the readable texts that are encoded in a text, as base64, hexadecimal digits or escaped characters."""
-    readable_texts = (_readable(payload, MAX_DEPTH) for payload in islice(_decoded(text), MAX_DECODED))
+    readable_texts = (_readable(payload, MAX_DEPTH) for payload in islice(_decode(text), MAX_DECODED))
     yield from islice((readable for readable in readable_texts if readable is not None), MAX_PAYLOADS)
 
 
-def rotated(text: str) -> str:
+def rotate(text: str) -> str:
     """Return a text in which the letters are rotated by 13 places."""
     return codecs.encode(text, "rot13")
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode(text: str) -> Iterator[str]:
     for match in _BASE64.finditer(text):
         yield _from_base64(match.group())
     for match in _HEX.finditer(text):
@@ -76,7 +76,7 @@ def _readable(payload: str, depth: int) -> str | None:
         return None
     if sum(c.isprintable() or c in "\n\t" for c in payload) < 0.95 * len(payload) or "\ufffd" in payload:
         return None
-    for nested in _decoded(payload):
+    for nested in _decode(payload):
         if (readable := _readable(nested, depth - 1)) is not None:
             return readable
     words = _WORD.findall(payload)

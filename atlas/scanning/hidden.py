@@ -110,11 +110,11 @@ def hidden_messages(text: str) -> Iterator[str]:
     if text.isascii():
         return
     tags = "".join(chr(ord(c) - TAG_START) for c in text if TAG_START + 0x20 <= ord(c) < TAG_START + 0x7F)
-    selected = bytes(value for c in text if (value := _selected(ord(c))) is not None)
+    selected = bytes(value for c in text if (value := _selected_byte(ord(c))) is not None)
     yield from (message for message in (tags, selected.decode(errors="ignore")) if len(message) > 1)
 
 
-def _selected(code: int) -> int | None:
+def _selected_byte(code: int) -> int | None:
     """Return the byte that a variation selector encodes, or None for other characters."""
     if 0xFE00 <= code <= 0xFE0F:
         return code - 0xFE00

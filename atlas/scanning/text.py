@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from atlas.core.unseen import escape_invisible
 from atlas.llm.instructions import fold, latin
-from atlas.scanning.encoded import payloads, rotated
+from atlas.scanning.encoded import payloads, rotate
 from atlas.scanning.hidden import hidden_messages, hidden_rules
 from atlas.scanning.rules import ENCODED, HIDDEN_TEXT, RULES, TOOL_CALLS, Rule
 
@@ -61,7 +61,9 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
         is_action: True for code, and for the thoughts and actions of an agent. Tool calls and weak signs are usual
             there, and do not count.
     """
-    return distinct([*_visible(text, _OF_ACTIONS if is_action else RULES), *_hidden(text), *_decoded(text)])
+    return distinct(
+        [*_visible(text, _OF_ACTIONS if is_action else RULES), *_hidden_reasons(text), *_encoded_reasons(text)]
+    )
 
 
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
@@ -86,23 +88,23 @@ def _visible(text: str, rules: Sequence[Rule]) -> Iterator[Reason]:
             yield from _matches(" ".join(view.split()), rules)
 
 
-def _hidden(text: str) -> Iterator[Reason]:
+def _hidden_reasons(text: str) -> Iterator[Reason]:
     yield from _matches(text, hidden_rules(text))
     for message in hidden_messages(text):
-        yield from _within(HIDDEN_TEXT, "in hidden characters", _matches(message.lower(), RULES))
+        yield from _relabel(HIDDEN_TEXT, "in hidden characters", _matches(message.lower(), RULES))
 
 
-def _decoded(text: str) -> Iterator[Reason]:
+def _encoded_reasons(text: str) -> Iterator[Reason]:
     for payload in payloads(text):
         yield Reason(
             rule="encoded text",
             attack=ENCODED,
             why="It contains readable text in an encoded form.",
-            excerpt=_shortened(payload),
+            excerpt=_excerpt(payload),
             weight=_DECODED_WEIGHT,
         )
-        yield from _within(ENCODED, "in encoded text", _visible(payload, RULES))
-    yield from _within(ENCODED, "in rotated letters", _matches(rotated(text).lower(), _ROTATED))
+        yield from _relabel(ENCODED, "in encoded text", _visible(payload, RULES))
+    yield from _relabel(ENCODED, "in rotated letters", _matches(rotate(text).lower(), _ROTATED))
 
 
 def _matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:
@@ -111,15 +113,15 @@ def _matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:
             continue
         if (match := rule.pattern.search(text)) is not None:
             around = max(0, EXCERPT_CHARACTERS - (match.end() - match.start())) // 2
-            excerpt = _shortened(text[max(0, match.start() - around) : match.end() + around])
+            excerpt = _excerpt(text[max(0, match.start() - around) : match.end() + around])
             yield Reason(rule=rule.name, attack=rule.attack, why=rule.why, excerpt=excerpt, weight=rule.weight)
 
 
-def _within(attack: str, where: str, reasons: Iterable[Reason]) -> Iterator[Reason]:
+def _relabel(attack: str, where: str, reasons: Iterable[Reason]) -> Iterator[Reason]:
     for reason in reasons:
         yield replace(reason, rule=f"{reason.rule} {where}", attack=attack)
 
 
-def _shortened(text: str) -> str:
+def _excerpt(text: str) -> str:
     line = escape_invisible(re.sub(r"\s+", " ", text).strip())
     return line if len(line) <= EXCERPT_CHARACTERS else f"{line[: EXCERPT_CHARACTERS - 1]}…"

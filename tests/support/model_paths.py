@@ -30,7 +30,7 @@ from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
 from atlas.llm.prompts.warning import WARNING
-from atlas.llm.trial import tried
+from atlas.llm.trial import run_trial
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
@@ -158,7 +158,7 @@ def _named(memory: MemorySystem, llm: LLMClient) -> Outcome:
 
 
 def _demonstrated(memory: MemorySystem, llm: LLMClient) -> Outcome:
-    trial = tried(llm, TASK, "memories")
+    trial = run_trial(llm, TASK, "memories")
     return Outcome(result=(trial.without.text, trial.with_block.text), reason=trial.with_block.problem)
 
 

@@ -58,7 +58,7 @@ def test_every_extra_that_a_missing_package_leads_to_exists():
     named = [
         name
         for file in CODE
-        for name in re.findall(r'\b(?:extra|require|absence)\(\s*"(\w+)"', file.read_text(encoding="utf-8"))
+        for name in re.findall(r'\b(?:extra|require|missing_package)\(\s*"(\w+)"', file.read_text(encoding="utf-8"))
     ]
     assert "server" in named
     assert set(named) <= set(EXTRAS)

@@ -58,7 +58,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
         error: Class of the error.
 
     Raises:
-        ExtraMissing: A package is not installed; or the given error.
+        ExtraMissing: A package is not installed. With `error`, that class is raised instead.
     """
     try:
         yield
@@ -66,15 +66,15 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
         package = str(missing.name).partition(".")[0]
         if package in OURS:  # a bug in ATLAS, which no installation can fix
             raise
-        if name == EVERY and (stranger := _stranger(missing)):
+        if name == EVERY and (foreign := _foreign_package(missing)):
             raise error(
-                f"{stranger} needs the package {package}, which is not installed; neither is part of ATLAS, so "
-                f"reinstall {stranger} with its dependencies"
+                f"{foreign} needs the package {package}, which is not installed; neither is part of ATLAS, so "
+                f"reinstall {foreign} with its dependencies"
             ) from missing
         raise error(_sentence(name, feature, package)) from missing
 
 
-def _stranger(missing: ModuleNotFoundError) -> str:
+def _foreign_package(missing: ModuleNotFoundError) -> str:
     """Return the third-party package, such as a plug-in, whose import failed, or empty if it is ATLAS's."""
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
     packages = (module.partition(".")[0] for module in modules)
@@ -87,13 +87,13 @@ def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> N
     """Raise unless all packages of an extra are installed, without importing them.
 
     Raises:
-        ExtraMissing: A package is not installed; or the given error.
+        ExtraMissing: A package is not installed. With `error`, that class is raised instead.
     """
-    if sentence := absence(name, feature):
+    if sentence := missing_package(name, feature):
         raise error(sentence)
 
 
-def absence(name: str, feature: str) -> str:
+def missing_package(name: str, feature: str) -> str:
     """Return which package of an extra is missing, and the line that installs it. Empty if it is complete."""
     missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
     return _sentence(name, feature, missing) if missing else ""
@@ -101,7 +101,7 @@ def absence(name: str, feature: str) -> str:
 
 def installed_extras() -> list[str]:
     """Return the extras whose packages are all installed, by name."""
-    return [name for name in EXTRAS if not absence(name, "")]
+    return [name for name in EXTRAS if not missing_package(name, "")]
 
 
 def _sentence(name: str, feature: str, package: str) -> str:

@@ -14,8 +14,8 @@ def lazy_names(
     """Return the `__all__`, `__getattr__` and `__dir__` of a package that imports its modules on first use.
 
     Args:
-        modules: The names that each module gives the package. A type checker reads them from imports under
-            `TYPE_CHECKING`, which the package has beside this.
+        modules: The names that the package takes from each module. For type checkers, the package also imports them
+            under `TYPE_CHECKING`.
     """
     origins = {name: module for module, names in modules.items() for name in names}
     public = sorted(origins)

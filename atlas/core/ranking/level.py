@@ -1,8 +1,9 @@
 """The level of a store: the minimum relevance of a query's best hit for any hits to be returned.
 
-It minimises the cost of hits for foreign queries and of hidden answers to the store's own queries. Foreign queries are
-shipped with ATLAS. The relevance of own queries is estimated from the first sentences of records: it is between that of
-the record itself, whose words the sentence repeats, and that of the best other record, which is about something else.
+It minimises the cost of hits for foreign queries and of hidden answers to the store's own queries. Foreign queries
+are about other subjects, and ship with ATLAS. The relevance of own queries is estimated from the first sentences of
+records: it is between that of the record itself, whose words the sentence repeats, and that of the best other record,
+which is about something else.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Relevances = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelCosts:
-    """The two kinds of errors of a level."""
+    """A level, and how often it shows wrong hits and hides right ones."""
 
     level: float
     """The level, or the highest one if languages have separate levels."""
@@ -67,7 +68,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
 def costs_of(
     foreign: Relevances, own: Relevances, foreign_levels: Relevances | float, own_levels: Relevances | float
 ) -> LevelCosts:
-    """Return the errors of levels.
+    """Return both error rates of levels.
 
     Args:
         foreign: Relevance of the best answer to each foreign query.
@@ -83,7 +84,10 @@ def costs_of(
 
 
 def _cheapest(foreign: Relevances, own: Relevances) -> float:
-    """Return the level of minimum cost: a foreign query with a hit costs 1, a hidden own answer `PRICE`."""
+    """Return the level with the lowest cost.
+
+    The cost is the share of foreign queries with a hit, plus `PRICE` times the share of own queries without one.
+    """
     if not len(own):
         return 1.0
     levels = np.unique(np.concatenate([own, np.nextafter(foreign, 2.0)]))

@@ -140,7 +140,7 @@ ALIKE = 0.03
 `words`. A success then represents all of them, even if it is slightly less relevant."""
 
 NEAR_COPY = 0.995
-"""Least cosine of a near-copy, which a search with diversity moves down.
+"""Minimum cosine of a near-copy, which a search with diversity moves down.
 
 Chosen on the development half. With .98, right answers count as copies of wrong ones.
 """
@@ -227,7 +227,7 @@ hits for foreign queries, and no more right hits.
 """
 
 NEAR_BEST = 0.2
-"""Least relevance of a shown hit, as a share of the best hit's relevance.
+"""Minimum relevance of a shown hit, as a share of the best hit's relevance.
 
 It hides no right hit of the development half. With 0.4, one in twenty right answers was hidden by a wrong best hit, in
 a store of general lessons for several tasks.

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 import atlas
 from atlas.cli import main, profiles
 from atlas.core.errors import EmbeddingUnavailable, ExtraMissing, LLMUnavailable
-from atlas.core.imports.distribution import EXTRAS, NAME, absence, extra, installed_extras
+from atlas.core.imports.distribution import EXTRAS, NAME, extra, installed_extras, missing_package
 from atlas.core.index_address import read_index_address
 from atlas.core.settings import Settings
 from atlas.embedding.choice import BUNDLED, choose_model, model_files
@@ -120,7 +120,7 @@ def test_an_extra_is_installed_with_all_of_its_packages(block):
     assert installed_extras() == [*EXTRAS]
     block("umap")
     assert installed_extras() == [name for name in EXTRAS if name not in {"map", "dashboard", "server"}]
-    assert absence("tables", "a table") == ""
+    assert missing_package("tables", "a table") == ""
 
 
 def test_a_new_store_takes_the_bundled_model_where_no_other_could_be_run(block):

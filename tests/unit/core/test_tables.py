@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 import atlas
-from atlas.core.hits import Retrieval, unexplained
+from atlas.core.hits import Retrieval, hit_without_signals
 from atlas.core.tables import MAX_ROWS
 from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock
@@ -190,7 +190,7 @@ def test_hostile_content_is_shown_as_text(memory, text):
     experience = memory.experience.get(record_id)
     for shown in (
         experience,
-        Retrieval(hits=[unexplained(experience)], n_hidden=0, threshold=0.0),
+        Retrieval(hits=[hit_without_signals(experience)], n_hidden=0, threshold=0.0),
         memory.experience.plan_prune({"max_count": 0}),
     ):
         html = shown._repr_html_()

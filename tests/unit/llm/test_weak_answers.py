@@ -21,7 +21,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
 from atlas.llm.structured_output import split_data
-from atlas.llm.trial import tried
+from atlas.llm.trial import run_trial
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
@@ -259,7 +259,7 @@ def test_names_for_domains(names, reason):
 
 def test_a_demonstration_that_was_cut_off_is_shown_as_cut():
     cut = LLMReplyInvalid(CUT, reply="Le Grand Paris - la femme")
-    trial = tried(ScriptedLLM([cut, "Here it is."]), TASK, "memories")
+    trial = run_trial(ScriptedLLM([cut, "Here it is."]), TASK, "memories")
     assert {(reply.text, reply.problem) for reply in (trial.without, trial.with_block)} == {
         ("Le Grand Paris - la femme", CUT),
         ("Here it is.", ""),
@@ -280,7 +280,7 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
     from atlas.llm.prompts.refinement import REFINEMENT
     from atlas.llm.prompts.strategy import STRATEGY
     from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
-    from atlas.llm.structured_output import conforming
+    from atlas.llm.structured_output import check_conforms
     from atlas.maps import suggesting
     from atlas.memory.experience import model_extraction
     from atlas.memory.experience.refinement import llm as refining
@@ -301,5 +301,5 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
     ]
     for prompt, schema in pairs:
         _, _, example = prompt.text.partition("\nA good answer about ")
-        conforming(json.loads(example[example.index("\n{") :]), schema)
+        check_conforms(json.loads(example[example.index("\n{") :]), schema)
         assert prompt.version.startswith(f"{prompt.name}-")

@@ -10,7 +10,7 @@ import pytest
 from atlas.core.errors import LLMUnavailable
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy
-from atlas.llm.trial import tried
+from atlas.llm.trial import run_trial
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from atlas.views.ask.answer import (
@@ -126,7 +126,7 @@ def test_until_the_model_is_there_every_memory_answers_by_words(memory):
 
 def test_a_model_answers_a_task_with_the_block_and_without():
     llm = ScriptedLLM(["I would ask for the fare class.", "Read the fare rules first."])
-    trial = tried(llm, REFUND, "a block of memories")
+    trial = run_trial(llm, REFUND, "a block of memories")
     assert (trial.without.text, trial.with_block.text) == (
         "I would ask for the fare class.",
         "Read the fare rules first.",
@@ -139,7 +139,7 @@ def test_a_model_answers_a_task_with_the_block_and_without():
 
 
 def test_one_answer_may_fail_by_itself():
-    trial = tried(ScriptedLLM([LLMUnavailable("busy"), "Read the fare rules first."]), REFUND, "a block")
+    trial = run_trial(ScriptedLLM([LLMUnavailable("busy"), "Read the fare rules first."]), REFUND, "a block")
     assert (trial.without.text, trial.without.problem) == ("", "busy")
     assert trial.with_block.text == "Read the fare rules first."
 
@@ -157,7 +157,7 @@ def reported(memory, text, answer, title="", configuration=None):
 def test_a_report_holds_the_task_the_hits_the_block_and_both_answers_escaped(memory):
     memory.experience.store(attempt(f"{REFUND} {HOSTILE}"))
     text = f"{REFUND} {HOSTILE}"
-    trial = tried(ScriptedLLM([HOSTILE, "done"]), text, "block")
+    trial = run_trial(ScriptedLLM([HOSTILE, "done"]), text, "block")
     page = report_page(
         Report(task=text, about=about_store(memory), sides=(reported(memory, text, ask(memory, text)),), trial=trial)
     )
