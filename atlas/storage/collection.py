@@ -413,7 +413,7 @@ class Collection(ABC):
 
     def check_own(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it."""
-        raise _no_history("tell whose records they are")
+        raise _no_history("check who stored a record")
 
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""

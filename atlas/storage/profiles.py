@@ -132,7 +132,9 @@ class ProfileBook:
         """
         name = _normalize(name)
         if name == DEFAULT:
-            raise InvalidInput(f"{DEFAULT!r} is built in and cannot be deleted")
+            raise InvalidInput(
+                f"{DEFAULT!r} is built in and cannot be deleted; to search with another one: atlas profiles use NAME"
+            )
         is_in_use = self._find(name).name == self.in_use().name
         removed_names = [_PREFIX + name, _IN_USE] if is_in_use else [_PREFIX + name]
         return self._write(dict.fromkeys(removed_names))

@@ -105,7 +105,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
             findings.append(replace(finding, is_quarantined=record.id in hidden))
     missing = [record_id for record_id in requested_ids or () if record_id not in scanned]
     if missing:
-        raise NotFound(f"no memory has a record {missing[0]!r}")
+        raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
     return Scan(findings=tuple(worst_first(findings)), n_scanned=len(scanned), minimum=minimum)
 
 

@@ -81,7 +81,7 @@ def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
     """
     known = {record_id: trust for by_id in trust_of_all(system).values() for record_id, trust in by_id.items()}
     if missing := [record_id for record_id in check_ids(ids) if record_id not in known]:
-        raise NotFound(f"no memory has a record {missing[0]!r}")
+        raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
     return {record_id: known[record_id].label for record_id in ids}
 
 

@@ -180,10 +180,13 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     try:
         now = _plan(system, plan.ids, plan.keep)
     except NotFound as error:
-        raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
+        raise PlanOutdated(
+            f"the store has changed since the plan was made ({error}); nothing was done. Plan again"
+        ) from error
     if now != plan:
         raise PlanOutdated(
-            "the records were used, or others were derived from them, since the plan was made; nothing was done"
+            "the records were used, or others were derived from them, since the plan was made; nothing was done. "
+            "Plan again"
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.by_memory().items()):

@@ -266,7 +266,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
     """Refuse unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
     if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
-        raise ValueError(f"expected {LEDGER} and at most {MARKS} and {NAMES} in it, each once, got {strange!r}")
+        raise ValueError(f"expected only {LEDGER}, {MARKS} and {NAMES} in it, each at most once, got {strange!r}")
     for entry in file.infolist():
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")
@@ -290,7 +290,9 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
 def _check_room(ledger: zipfile.ZipInfo, directory: Path) -> None:
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
-        raise OSError(f"the ledger unpacks to {_megabytes(ledger.file_size)}, the disk has {_megabytes(free)} free")
+        raise OSError(
+            f"the ledger unpacks to {_megabytes(ledger.file_size)}, but the disk has only {_megabytes(free)} free"
+        )
 
 
 def _megabytes(n_bytes: int) -> str:

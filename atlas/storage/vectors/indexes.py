@@ -88,7 +88,12 @@ class StoreIndexes:
             StoreUnavailable: Vectors remain in a service, for example because it does not answer.
         """
         if remaining := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
-            raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(remaining)}")
+            raise StoreUnavailable(
+                f"the index of {collection} cannot be removed from {'; '.join(remaining)}; try again once they answer"
+            )
         local_index = index if index is not None and self._remote is None else self._ledger.index(collection, dimension)
         if not local_index.clear():
-            raise StoreUnavailable(f"the index of {collection} cannot be removed by a forked process")
+            raise StoreUnavailable(
+                f"the index of {collection} cannot be removed by a forked process; remove it in the process that "
+                "opened the store"
+            )
