@@ -1,13 +1,13 @@
 """Loaders of primitives, of this package and of plug-ins.
 
-A package brings one by an entry point of the group `atlas.primitives`: a name for the domain, and a class or function
-that makes a `PrimitiveLoader` from no arguments.
+A package adds a loader by an entry point of the group `atlas.primitives`: a name for the domain, and a class or
+function that makes a `PrimitiveLoader` from no arguments.
 
     [project.entry-points."atlas.primitives"]
     chess = "my_package.primitives:ChessPrimitiveLoader"
 
-This package's own are listed here rather than as entry points, so that they are there too if it is not installed, or
-an older version of it is.
+The loaders of this package are listed here instead, so that they exist even if it, or its current version, is not
+installed.
 """
 
 from __future__ import annotations

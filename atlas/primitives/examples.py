@@ -1,8 +1,7 @@
 """Examples of primitives: running them, and reading the grids in them.
 
-Examples are executed in this process, with all its rights. So only code that was installed is: a concept's examples are
-run where its code and they are, letter for letter, what its loader brings. One that has been edited, learned, composed
-or imported is refused.
+Examples are executed in this process, with all its rights. So only installed code is executed: a concept's code and
+examples must be equal to those of its loader. Concepts that were edited, learned, composed or imported are refused.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ def plain(text: str) -> str:
 def grids_of(example: tuple[str, str]) -> ExampleGrids:
     """Return the grids in an example's call and in its result. They are parsed, never executed.
 
-    Both are empty where the texts are not Python.
+    Both are empty if the texts are not Python.
     """
     call, result = example
     return ExampleGrids(inputs=_grids_in(call), outputs=_grids_in(result))

@@ -1,9 +1,9 @@
 """Concepts from functions: their code so that it runs without this package, their signature, examples and calls.
 
-The code of a primitive is the source of its function, and before it whatever else of its package it needs: imports,
-type aliases, constants, private functions. Other primitives are not repeated. Their ids are the concept's `calls`,
-found in the code. So a namespace in which a concept's code and the codes of its calls (and theirs) have been executed,
-in any order, can run it. Nothing else has to be there but Python and what the codes import.
+The code of a primitive is the source of its function, after the parts of its package that it needs: imports, type
+aliases, constants and private functions. Primitives that it calls are not part of its code. Their ids are the concept's
+`calls`. To run a concept, execute its code and the code of all concepts that it calls, transitively, in one namespace,
+in any order.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def recolor(grid: Grid, old: int, new: int) -> Grid:
 
 
 def remap_colors(grid: Grid, colors: Mapping[int, int]) -> Grid:
-    """The grid with each colour replaced by what stands for it. A colour that is not mentioned stays.
+    """The grid with each colour replaced as a mapping states. Colours that the mapping lacks stay.
 
     Examples:
         >>> remap_colors([[1, 2], [3, 1]], {1: 2, 2: 1})
@@ -61,7 +61,7 @@ def keep_color(grid: Grid, color: int, background: int = 0) -> Grid:
 
 
 def overlay(below: Grid, above: Grid, transparent: int = 0) -> Grid:
-    """One grid with another of its shape laid over it. Where that one is transparent, the lower one shows.
+    """One grid laid over another of the same shape. The lower grid shows through its transparent cells.
 
     Raises:
         ValueError: Their shapes differ.
@@ -79,7 +79,7 @@ def overlay(below: Grid, above: Grid, transparent: int = 0) -> Grid:
 
 
 def combine(grid: Grid, other: Grid, how: Literal["and", "or", "xor"], color: int, background: int = 0) -> Grid:
-    """A grid of one colour where both grids, at least one, or exactly one of them is not background.
+    """The logical and, or, or xor of two grids: the resulting cells get one colour, and all others the background.
 
     Args:
         how: `and`, `or` or `xor`.

@@ -39,7 +39,7 @@ def draw_cells(grid: Grid, cells: list[Cell], color: int) -> Grid:
 
 
 def flood_fill(grid: Grid, start: Cell, color: int, diagonal: bool = False) -> Grid:
-    """The grid with a cell, and all that is connected to it through cells of its colour, in another colour.
+    """The grid with a cell, and all cells of its colour that are connected to it, in another colour.
 
     Args:
         diagonal: Whether cells that touch at a corner are connected too.
@@ -57,9 +57,9 @@ def flood_fill(grid: Grid, start: Cell, color: int, diagonal: bool = False) -> G
 
 
 def fill_enclosed(grid: Grid, color: int, background: int = 0) -> Grid:
-    """The grid with the background that cannot be reached from outside filled: holes, the inside of closed frames.
+    """The grid with its enclosed background filled: holes, and the inside of closed frames.
 
-    What leads out only across a corner counts as enclosed.
+    Background that is connected to the outside only across a corner counts as enclosed.
 
     Examples:
         >>> fill_enclosed([[1, 1, 1], [1, 0, 1], [1, 1, 1]], 4)
@@ -76,7 +76,7 @@ def fill_enclosed(grid: Grid, color: int, background: int = 0) -> Grid:
 def draw_line(grid: Grid, start: Cell, end: Cell, color: int) -> Grid:
     """The grid with a straight line from one cell to another, both included.
 
-    A slanted line takes one cell per row or per column, whichever are more, the nearest to the true line.
+    A slanted line has one cell in each row, or in each column if it spans more columns: the nearest to the true line.
 
     Raises:
         ValueError: The grid does not have one of the cells, or the colour is not in 0–9.
@@ -100,7 +100,7 @@ def draw_line(grid: Grid, start: Cell, end: Cell, color: int) -> Grid:
 
 
 def draw_ray(grid: Grid, start: Cell, step: Cell, color: int, background: int = 0) -> Grid:
-    """The grid with a ray that leaves a cell and goes on over background until it meets something or the edge.
+    """The grid with a ray from a cell across background, up to the first other cell or the edge.
 
     Args:
         start: The cell where it begins, which stays unchanged.
@@ -192,7 +192,7 @@ def outline(grid: Grid, color: int, diagonal: bool = True, background: int = 0) 
 
 
 def connect_aligned(grid: Grid, color: int) -> Grid:
-    """The grid with a straight line between any two cells of the colour that share a row or a column.
+    """The grid with a straight line between any two cells of a colour in the same row or column.
 
     Examples:
         >>> connect_aligned([[4, 0, 0, 4]], 4)

@@ -1,4 +1,4 @@
-"""Grids of the ARC kind: their form, its checks, and what can be read off them."""
+"""Grids of ARC: their form, its checks, and queries about their colours and cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Grid = list[list[int]]
-"""Shape (rows, cols), colours 0–9. What ARC's own JSON holds."""
+"""Shape (rows, cols), colours 0–9, as in ARC's JSON files."""
 
 Cell = tuple[int, int]
 """Row and column, both from 0."""
@@ -24,7 +24,7 @@ Direction = Literal["up", "down", "left", "right"]
 
 
 def as_array(grid: Grid | Cells) -> Cells:
-    """The grid as a new array, once it is known to be one: two-dimensional, not empty, colours 0–9.
+    """The grid as a new array, after checking that it is two-dimensional, not empty, and has colours 0–9.
 
     Raises:
         ValueError: It is not a grid; the message has the reason.
@@ -50,7 +50,7 @@ def as_array(grid: Grid | Cells) -> Cells:
 
 
 def as_grid(cells: Grid | Cells) -> Grid:
-    """The array as nested lists of plain numbers, once it is known to be a grid.
+    """The array as nested lists of plain numbers, after checking that it is a grid.
 
     Raises:
         ValueError: It is not a grid.
@@ -173,7 +173,7 @@ def find_differences(grid: Grid, other: Grid) -> list[Cell]:
 
 
 def find_cells_outside(grid: Grid, cells: Sequence[Cell]) -> list[Cell]:
-    """Those of the cells that the grid does not have.
+    """The cells that lie outside of the grid.
 
     Examples:
         >>> find_cells_outside([[0, 0], [0, 0]], [(0, 1), (0, 2), (-1, 0)])
@@ -186,7 +186,7 @@ def find_cells_outside(grid: Grid, cells: Sequence[Cell]) -> list[Cell]:
 
 
 def connected_cells(grid: Grid, start: Cell, diagonal: bool = False) -> list[Cell]:
-    """The cells that can be reached from a cell through cells of its own colour, it included, row by row.
+    """A cell and all cells of its colour that are connected to it, row by row.
 
     Args:
         diagonal: Whether cells that touch at a corner are connected too (8 neighbours rather than 4).

@@ -1,4 +1,4 @@
-"""Objects in a grid: finding them, what they are like, choosing among them, moving them."""
+"""Objects in a grid: finding, measuring, selecting and moving them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Property = Literal["size", "color", "height", "width", "top", "left", "holes"]
 
 
 def get_objects(grid: Grid, diagonal: bool = False, by_color: bool = True, background: int | None = 0) -> list[Object]:
-    """The connected objects of a grid, in the order in which their first cells stand, row by row.
+    """The connected objects of a grid, in the order of their first cells, row by row.
 
     Args:
         diagonal: Whether cells that touch at a corner are connected too (8 neighbours rather than 4).
-        by_color: Whether an object has one colour; otherwise all that touches and is not background is one.
-        background: The colour that belongs to no object; None where every cell belongs to one.
+        by_color: Whether each object has one colour. Otherwise touching cells of different colours are one object.
+        background: The colour that belongs to no object, or None if every cell belongs to an object.
 
     Examples:
         >>> get_objects([[1, 1, 0], [0, 0, 2]])
@@ -68,7 +68,7 @@ def count_objects(grid: Grid, diagonal: bool = False, by_color: bool = True, bac
 
 
 def object_box(object_: Object) -> Box:
-    """The smallest box that holds an object: top, left, bottom, right. Bottom and right lie just outside.
+    """The smallest box around an object: top, left, bottom, right. Bottom and right lie just outside.
 
     Raises:
         ValueError: It has no cells.
@@ -120,7 +120,7 @@ def object_color(object_: Object) -> int:
 
 
 def count_holes(object_: Object) -> int:
-    """How many separate holes an object has: areas that are not its own and that it encloses.
+    """How many separate holes an object has: areas that it encloses.
 
     Examples:
         >>> count_holes({(0, 0): 1, (0, 1): 1, (0, 2): 1, (1, 0): 1, (1, 2): 1, (2, 0): 1, (2, 1): 1, (2, 2): 1})
@@ -195,7 +195,7 @@ def pick_by(objects: Sequence[Object], by: Property, value: int) -> list[Object]
 
 
 def pick_largest(objects: Sequence[Object]) -> Object:
-    """The object of most cells. The first of several.
+    """The object with the most cells, or the first of several.
 
     Raises:
         ValueError: There are no objects.
@@ -212,7 +212,7 @@ def pick_largest(objects: Sequence[Object]) -> Object:
 
 
 def pick_smallest(objects: Sequence[Object]) -> Object:
-    """The object of fewest cells. The first of several.
+    """The object with the fewest cells, or the first of several.
 
     Raises:
         ValueError: There are no objects.
@@ -229,7 +229,7 @@ def pick_smallest(objects: Sequence[Object]) -> Object:
 
 
 def pick_odd_one_out(objects: Sequence[Object], by: Property) -> Object:
-    """The one object whose property has a value that no other has.
+    """The only object with a value of a property that no other object has.
 
     Raises:
         ValueError: There is no such object, or more than one.
@@ -273,7 +273,7 @@ def touches_border(grid: Grid, object_: Object) -> bool:
 
 
 def draw_object(grid: Grid, object_: Object) -> Grid:
-    """The grid with an object drawn into it. Cells of it outside the grid are left out.
+    """The grid with an object drawn into it. The object's cells outside the grid are left out.
 
     Examples:
         >>> draw_object([[0, 0], [0, 0]], {(0, 1): 3, (1, 1): 4})
@@ -302,7 +302,7 @@ def erase_object(grid: Grid, object_: Object, background: int = 0) -> Grid:
 
 
 def move_object(grid: Grid, object_: Object, down: int, right: int, background: int = 0) -> Grid:
-    """The grid with an object moved. What of it leaves the grid is lost, what it covers too.
+    """The grid with an object moved. It overwrites other cells, and its cells outside the grid are lost.
 
     Args:
         down: Rows; negative moves up.

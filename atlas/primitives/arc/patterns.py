@@ -46,7 +46,7 @@ def mirror(grid: Grid, symmetry: Symmetry) -> Grid:
 
 
 def is_symmetric(grid: Grid, symmetry: Symmetry) -> bool:
-    """Whether a grid stays as it is when it is mirrored. The symmetries are those of `mirror`.
+    """Whether a grid equals its mirror image. The symmetries are those of `mirror`.
 
     Examples:
         >>> is_symmetric([[1, 0, 1], [2, 3, 2]], "horizontal")
@@ -79,7 +79,7 @@ def complete_symmetry(grid: Grid, symmetry: Symmetry, hidden: int = 0) -> Grid:
 
 
 def find_period(grid: Grid) -> tuple[int, int]:
-    """The rows and columns after which a grid repeats itself. Its full height or width if it does not.
+    """The numbers of rows and columns after which a grid repeats, or its full height or width if it does not.
 
     Examples:
         >>> find_period([[1, 2, 1, 2, 1]])
@@ -95,7 +95,7 @@ def find_period(grid: Grid) -> tuple[int, int]:
 
 
 def find_pattern(grid: Grid, pattern: Grid) -> list[Cell]:
-    """The top left cells of all places where a pattern stands in a grid, row by row. They may overlap.
+    """The top left cell of each occurrence of a pattern in a grid, row by row. Occurrences may overlap.
 
     Examples:
         >>> find_pattern([[1, 2, 1], [1, 2, 2]], [[1, 2]])
@@ -111,7 +111,7 @@ def find_pattern(grid: Grid, pattern: Grid) -> list[Cell]:
 
 
 def split_at_lines(grid: Grid, color: int) -> list[Grid]:
-    """The parts of a grid between its full rows and columns of one colour, row by row. None if it has nothing else.
+    """The parts of a grid between its full rows and columns of one colour, row by row. Empty if there are no parts.
 
     Examples:
         >>> split_at_lines([[1, 5, 2], [3, 5, 4]], 5)

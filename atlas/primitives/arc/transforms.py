@@ -116,7 +116,7 @@ def crop(grid: Grid, box: Box) -> Grid:
 
 
 def crop_to_content(grid: Grid, background: int = 0) -> Grid:
-    """The smallest part of the grid that holds every cell which is not background.
+    """The smallest part of the grid that contains every cell which is not background.
 
     Raises:
         ValueError: All of it is background.
@@ -150,7 +150,7 @@ def pad(grid: Grid, thickness: int = 1, color: int = 0) -> Grid:
 
 
 def tile(grid: Grid, down: int, across: int) -> Grid:
-    """The grid repeated so many times downwards and across.
+    """The grid repeated a number of times downwards and across.
 
     Raises:
         ValueError: A number is not positive.
@@ -184,7 +184,7 @@ def scale(grid: Grid, factor: int) -> Grid:
 
 
 def shrink(grid: Grid, factor: int) -> Grid:
-    """The grid made smaller: every square of `factor` × `factor` cells becomes one cell. What `scale` does, undone.
+    """The grid made smaller: every square of `factor` × `factor` cells becomes one cell. The inverse of `scale`.
 
     Raises:
         ValueError: The grid does not consist of squares of that size, each of one colour.
@@ -202,7 +202,7 @@ def shrink(grid: Grid, factor: int) -> Grid:
 
 
 def shift(grid: Grid, down: int, right: int, color: int = 0) -> Grid:
-    """The grid moved within its frame. What leaves it is lost, and the colour takes the places that become free.
+    """The grid moved within its frame. Cells that leave the frame are lost, and free cells get a colour.
 
     Args:
         down: Rows; negative moves up.
@@ -224,7 +224,7 @@ def shift(grid: Grid, down: int, right: int, color: int = 0) -> Grid:
 
 
 def wrap(grid: Grid, down: int, right: int) -> Grid:
-    """The grid moved within its frame. What leaves it on one side comes in on the other.
+    """The grid moved within its frame. Cells that leave it on one side enter on the opposite side.
 
     Examples:
         >>> wrap([[1, 2, 3]], 0, 1)
@@ -236,7 +236,7 @@ def wrap(grid: Grid, down: int, right: int) -> Grid:
 
 
 def gravity(grid: Grid, direction: Direction = "down", background: int = 0) -> Grid:
-    """The grid with every cell that is not background fallen as far as it can. Their order stays.
+    """The grid after its cells have fallen in a direction, past all background. Their order stays.
 
     Args:
         direction: `up`, `down`, `left` or `right`.
@@ -259,10 +259,10 @@ def gravity(grid: Grid, direction: Direction = "down", background: int = 0) -> G
 
 
 def split_grid(grid: Grid, down: int, across: int) -> list[Grid]:
-    """The grid cut into so many equal parts downwards and across, row by row.
+    """The grid cut into a number of equal parts downwards and across, row by row.
 
     Raises:
-        ValueError: The sides cannot be divided so.
+        ValueError: The height or width is not divisible by its number of parts.
 
     Examples:
         >>> split_grid([[1, 2, 3, 4]], 1, 2)

@@ -1,9 +1,9 @@
 """Running programs in a root directory, within limits of time and of output.
 
-The directory is where a program starts, not a wall: it can do whatever the user who runs this may do. Give these to an
-agent only where that is what you want, or inside a sandbox. What is guaranteed: no shell is involved; secrets in the
-environment do not reach the program; time and output are bounded; and when it ends, or its time is over, its whole
-process group is killed. A program that puts itself into a new session escapes that.
+A program starts in the directory, but is not confined to it: it has all permissions of this process's user. Give these
+functions to an agent only if you want that, or inside a sandbox. The guarantees are: no shell is involved, secrets in
+the environment do not reach the program, its time and output are limited, and its process group is killed when it ends
+or times out. A program that starts a new session escapes that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CommandResult(TypedDict):
     """What a program did."""
 
     exit_code: int | None
-    """Negative where a signal ended it. None where its time was over."""
+    """Negative if a signal ended the program. None after a timeout."""
 
     output: str
     """Its standard output. If it is too long, a note stands in place of the middle."""
@@ -49,12 +49,12 @@ def run_command(
 ) -> CommandResult:
     r"""Run a program in the root directory and return what it printed and how it ended.
 
-    It is not confined to the directory: it can do whatever the user may do. There is no shell, so no character of an
-    argument has a meaning of its own. Its input is empty. Its environment has few variables, and those given here.
+    The program is not confined to the directory: it has all permissions of the user. No shell is involved, so arguments
+    are passed literally. The input is empty. The environment has only a few variables, and those of `environment`.
 
     Args:
         command: The program and its arguments.
-        seconds: After which it is killed, with all that it started in its process group.
+        seconds: Timeout, after which its process group is killed.
         max_output_bytes: Maximum bytes of its output, and of its errors.
 
     Raises:
@@ -109,7 +109,7 @@ class _OutputEnds:
 
 
 def _follow(process: subprocess.Popen[bytes], output: _OutputEnds, errors: _OutputEnds, until: float) -> bool:
-    """Read what a program prints until it ends. False where its time is over first."""
+    """Read a program's output until it ends. Return False on a timeout."""
     with selectors.DefaultSelector() as selector:
         for pipe, buffer in ((process.stdout, output), (process.stderr, errors)):
             assert pipe is not None

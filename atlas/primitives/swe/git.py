@@ -1,8 +1,8 @@
 """Git in a root directory.
 
 The root has to be the top of an ordinary repository: its `.git` is a directory, so that no path of it lies elsewhere.
-Git obeys the repository's own configuration. What commonly runs programs there (hooks, monitors, external differences,
-text conversions, pagers, signatures) is switched off; filters that it names for its files are not, so only use these on
+Git obeys the repository's own configuration. Settings that commonly run programs (hooks, monitors, external diffs,
+text conversions, pagers, signatures) are disabled. Filters of files are not, so use these functions only on
 repositories that you trust.
 """
 
@@ -27,11 +27,11 @@ GIT = (
 )
 
 GIT_ENVIRONMENT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
-"""The person's own configuration does not count, so the same call does the same everywhere."""
+"""The user's own configuration is ignored, so that a call has the same effect everywhere."""
 
 
 def _git(root: Path, arguments: Sequence[str]) -> str:
-    """What git prints about the repository whose top is the root."""
+    """Run git in the repository whose top is the root, and return its output."""
     if not _has_repository(root):
         raise ValueError(f"expected {root} to be the top of a git repository, but it has no .git")
     return _output([*GIT, "--git-dir=.git", "--work-tree=.", *arguments], root)

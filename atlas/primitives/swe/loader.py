@@ -39,7 +39,7 @@ class SWEPrimitiveLoader:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        """Use `root` for `tools`, or None for the working directory of the moment when they are made."""
+        """Use `root` for `tools`. None is the working directory at the time of each call of `tools`."""
         self._root = root
 
     def load(self) -> dict[str, CodeConcept]:
@@ -47,7 +47,7 @@ class SWEPrimitiveLoader:
         return concepts_of("swe", MODULES, {"example_files": EXAMPLE_FILES})
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions by name, for the loader's root. Callers give the other arguments, and no other root.
+        """Return the functions by name, for the loader's root. Callers pass the other arguments.
 
         Raises:
             FileNotFoundError: The root does not exist.

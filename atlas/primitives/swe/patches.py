@@ -20,8 +20,8 @@ File = tuple[bytes, bool]
 def apply_patch(root: Path, patch: str) -> list[str]:
     r"""Apply a unified diff, as `git diff` writes it, to the files below the root, and return the paths it changed.
 
-    All of it or nothing: git applies it to copies of the files that it names, and only where all fits are these written
-    back. The root need not be a repository. Links and submodules are refused.
+    Either all of the patch is applied, or nothing: git applies it to copies of the files, which are written back
+    only if the whole patch fits. The root need not be a repository. Links and submodules are refused.
 
     Raises:
         ValueError: It is not a patch, is larger than 1 MB, does not fit, or makes a link. No file was changed.
@@ -62,7 +62,7 @@ def _git_apply(directory: Path, arguments: Sequence[str]) -> str:
 
 
 def _paths_in(patch_file: Path, directory: Path) -> list[str]:
-    """The paths that a patch names, old ones and new ones, each known to be one that may be changed."""
+    """The old and new paths that a patch names, after checking that each may be changed."""
     listed = [_git_apply(directory, [*way, "--numstat", "-z", str(patch_file)]) for way in ([], ["-R"])]
     return sorted({changeable_path(line.split("\t", 2)[2]) for text in listed for line in text.split("\0") if line})
 
@@ -82,7 +82,7 @@ def _write(root: Path, path: str, file: File | None) -> None:
 
 
 def _write_all(root: Path, before: Mapping[str, File | None], after: Mapping[str, File | None]) -> None:
-    """Write every file that differs. Where one cannot be written, those before it get their old content again."""
+    """Write every file that differs. If one cannot be written, restore the files before it."""
     written: list[str] = []
     try:
         for path in sorted(before, key=lambda path: after[path] is not None):  # a file may become a directory

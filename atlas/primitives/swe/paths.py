@@ -1,9 +1,9 @@
 """Files below a root directory, reached so that no path leads out of it.
 
-Every path is relative to a root that the caller chooses. It is walked one directory after the other from the root's own
-descriptor, and no symbolic link is followed on the way, wherever it leads; so a link that somebody puts there meanwhile
-changes nothing. What this cannot see: hard links to files elsewhere, file systems mounted below the root, and a
-directory that is moved out of the root while it is open. POSIX only, as `dir_fd` is.
+Every path is relative to a root that the caller chooses. Its directories are opened one by one from the root's
+descriptor, without following symbolic links, so a link that is created meanwhile has no effect. Not detected are hard
+links to files elsewhere, file systems mounted below the root, and a directory that is moved out of the root while it is
+open. POSIX only, because it needs `dir_fd`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_FILE_BYTES = 5_000_000
 MAX_PATH_PARTS = 100
 
 SKIPPED_DIRECTORIES = {".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache"}
-"""What listings and searches leave out, at any depth."""
+"""Names of directories that listings and searches leave out, at any depth."""
 
 
 class Listing(TypedDict):
@@ -33,7 +33,7 @@ class Listing(TypedDict):
     """Relative to the root, in the order of their names."""
 
     complete: bool
-    """False where a limit ended it."""
+    """False if a limit ended it."""
 
 
 def _parts(path: str) -> list[str]:
@@ -51,7 +51,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _open_beside(directory: int, name: str, flags: int, mode: int = 0o666) -> int:
-    """A descriptor of what has the name in an open directory. Never of what a symbolic link leads to."""
+    """A descriptor of the entry of an open directory. Symbolic links are not followed."""
     try:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=directory)
     except OSError:
@@ -63,7 +63,7 @@ def _open_beside(directory: int, name: str, flags: int, mode: int = 0o666) -> in
 
 @contextmanager
 def _directory(root: Path, parts: list[str], *, make: bool = False) -> Iterator[int]:
-    """A descriptor of a directory below the root. `make` makes what is missing of it."""
+    """A descriptor of a directory below the root. With `make`, missing directories are created."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts:
@@ -79,7 +79,7 @@ def _directory(root: Path, parts: list[str], *, make: bool = False) -> Iterator[
 
 
 def changeable_path(path: str) -> str:
-    """The path in its plain form, once it is known to be one that may be changed below a root.
+    """The path in its plain form, after checking that it may be changed below a root.
 
     Raises:
         ValueError: It names the root itself, or has a NUL character.
@@ -99,7 +99,7 @@ def changeable_path(path: str) -> str:
     return "/".join(parts)
 
 
-def _place(path: str) -> tuple[list[str], str]:
+def _parent_and_name(path: str) -> tuple[list[str], str]:
     """The directory and the name of a file that may be changed."""
     *parents, name = changeable_path(path).split("/")
     return parents, name
@@ -177,7 +177,7 @@ def write_bytes(root: Path, path: str, content: bytes, executable: bool | None =
     """
     if len(content) > MAX_FILE_BYTES:
         raise ValueError(f"{path!r} would have {len(content):,} bytes; at most {MAX_FILE_BYTES:,} are written")
-    parents, name = _place(path)
+    parents, name = _parent_and_name(path)
     with _directory(root, parents, make=True) as directory:
         mode = _mode_of(directory, name)
         scratch = f".{uuid4().hex}.tmp"
@@ -194,7 +194,10 @@ def write_bytes(root: Path, path: str, content: bytes, executable: bool | None =
 
 
 def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int:
-    """The permissions for a file: as they were, or those of a new one. Optionally executable by its readers."""
+    """The permissions for writing a file: its present ones, or those of a new file.
+
+    With `executable`, everybody who may read the file may also execute it.
+    """
     if mode is None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
     if executable is None:
@@ -228,13 +231,13 @@ def make_directory(root: Path, path: str) -> str:
         >>> make_directory(root, "package")
         'package'
     """
-    parents, name = _place(path)
+    parents, name = _parent_and_name(path)
     with _directory(root, [*parents, name], make=True):
         return "/".join([*parents, name])
 
 
 def delete_file(root: Path, path: str) -> str:
-    """Delete a file below the root and return its path. Of a symbolic link, the link itself.
+    """Delete a file below the root and return its path. A symbolic link itself is deleted, not its target.
 
     Raises:
         PermissionError: The path leads out of the root, over a symbolic link, or into `.git`.
@@ -246,7 +249,7 @@ def delete_file(root: Path, path: str) -> str:
         >>> list_files(root, "*.txt")
         {'files': [], 'complete': True}
     """
-    parents, name = _place(path)
+    parents, name = _parent_and_name(path)
     with _directory(root, parents) as directory:
         os.unlink(name, dir_fd=directory)
     return "/".join([*parents, name])
@@ -266,7 +269,7 @@ def move_file(root: Path, path: str, new_path: str) -> str:
         >>> list_files(root, "*.txt")
         {'files': ['docs/notes.txt'], 'complete': True}
     """
-    (parents, name), (new_parents, new_name) = _place(path), _place(new_path)
+    (parents, name), (new_parents, new_name) = _parent_and_name(path), _parent_and_name(new_path)
     with _directory(root, parents) as source:
         _mode_of(source, name)
         with _directory(root, new_parents, make=True) as target:
@@ -279,7 +282,7 @@ def move_file(root: Path, path: str, new_path: str) -> str:
 def list_files(root: Path, pattern: str = "*", path: str = "", max_files: int = 10_000) -> Listing:
     """The files below the root, or below one of its directories, whose name or path matches a pattern.
 
-    Symbolic links, and directories such as `.git` and `node_modules`, are left out, and what lies 100 directories deep.
+    Symbolic links, directories such as `.git` and `node_modules`, and files below 100 directories are left out.
 
     Args:
         pattern: A shell pattern, such as `*.py` (any such name) or `tests/*` (any such path; `*` crosses `/`).

@@ -1,4 +1,4 @@
-"""Reading, writing and searching text files below a root directory, where `paths` keeps them."""
+"""Reading, writing and searching text files below a root directory, within the limits of `paths`."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Matches(TypedDict):
     """In the order of their paths and lines."""
 
     complete: bool
-    """False where a limit ended the search."""
+    """False if a limit ended the search."""
 
 
 class Definition(TypedDict):
-    """Where a name gets its meaning."""
+    """The definition of a name."""
 
     path: str
     line: int
@@ -48,7 +48,7 @@ class Definition(TypedDict):
     """`function`, `class` or `variable`."""
 
     name: str
-    """With what it is in, such as `Greeter.greet`."""
+    """Name with its enclosing class, such as `Greeter.greet`."""
 
 
 def read_file(root: Path, path: str, first_line: int = 1, last_line: int | None = None) -> str:
@@ -104,10 +104,10 @@ def replace_in_file(root: Path, path: str, old: str, new: str, times: int = 1) -
     r"""Replace a passage of a text file below the root, and return the file's new size in bytes.
 
     Args:
-        times: Expected number of occurrences; any other is refused, so that no other place is changed.
+        times: Expected number of occurrences. Any other number is refused, so that nothing else is changed.
 
     Raises:
-        ValueError: The passage is empty or does not stand there so often; or as for `read_file` and `write_file`.
+        ValueError: The passage is empty, or occurs another number of times; or as for `read_file` and `write_file`.
 
     Examples:
         >>> replace_in_file(root, "notes.txt", "second", "last")
@@ -133,12 +133,12 @@ def search_codebase(
 ) -> Matches:
     """The lines of the files below the root that contain a text.
 
-    The text is taken as it is: a regular expression from elsewhere could run for ever. Files that are binary, or larger
+    The text is literal, because a regular expression could run for ever. Files that are binary, or larger
     than 5 MB, are left out.
 
     Args:
         pattern: Pattern of the files to search, as in `list_files`.
-        whole_word: Whether no letter, digit or underscore may stand beside it.
+        whole_word: Whether the text must not be next to a letter, digit or underscore.
         seconds: Time limit of the search.
 
     Raises:
@@ -166,7 +166,7 @@ def search_codebase(
 
 
 def _lines(root: Path, path: str) -> list[str]:
-    """The lines of a text file. None of a file that cannot be searched."""
+    """The lines of a text file. Empty if the file cannot be searched."""
     try:
         content = read_bytes(root, path)
     except (OSError, ValueError):  # too large, unreadable, or gone since it was listed
@@ -175,7 +175,7 @@ def _lines(root: Path, path: str) -> list[str]:
 
 
 def find_references(root: Path, name: str, pattern: str = "*.py") -> Matches:
-    """The lines of the files below the root that contain a name as a word, its definition and comments included.
+    """The lines of the files below the root that contain a name as a word, including its definition and comments.
 
     Examples:
         >>> [match["line"] for match in find_references(root, "Greeter", "test_*")["matches"]]
@@ -241,7 +241,7 @@ def find_definition(root: Path, name: str, seconds: float = 20.0) -> list[Defini
     Files that cannot be parsed are left out.
 
     Args:
-        name: Alone, such as `greet`, or with what it is in, such as `Greeter.greet`.
+        name: Such as `greet`, or with its class, `Greeter.greet`.
         seconds: Time limit of the search.
 
     Raises:
