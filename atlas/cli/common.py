@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Maximum records of a plan that are printed without --all."""
 
+LINE_CHARACTERS = 160
+"""Maximum characters of an entry of the journal on one line."""
+
 UNTOUCHED = "Nothing was changed (--dry-run)."
 
 
@@ -241,6 +244,15 @@ def counts(operation: Operation) -> str:
 def how_to_undo(operation_id: str | None) -> str:
     """Return how to undo an operation, or an empty string if there is none."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
+
+
+def outcome_of(memory: MemorySystem, operation_id: str | None) -> str:
+    """Return what an operation changed and how to undo it, after a blank, or that nothing had to change."""
+    try:
+        last_operation = memory.operation(operation_id) if operation_id else None
+    except NotFound:
+        return " Nothing had to change."
+    return f" {counts(last_operation)}. {how_to_undo(last_operation.id)}" if last_operation else ""
 
 
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:

@@ -1,57 +1,41 @@
-"""The command for an agent's journal: reading, searching, writing, linking, compacting and promoting entries."""
+"""The command for an agent's journal: reading, searching, writing, linking and promoting entries.
+
+`compacting` is the part that forgets entries.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import atlas
 from atlas.cli.common import (
-    SHOWN,
+    LINE_CHARACTERS,
     UNTOUCHED,
     add_command,
     add_part,
-    count,
-    counts,
     full_ids,
-    how_to_undo,
     limit,
     open_or_connect,
     opened,
-    print_loss,
+    outcome_of,
     print_scrubbed,
-    progress_bar,
     safe,
 )
-from atlas.cli.llm import watched_model
+from atlas.cli.journal import compacting
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import counting_secrets
-from atlas.jobs.artefact import CACHE
-from atlas.jobs.compaction import plan_now
-from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.base.ranking import explain
-from atlas.memory.journal import (
-    COLLECTION,
-    LIVE,
-    CompactPlan,
-    Eviction,
-    LinkSuggestion,
-    Move,
-    RetentionPolicy,
-    SummaryDraft,
-)
+from atlas.memory.journal import LIVE, LinkSuggestion
 from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
-from atlas.views.journal.forgetting import matches_policy
 from atlas.views.journal.refused import gate_views
-
-LINE_CHARACTERS = 160
 
 SWITCHED = ("on", "off")
 
@@ -133,31 +117,7 @@ def _add_changing(parts: Any) -> None:
     command.add_argument("-n", type=limit, default=20, help="number of links (default: 20)")
     for name, outcome in (("accept", "make this link"), ("refuse", "never suggest this link again")):
         command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=outcome)
-    command = add_part(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
-    command.add_argument(
-        "--keep-recent", type=count, default=200, metavar="N", help="number of latest entries to keep (default: 200)"
-    )
-    command.add_argument(
-        "--keep",
-        action="append",
-        default=[],
-        type=_type_and_number,
-        metavar="TYPE=N",
-        help="also keep the latest N entries of a type",
-    )
-    command.add_argument(
-        "--max-entries",
-        type=count,
-        metavar="N",
-        help="delete the least valuable entries beyond N; entries that people use are deleted last (default: no cap)",
-    )
-    command.add_argument("--apply", action="store_true", help="apply the plan; `atlas undo` takes it back")
-    command.add_argument(
-        "--all", action="store_true", help="print every entry that would move or go, not only the first ten of each"
-    )
-    command.add_argument(
-        "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
-    )
+    compacting.add_command(parts)
     command = add_part(parts, "promote", _promote, "turn a crash with its fix, or a reflection, into another memory")
     command.add_argument("id", help="its id, or a prefix of the id")
     command.add_argument("--dry-run", action="store_true", help="print the changed entry, and change nothing")
@@ -253,7 +213,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
             )
         print_scrubbed(secret_counts)
         if written is not None:
-            print(f"Written as {written[:8]}.{_how_to_undo(memory, scoped.operation_id)}")
+            print(f"Written as {written[:8]}.{outcome_of(memory, scoped.operation_id)}")
             return 0
         [refused] = memory.journal.rejected(1).latest
         flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
@@ -303,7 +263,7 @@ def _link(options: argparse.Namespace, settings: Settings) -> int:
         change = scoped.unlink if options.remove else scoped.link
         change(source, target, options.type)
         print(f"{source[:8]} {options.type} {target[:8]}{': taken back' if options.remove else ''}.", end="")
-        print(_how_to_undo(memory, scoped.operation_id))
+        print(outcome_of(memory, scoped.operation_id))
     return 0
 
 
@@ -320,72 +280,7 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
             scoped.accept_link(suggestion)
         else:
             scoped.refuse_link(suggestion)
-        print(f"{'Linked' if options.accept else 'Refused'}.{_how_to_undo(memory, scoped.operation_id)}")
-    return 0
-
-
-def _compact(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=not options.apply) as memory:
-        file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).with_shared_state(
-            memory.storage.ledger.shared
-        )
-        plan = _written_plan(file, options) if options.apply else None
-        if plan is None:
-            plan = memory.with_loss(_plan_compaction(memory, options, settings))
-        _print_plan(plan, show_all=options.all)
-        if plan.loss is not None and plan.loss.n_leaving:
-            print_loss(plan.loss)
-        if plan.spent:
-            print(f"A language model was asked for it: {plan.spent}.")
-        if not options.apply:
-            return _keep_plan(plan, file, settings)
-        if plan.is_empty:
-            return 0
-        operation_id = memory.journal.apply_compact(plan)
-        print(f"Done.{_how_to_undo(memory, operation_id)}")
-    return 0
-
-
-def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
-    """Return the latest plan of a language model if it has the same limits, so that the model is not called twice.
-
-    Raises:
-        NotFound: A model's plan was requested, but there is none.
-    """
-    plan = file.load()
-    policy = RetentionPolicy(
-        keep_recent=options.keep_recent, keep_types=dict(options.keep), max_entries=options.max_entries
-    )
-    if plan is not None and plan.spent and matches_policy(plan, policy):
-        return plan
-    if options.with_model:
-        raise NotFound(
-            "there is no plan of a language model with these limits; make and review one first: atlas journal "
-            "compact --with-model"
-        )
-    return None
-
-
-def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings: Settings) -> CompactPlan:
-    memory.journal.llm = watched_model(settings) if options.with_model else None
-    with progress_bar(desc="planning", leave=False) as on_progress:
-        return plan_now(
-            memory,
-            options.keep_recent,
-            dict(options.keep),
-            max_entries=options.max_entries,
-            on_progress=lambda done, total, message: on_progress(done, total),
-        )
-
-
-def _keep_plan(plan: CompactPlan, file: CompactionFile, settings: Settings) -> int:
-    if settings.read_only:
-        print("Nothing was changed, and the plan was not stored: the store is read-only.")
-        return 0
-    file.save(plan)
-    if not plan.is_empty:
-        exactly = " exactly this" if plan.spent else " it"
-        print(f"Nothing was changed. To do{exactly}: atlas journal compact --apply")
+        print(f"{'Linked' if options.accept else 'Refused'}.{outcome_of(memory, scoped.operation_id)}")
     return 0
 
 
@@ -403,7 +298,7 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
             print(UNTOUCHED)
             return 0
         operation_id = memory.apply_promotion(plan)
-        print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{_how_to_undo(memory, operation_id)}")
+        print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{outcome_of(memory, operation_id)}")
     return 0
 
 
@@ -428,39 +323,6 @@ def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) 
         print("To decide: atlas journal suggest --accept SOURCE TARGET, or --refuse SOURCE TARGET", file=sys.stderr)
     else:
         print("no missing links were found", file=sys.stderr)
-
-
-def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
-    tiers = ", ".join(f"{n} to {tier}" for tier, n in plan.tiers.items() if n)
-    moving = f"Entries that would move: {len(plan.moves):,} of {plan.n_total:,}{f' ({tiers})' if tiers else ''}."
-    print(f"{moving} Summaries that would be written: {len(plan.summaries):,}.")
-    if plan.max_entries:
-        print(f"Entries that would be deleted to keep at most {plan.max_entries:,}: {len(plan.evictions):,}.")
-    if plan.cap_problem:
-        print(plan.cap_problem)
-    for reason, n in plan.kept.items():
-        print(f"  {n} stay: {safe(reason)}")
-    _print_changes([(move, f"{move.from_tier} → {move.to_tier}") for move in plan.moves], show_all=show_all)
-    _print_changes([(eviction, f"{eviction.tier} → deleted") for eviction in plan.evictions], show_all=show_all)
-    for draft in plan.summaries:
-        print(_draft_text(draft))
-    for problem in plan.problems:
-        print(f"not by the language model: {safe(problem)}", file=sys.stderr)
-
-
-def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
-    shown_changes = changes if show_all else changes[:SHOWN]
-    for change, tiers in shown_changes:
-        details = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
-        print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {details}")
-    if len(shown_changes) < len(changes):
-        print(f"  … and {len(changes) - len(shown_changes)} more (--all prints them)")
-
-
-def _draft_text(draft: SummaryDraft) -> str:
-    author = "sentences of its entries" if draft.written_by == "extraction" else safe(draft.written_by)
-    lines = safe(draft.content, keep_lines=True).splitlines()
-    return "\n".join(["", f"summary, by {author}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 
 def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
@@ -488,20 +350,3 @@ def _line(entry: JournalEntry) -> str:
     tier = "" if entry.tier == TIERS[0] else f"  [{entry.tier}]"
     text = f"{entry.id[:8]}  {entry.generation:>5}  {safe(entry.entry_type):11}{tier}  {safe(entry.content)}"
     return text[:LINE_CHARACTERS]
-
-
-def _type_and_number(text: str) -> tuple[str, int]:
-    """Parse a type and a number such as `task=50`."""
-    name, separator, number = text.partition("=")
-    if not separator or not name or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected TYPE=NUMBER such as task=50, got {text!r}")
-    return name, int(number)
-
-
-def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return how to undo an operation, or that nothing was changed."""
-    try:
-        last_operation = memory.operation(operation_id) if operation_id else None
-    except NotFound:
-        return " Nothing had to change."
-    return f" {counts(last_operation)}. {how_to_undo(last_operation.id)}" if last_operation else ""
