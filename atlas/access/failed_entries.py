@@ -61,7 +61,7 @@ class FailedEntries:
 
 
 def _network(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address, as a subscriber has all of it."""
+    """Return an IPv4 address, or the /64 network of an IPv6 address, which one subscriber controls as a whole."""
     try:
         parsed = ip_address(address)
     except ValueError:

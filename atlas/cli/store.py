@@ -183,7 +183,7 @@ def _copy(options: argparse.Namespace, settings: Settings) -> int:
     target = open_storage(settings=at(settings, options.target), begun=True)
     with source, target, progress_bar(unit="row") as on_progress:
         n_rows = copy_store(source, target, on_progress)
-    print(f"Copied {counted(n_rows, 'row')}. What arrived is what was copied, byte for byte.")
+    print(f"Copied {counted(n_rows, 'row')}. Every row was compared with the original.")
     return 0
 
 

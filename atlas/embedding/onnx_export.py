@@ -143,15 +143,15 @@ def main(arguments: Sequence[str]) -> int:
     """Export one model into one directory, and return the exit status."""
     model, directory = arguments
 
-    def tell(**line: str) -> None:
+    def report(**line: str) -> None:
         print(json.dumps(line), flush=True)  # noqa: T201
 
     try:
-        export(model, Path(directory), lambda step: tell(step=step))
+        export(model, Path(directory), lambda step: report(step=step))
     except (ExportError, EmbeddingUnavailable) as error:
-        tell(problem=str(error))
+        report(problem=str(error))
     except Exception as error:  # noqa: BLE001 - a model may fail in torch in any way, and sentence-transformers serves
-        tell(problem=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        report(problem=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
     else:
         return 0
     return 1

@@ -28,6 +28,7 @@ def member_keys(head: bytes) -> frozenset[str]:
 
 
 def _keys(text: bytes, level: int) -> Iterator[str]:
+    """Yield the keys of objects at a nesting depth, of JSON that may be truncated."""
     depth, string = 0, b""
     for match in _MARK.finditer(text):
         mark = match[0]

@@ -255,7 +255,7 @@ class _Run:
         except NothingToImport:
             self._n_unclaimed += 1
         self._done_bytes = start + file.size
-        self._tell_progress()
+        self._report_progress()
 
     def flush(self) -> None:
         """Pass the current batch to the sink."""
@@ -267,7 +267,7 @@ class _Run:
             self._added.update(count.added)
             self._n_skipped += count.skipped
             self._n_purged += count.purged
-            self._tell_progress()
+            self._report_progress()
 
     def report(self, n_files: int) -> ImportReport:
         """Return the report so far."""
@@ -321,7 +321,7 @@ class _Run:
                 f"{rejection}; {self._added.total()} were added before. Fix it, or import without --strict"
             )
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         if self._on_progress is not None:
             self._on_progress(self._done_bytes, self._total_bytes)
 

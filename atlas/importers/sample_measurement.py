@@ -1,4 +1,4 @@
-"""The measurement of searches that comes with the sample data, so that a new store of it shows one at once.
+"""The measurement of searches that ships with the sample data, so that a new store of it shows figures immediately.
 
 The measurement is the result of the usual job on such a store. `python -m tests.support.sample_measurement` makes it
 again.

@@ -1,4 +1,4 @@
-"""A memory for AutoGen: it recalls before each answer of an agent, and keeps what the agent adds in the journal.
+"""A memory for AutoGen: it adds memories before each answer of an agent, and stores the agent's entries in the journal.
 
 agent = AssistantAgent("clerk", model_client=client, memory=[AtlasMemory(memory)])
 """

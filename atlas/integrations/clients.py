@@ -33,7 +33,7 @@ RESOURCES: Mapping[tuple[str, ...], str] = {
     ("chat", "completions"): "messages",
     ("responses",): "instructions",
 }
-"""Resources of the clients, each with the argument of `create` that gets what is recalled."""
+"""Resources of the clients, each with the argument of `create` to which the context block is added."""
 
 
 def with_memory(

@@ -232,21 +232,21 @@ def main() -> None:
 
 
 def _do(line: str, protocol: IO[str]) -> None:
-    def say(**fields: Any) -> None:
+    def report(**fields: Any) -> None:
         try:
             protocol.write(json.dumps(fields) + "\n")
         except OSError:
             os._exit(0)  # the parent has ended
 
     try:
-        decode_job(json.loads(line)).run(lambda done, total, message: say(done=done, total=total, message=message))
+        decode_job(json.loads(line)).run(lambda done, total, message: report(done=done, total=total, message=message))
     except AtlasError as error:
-        say(state="failed", message=str(error))
+        report(state="failed", message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the person gets a sentence, and the child goes on
         traceback.print_exception(error)  # logged to stderr, as it is a bug
-        say(state="failed", message=f"It failed with {type(error).__name__}: {' '.join(str(error).split())}")
+        report(state="failed", message=f"It failed with {type(error).__name__}: {' '.join(str(error).split())}")
     else:
-        say(state="done", message="")
+        report(state="done", message="")
 
 
 def _read_lines(stdin: IO[str], lines: list[str], arrived: threading.Condition) -> None:

@@ -93,7 +93,7 @@ def is_plural(noun: str) -> bool:
 
 @lru_cache(STEMS_KEPT)
 def stem(word: str) -> str:
-    """Return what the forms of a word share: `cancel` of `cancels`, `cancelling` and `cancelled`."""
+    """Return the common stem of a word's forms: `cancel` of `cancels`, `cancelling` and `cancelled`."""
     word = singular(word)
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) > len(ending) + 3:

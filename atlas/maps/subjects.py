@@ -77,7 +77,7 @@ FORM = {1: 0.3, 2: 1.0, 3: 1.15}
 """Factor for phrases of more words, which are more specific."""
 
 WITH_VERB = 1.4
-"""Factor for names with a verb, which say what is done."""
+"""Factor for names with a verb, which describe an activity."""
 
 PAIR, WORD_IN_PAIR, TWO_VERBS = 0.8, 0.8, 1.0
 """Factors for two phrases, for each single word among them, and for two verbs of one noun."""

@@ -487,7 +487,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     def _store_within(
         self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
-        """Store an attempt, and postpone what the language model has no time left for."""
+        """Store an attempt, and postpone the work for which the language model has no time left."""
         attribution = self._attribution.of(attempt.original, self._texts)
         trajectory = attribution.with_marks(attempt.trajectory)
         scrubs = not attempt.is_clean

@@ -97,7 +97,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         super().__init__(
             embedder, vector_store, collection_name, weights, clock, success_updater=SimpleAverageUpdater()
         )
-        self._say_once = lru_cache(maxsize=MAX_REASONS)(logger.warning)
+        self._warn_once = lru_cache(maxsize=MAX_REASONS)(logger.warning)
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
@@ -249,10 +249,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         try:
             composed = self.explain_composition(concept_ids)
         except (InvalidInput, NotFound) as reason:
-            self._say_once(str(reason))
+            self._warn_once(str(reason))
             return None
         if composed.why_not:
-            self._say_once(composed.why_not)
+            self._warn_once(composed.why_not)
         return composed.concept
 
     acompose = twin(compose)
@@ -296,7 +296,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         succeeded = select_succeeded(trajectories)
         if self.compression_strategy is None:
-            self._say_once("this library has no compression strategy; pass one as compression_strategy")
+            self._warn_once("this library has no compression strategy; pass one as compression_strategy")
             return []
         with operation():
             return call(self.compression_strategy.compress, succeeded)

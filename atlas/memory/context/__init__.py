@@ -1,1 +1,1 @@
-"""Context blocks: the part of an agent's prompt with what is remembered about its task."""
+"""Context blocks: the part of an agent's prompt with the memories about its task."""

@@ -397,12 +397,16 @@ def _is_near_copy(part: _Part, other: _Part) -> bool:
 
 
 def _best_first(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts by relevance, keeping the order within each memory."""
-    lowest: dict[str, float] = {}
-    standing = dict[_Part, float]()
+    """Return the parts by relevance, keeping the order within each memory.
+
+    A part ranks by the lowest relevance of its memory so far, so it cannot overtake an earlier part of its memory.
+    """
+    lowest_by_memory: dict[str, float] = {}
+    rank_values = dict[_Part, float]()
     for part in parts:
-        standing[part] = lowest[part.memory] = min(part.relevance, lowest.get(part.memory, math.inf))
-    return sorted(parts, key=lambda part: -standing[part])
+        lowest = min(part.relevance, lowest_by_memory.get(part.memory, math.inf))
+        rank_values[part] = lowest_by_memory[part.memory] = lowest
+    return sorted(parts, key=lambda part: -rank_values[part])
 
 
 def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section]) -> list[Omission]:

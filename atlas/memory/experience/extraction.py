@@ -124,7 +124,7 @@ def _hash(encoded: Json) -> str:
 
 
 def _as_logged(outcome: Json) -> Json:
-    """Return an encoded outcome without what a rule decided at an import, as other imports may have other rules."""
+    """Return an encoded outcome without the decision of an import's rule, as other imports may have other rules."""
     details = outcome.get("verification_details") or {}
     if RULE not in details:
         return outcome

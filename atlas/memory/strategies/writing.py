@@ -115,7 +115,7 @@ class StrategyDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedDrafts:
-    """Drafts of new strategies, and what the bank has near them."""
+    """Drafts of new strategies, with the bank's strategies near them."""
 
     drafts: Sequence[StrategyDraft]
     stored: Mapping[str, Strategy]

@@ -129,7 +129,7 @@ def _phrase(quoted: str) -> Term:
 
 
 def _iterate_pairs(previous: str, token: str) -> Iterator[Term]:
-    """Yield each pair of adjacent words in a token, first its first word with the word before it.
+    """Yield the pairs of adjacent words, from the last word of the previous token on.
 
     Each pair is one term, because FTS5 treats several words as a phrase.
     """

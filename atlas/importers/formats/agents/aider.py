@@ -127,7 +127,7 @@ class _History:
         self.requests.begin(request)
 
     def _read_notes(self, text: str, position: int) -> None:
-        """Read what the program printed: the model, tokens and cost, and what it did with the answer."""
+        """Read what the program printed: the model, tokens and cost, and the edits made from the answer."""
         if model := _MODEL.search(text):
             self._model = model[1]
         request = self.requests.current

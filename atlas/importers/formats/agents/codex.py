@@ -112,7 +112,7 @@ class _Rollout:
         elif kind.endswith("_output"):
             self.requests.answered_request().messages.append(self._result(item))
         elif kind.endswith("_call"):
-            self._say(Message(role=AGENT, calls=(self._call(item, kind),)))
+            self._add_message(Message(role=AGENT, calls=(self._call(item, kind),)))
         if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
             self.requests.current.at(instant, len(record.raw))
 
@@ -122,7 +122,7 @@ class _Rollout:
         text = conversation.content(item["content"], "payload.content").text.strip()
         role = required_text(item, "role", "payload.role")
         if role == AGENT:
-            self._say(Message(role=AGENT, text=text))
+            self._add_message(Message(role=AGENT, text=text))
         elif role == "user" and text and not text.startswith(_NOT_ASKED):
             self._ask(text, as_text(line.get("timestamp"), "timestamp"), record)
 
@@ -139,7 +139,7 @@ class _Rollout:
         )
         self.requests.begin(request)
 
-    def _say(self, message: Message) -> None:
+    def _add_message(self, message: Message) -> None:
         request = self.requests.answered_request()
         thought = "\n\n".join(text for text in self._thoughts if text)
         self._thoughts.clear()
