@@ -12,9 +12,6 @@ from atlas.infra.background import Background
 
 logger = logging.getLogger(__name__)
 
-LATE_STRATEGY = "it is written in the background; if that fails, a plan to write strategies includes the attempt"
-LATE_SUMMARY = "it is found by its task until its summary is written in the background"
-
 
 class LateWrites:
     """A FIFO queue of pending writes. Writes still pending when the process ends are lost."""

@@ -9,20 +9,16 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit, limit_of_list
 from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import RankingWeights, Settings, check_share
-from atlas.core.types import Task, Trajectory
+from atlas.core.types import Task
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
-from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import (
     Delivery,
-    ScrubbedAttempt,
     TrajectoryAttribution,
-    UseCounter,
-    find_stored,
 )
 from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context.block import (
@@ -38,7 +34,6 @@ from atlas.memory.context.block import (
     tools_of,
 )
 from atlas.memory.judging import JudgedMemories
-from atlas.memory.late_writes import LATE_STRATEGY, LATE_SUMMARY, LateWrites
 from atlas.memory.metering import MeteredMemories
 from atlas.memory.plugged import (
     PluggedConcepts,
@@ -53,19 +48,15 @@ from atlas.memory.plugged import (
 from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
     AnyMemory,
-    Ids,
     QueryFilters,
-    Texts,
     TrustedMemories,
     ask,
     ask_all,
     ask_by_words,
-    gather,
-    join_errors,
-    outcome,
     prepare_searches,
     result_of,
 )
+from atlas.memory.storing import StoringMemories
 from atlas.memory.undoing import UndoableMemories
 from atlas.protocols.infra import Where
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
@@ -74,7 +65,6 @@ from atlas.storage.store import Store
 if TYPE_CHECKING:
     import asyncio
 
-    from atlas.memory.concepts.automatic import AutomaticCompression
     from atlas.memory.concepts.memory import ChromaConceptLibrary
     from atlas.memory.effects.memory_effect import MemoryEffect
     from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -89,7 +79,9 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, StrictMemories, UndoableMemories):
+class MemorySystemImpl(
+    JudgedMemories, MeteredMemories, PromotingMemories, StoringMemories, StrictMemories, UndoableMemories
+):
     """The memory system of an agent. Each memory is optional, so that its contribution can be measured."""
 
     def __init__(
@@ -133,9 +125,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         self._making = threading.RLock()
         self._storage = storage
         self._extracts_at_once = self._parts["concepts"] is not None
-        self._automatic: AutomaticCompression | None = None
         self._attribution = attribution or TrajectoryAttribution()
-        self._late = LateWrites()
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
@@ -225,20 +215,6 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         """Register factories of memories. Each is called when its memory is first used."""
         self._makers = dict(makers)
-
-    def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Let `store` start a search for concepts in the background after enough successes."""
-        self._automatic = automatic
-
-    def compression_status(self) -> str:
-        """Return whether `store` triggers compression, and the result of the last search in the background."""
-        if self._automatic is not None:
-            return self._automatic.status()
-        if self._extracts():
-            return "Concepts are extracted from each success immediately when it is stored."
-        return (
-            "Concepts are not extracted from stored successes: that needs a compression strategy or a built-in model."
-        )
 
     def _memory(self, name: str) -> Any:
         """Return a memory by its name, or None."""
@@ -427,132 +403,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         attempt_id = attempt or next_attempt(own_memory(self._memory("experience")), task)
         return toss(share, store=store, task=task.id or task.description, attempt=attempt_id)
 
-    @operation()
-    def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Store an attempt, and count its outcome for the records that it used.
-
-        A success is stored in all memories, any other attempt only as an experience. A concept library with a
-        `compression_strategy` adds the concepts that this finds in the success. If `atlas.open_memory` opened the
-        memory without a custom embedder, a separate process searches for concepts after every
-        `Settings.compress_every` new successes with programs. `compression_status` returns its result.
-
-        An attempt that ATLAS's own experience memory refuses is not stored at all. If a plugged-in memory raises, only
-        its own part fails: strategies are still written, and uses are still counted.
-
-        If `query` or `build_context` returned records for the task before, the outcome counts for the records that the
-        attempt used: its thoughts, actions or solution contain the record's id, or else its text. The metadata `used`,
-        with ids by memory or a list of ids, overrides this. The metadata `shown_records`, `shown_tokens` and
-        `unused_tokens` report the size of the context. No use is counted if the outcome is unknown, or in a plugged-in
-        memory without `update_stats`. `undo` reverts the counts together with the attempt.
-
-        Returns:
-            A dict with these keys, as far as they apply: `experience` and `strategies`, the ids of the stored records;
-            `concepts`, the ids of added concepts; `compression`, which is `started` if a search began in the
-            background; `used`, the ids by memory for which the outcome was counted; `errors`, the failures by memory,
-            and writes that continue in the background because a language model took longer than
-            `Settings.llm_store_seconds`; `scrubbed`, the number of replaced secrets by kind.
-
-        Raises:
-            InvalidInput: ATLAS's own experience memory refuses the attempt; the store was not changed.
-        """
-        return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._new_operation())
-
-    astore = twin(store)
-
-    @operation()
-    def store_once(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Store an attempt as `store` does, unless the same actor has stored one with its id.
-
-        For retries: work left unfinished by a killed process is completed. Raises `InvalidInput` if another actor or
-        task has its id.
-        """
-        with self.storage.one_at_a_time():
-            attempt = ScrubbedAttempt.of(trajectory, self._storage)
-            existing = find_stored(self.experience, self.storage, attempt.trajectory)
-            if existing is None:
-                return self._store(attempt, self._new_operation())
-            return self._store(attempt, existing.operation_id, known_id=existing.record_id) | {"is_known": True}
-
-    astore_once = twin(store_once)
-
-    def _new_operation(self) -> str | None:
-        """Return the id of a new operation that all memories write to, or None if there is no history."""
-        operations = (memory.within("store").operation_id for memory in self._memories.values())
-        return next(filter(None, operations), None)
-
-    def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
-        with operation() as account, account.within(self._model_seconds):
-            return self._store_within(account, attempt, operation_id, known_id)
-
-    def _store_within(
-        self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
-    ) -> dict[str, Any]:
-        """Store an attempt, and postpone the work for which the language model has no time left."""
-        attribution = self._attribution.of(attempt.original, self._texts)
-        trajectory = attribution.with_marks(attempt.trajectory)
-        scrubs = not attempt.is_clean
-        postponed = dict[str, str]()
-        stored: dict[str, Any] = {"experience": known_id} if known_id else {}
-        outcomes: dict[str, Any] = {}
-        experience, strategies = self._memory("experience"), self._memory("strategies")
-        if experience is not None and not known_id:
-            scoped = experience.within("store", operation_id=operation_id, scrubs=scrubs)
-            if isinstance(experience, PluggedMemory):
-                outcomes["experience"] = outcome(scoped.store, trajectory)
-            else:
-                stored["experience"] = scoped.store(trajectory)
-                if account.overdue:
-                    postponed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._late.add("a summary", partial(scoped.edit, stored["experience"]))
-        if strategies is not None and trajectory.outcome.success is True:
-            write = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
-            outcomes["strategies"] = outcome(write, trajectory)
-            if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
-                outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
-                self._late.add("a strategy", partial(write, trajectory))
-        if trajectory.outcome.success is True and self._extracts():
-            outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
-        written = gather(outcomes)
-        ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
-        self._attribution.forget(attempt.original)
-        counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)
-        errors = join_errors(postponed, written.errors, counted.errors)
-        parts = {
-            "used": counted.used,
-            "errors": errors,
-            "scrubbed": attempt.scrubbed,
-            "compression": self._start_compression(trajectory),
-        }
-        return stored | ids | {name: part for name, part in parts.items() if part}
-
-    def _texts(self, retrieved: Ids) -> Texts:
-        from atlas.memory.effects.uses import record_texts
-
-        return record_texts(self._memories, retrieved)
-
-    @property
-    def _model_seconds(self) -> float:
-        return self._settings.llm_store_seconds
-
     @property
     def _settings(self) -> Settings:
         return self._storage.settings if self._storage is not None else Settings()
-
-    def _extracts(self) -> bool:
-        """Return whether the concept library extracts concepts from each success immediately."""
-        strategy = getattr(self._memory("concepts"), "compression_strategy", None)
-        return self._extracts_at_once and strategy is not None
-
-    def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
-        """Add the concepts that the library's strategy finds in a success. Return their ids, or None."""
-        library = self._memory("concepts").within("store", operation_id=operation_id)
-        return library.add_many(library.compress([trajectory])) or None
-
-    def _start_compression(self, trajectory: Trajectory) -> str:
-        """Return `started` if this success started a search for concepts, or else an empty string."""
-        if self._automatic is None or trajectory.outcome.success is not True:
-            return ""
-        return "started" if self._automatic.after(trajectory) else ""
 
     def memory_effect(self) -> MemoryEffect:
         """Return a comparison of attempts with and without memories at the same tasks."""
@@ -574,7 +427,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     def close(self) -> None:
         """Update the index and close all files. Writes that wait for a language model are dropped."""
-        self._late.drop()
+        self._drop_late_writes()
         if self._storage is not None:
             self._storage.close()
 

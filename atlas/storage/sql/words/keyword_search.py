@@ -8,7 +8,7 @@ best. Common words, prefixes and other scripts are scored by FTS5's `bm25`. Both
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class SqlWords:
             table = WordTable(connection, name, collection, read_position(connection, collection))
             is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
             counts = self._get_counts(table, [term for term in terms if not _is_pair(term)])
-            postings = {} if is_narrow else self._read_postings(table, _select_readable(counts))
+            postings = {} if is_narrow else self._read_postings(table, _select_rarest(counts, COMMON))
             counts = self._with_pairs(table, terms, counts, postings)
             search_terms = _select_terms(connection, name, counts, totals.n_records)
             if not is_narrow:
@@ -137,7 +137,7 @@ class SqlWords:
         )
         return scores.best(n) | scores.of(np.array(extra_seqs, np.int64))
 
-    def _read_postings(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, Postings]:
+    def _read_postings(self, table: WordTable, terms: Iterable[Term]) -> dict[Term, Postings]:
         """Return the postings of the terms that are single words, without words that occur too often."""
         is_token = table.connection.dialect.words.is_token
         words = {term.text: term for term in terms if not term.is_prefix and is_token(term.text)}
@@ -192,19 +192,9 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
     return counted_at.ledger_id == now.ledger_id and abs(now.revision - counted_at.revision) <= tolerance
 
 
-def _select_readable(counts: Mapping[Term, int]) -> list[Term]:
-    """Return the words whose postings are read: those that are probably searched for, or part of a pair that is."""
-    return [*_select_rarest(counts, COMMON)]
-
-
-def _max_count(n_records: int) -> int:
-    """Return the document frequency above which a term is only searched for if there are few others."""
-    return min(COMMON, n_records // 2)
-
-
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for, with their document frequencies."""
-    max_count = _max_count(n_records)
+    """Return the terms to search for, with their document frequencies. Common ones only if there are few others."""
+    max_count = min(COMMON, n_records // 2)
     selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
         common = _count(connection, table, [term for term, n in counts.items() if n > max_count], n_records)
