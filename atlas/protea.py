@@ -118,8 +118,8 @@ class MemoryStore:
         words = " ".join(keywords)
         if not words.strip() or limit <= 0:
             return []
-        found = self._journal.search_words(words, MORE_FOUND * limit)
-        rows = [_row(entry) for entry in found if all(word.lower() in entry.content.lower() for word in keywords)]
+        matches = self._journal.search_words(words, MORE_FOUND * limit)
+        rows = [_row(entry) for entry in matches if all(word.lower() in entry.content.lower() for word in keywords)]
         return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
 
     def get_context_for_evolution(self, limit: int = 10) -> list[dict[str, Any]]:

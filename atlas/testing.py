@@ -213,8 +213,8 @@ class MemoryVectorStore:
         """Return the records with the most common words, by a plain count instead of BM25."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing_rows(where)]
-        found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
-        return _result([(1.0 / (1.0 + value), row) for value, row in found[: max(k, 0)]])
+        matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+        return _result([(1.0 / (1.0 + value), row) for value, row in matches[: max(k, 0)]])
 
     async def scan(
         self,
@@ -279,10 +279,10 @@ def _searchable(row: dict[str, Any]) -> str:
     return f"{row['document']} {row['metadata'].get('search_text', '')}".lower()
 
 
-def _result(found: list[tuple[float, dict[str, Any]]]) -> QueryResult:
+def _result(hits: list[tuple[float, dict[str, Any]]]) -> QueryResult:
     return QueryResult(
-        ids=[row["id"] for _, row in found],
-        distances=[distance for distance, _ in found],
-        metadatas=[copy.deepcopy(row["metadata"]) for _, row in found],
-        documents=[row["document"] for _, row in found],
+        ids=[row["id"] for _, row in hits],
+        distances=[distance for distance, _ in hits],
+        metadatas=[copy.deepcopy(row["metadata"]) for _, row in hits],
+        documents=[row["document"] for _, row in hits],
     )

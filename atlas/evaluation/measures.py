@@ -247,7 +247,7 @@ def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) 
     grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.without}
     n_without = sum(record_id in texts for record_id in query.without)
     return JudgedRanking(
-        found=tuple(grades.get(record_id, 0) for record_id in ranked),
+        retrieved=tuple(grades.get(record_id, 0) for record_id in ranked),
         grades=tuple(grades.values()),
         n_records=len(texts) - n_without,
     )

@@ -22,7 +22,7 @@ DEPTH = 10
 class JudgedRanking:
     """A ranking of one query's records with their grades."""
 
-    found: tuple[int, ...]
+    retrieved: tuple[int, ...]
     """Grades of the retrieved records, by rank."""
 
     grades: tuple[int, ...]
@@ -44,17 +44,17 @@ def is_relevant(grade: int) -> bool:
 
 def hit(ranking: JudgedRanking, k: int) -> float:
     """Return 1 if one of the first k records is relevant, else 0."""
-    return float(any(map(is_relevant, ranking.found[:k])))
+    return float(any(map(is_relevant, ranking.retrieved[:k])))
 
 
 def recall(ranking: JudgedRanking, k: int) -> float:
     """Return the share of relevant records that are among the first k."""
-    return sum(map(is_relevant, ranking.found[:k])) / max(ranking.n_relevant, 1)
+    return sum(map(is_relevant, ranking.retrieved[:k])) / max(ranking.n_relevant, 1)
 
 
 def reciprocal_rank(ranking: JudgedRanking) -> float:
     """Return 1 / the rank of the first relevant record, or 0 if none is among the first `DEPTH`."""
-    ranks = (rank for rank, grade in enumerate(ranking.found[:DEPTH], start=1) if is_relevant(grade))
+    ranks = (rank for rank, grade in enumerate(ranking.retrieved[:DEPTH], start=1) if is_relevant(grade))
     return 1.0 / next(ranks, math.inf)
 
 
@@ -67,12 +67,12 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
         Järvelin & Kekäläinen, ACM Transactions on Information Systems 2002.
     """
     ideal = _discount(sorted(ranking.grades, reverse=True)[:k])
-    return _discount(ranking.found[:k]) / ideal if ideal else 0.0
+    return _discount(ranking.retrieved[:k]) / ideal if ideal else 0.0
 
 
 def found_nothing(ranking: JudgedRanking) -> float:
     """Return 1 if the ranking is empty although a record is relevant, else 0. Lower is better."""
-    return float(not ranking.found and ranking.n_relevant > 0)
+    return float(not ranking.retrieved and ranking.n_relevant > 0)
 
 
 def expected_hit(ranking: JudgedRanking, k: int) -> float:

@@ -157,7 +157,7 @@ def _replay_attempt(
 
 
 def _as_unordered_ranking(is_same: Sequence[bool]) -> JudgedRanking:
-    return JudgedRanking(found=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
+    return JudgedRanking(retrieved=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:

@@ -30,15 +30,17 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     Args:
         memory: A store that contains nothing but the records of `files`.
     """
-    found = _read(directory / FILE, digest_of(files))
-    if found is None or not _is_of(found, memory):
+    measurement = _read(directory / FILE, digest_of(files))
+    if measurement is None or not _is_of(measurement, memory):
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     # A store whose clock is set back has no measurement of its future.
-    at = min(datetime.fromisoformat(found.measured_at), *(done.created_at for done in memory.history(1)))
+    at = min(datetime.fromisoformat(measurement.measured_at), *(done.created_at for done in memory.history(1)))
     file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
     position = ledger.position(collection)
-    file.save(replace(found, measured_at=at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id))
+    file.save(
+        replace(measurement, measured_at=at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id)
+    )
     return True
 
 

@@ -48,7 +48,7 @@ class _Memory:
     """Revision of the newest record that was listed."""
 
     left: list[str]
-    found: dict[str, Finding]
+    findings: dict[str, Finding]
 
 
 class LiveScan:
@@ -115,7 +115,7 @@ class LiveScan:
         elif state.revision < now.revision:
             changed = ledger.changed_ids(records.collection_name, state.revision)
             for record_id in changed:
-                state.found.pop(record_id, None)
+                state.findings.pop(record_id, None)
             state.revision, state.left = now.revision, list(dict.fromkeys([*state.left, *changed]))
 
     def _scan_batch(self) -> bool:
@@ -126,7 +126,7 @@ class LiveScan:
                 for record in searchable_kinds()[name].records(self._memory).get_many(batch):
                     finding = scan_record(name, record)
                     if finding.score >= SUSPICIOUS:
-                        state.found[record.id] = finding
+                        state.findings[record.id] = finding
                 state.left = state.left[BATCH:]  # after the batch, which is scanned again if it failed
                 return True
         return False
@@ -157,7 +157,7 @@ class LiveScan:
     def _state(self) -> ScanState:
         findings = dict(self._with_signs)
         for name, state in self._states.items():
-            for record_id, finding in state.found.items():
+            for record_id, finding in state.findings.items():
                 earlier = findings.get((name, record_id))
                 findings[name, record_id] = with_signs(finding, earlier.reasons if earlier is not None else ())
         return ScanState(findings=tuple(worst_first([*findings.values()])), n_left=self._n_left())

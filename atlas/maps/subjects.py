@@ -173,10 +173,10 @@ def _distinct(texts: Sequence[str]) -> list[str]:
 def _index(texts: Sequence[str]) -> Index:
     early, anywhere = Counter[str](), Counter[str]()
     for number, text in enumerate(texts):
-        found = [stem(word.lower()) for word in _ANY.findall(text)]
-        for each in {*found[:EARLY]}:
+        stems = [stem(word.lower()) for word in _ANY.findall(text)]
+        for each in {*stems[:EARLY]}:
             early[each] |= 1 << number
-        for each in {*found}:
+        for each in {*stems}:
             anywhere[each] |= 1 << number
     return Index(early, anywhere)
 
@@ -184,12 +184,12 @@ def _index(texts: Sequence[str]) -> Index:
 def _read(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
     group = Group(tasks=((1 << len(texts)) - 1) << start, n=len(texts))
     for text in texts:
-        found = set[Subject]()
+        subjects = set[Subject]()
         for clause in clauses(text, excluded):
             for subject in _subjects(clause):
-                found.add(subject)
+                subjects.add(subject)
                 group.spellings[subject.words][clause.phrase.words[-1]] += 1
-        group.counts.update(found)
+        group.counts.update(subjects)
     return group
 
 
@@ -344,15 +344,15 @@ class _Nouns:
     def of(cls, texts: Iterator[str]) -> _Nouns:
         forms, countable, n, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
         for text in texts:
-            found = _ANY.findall(text)
-            for word in found:
+            words = _ANY.findall(text)
+            for word in words:
                 forms[word.lower()][word] += 1
             for word in _WITHIN.findall(text):
                 forms[word.lower()][word] += WITHIN
-            countable.update(singular(word.lower()) for word in found if is_plural(word))
+            countable.update(singular(word.lower()) for word in words if is_plural(word))
             countable.update(word.lower() for pair in _COUNTED.findall(text) for word in pair)
             n += 1
-            n_english += not ENGLISH.isdisjoint(map(str.lower, found))
+            n_english += not ENGLISH.isdisjoint(map(str.lower, words))
         return cls(forms, countable, " and " if n_english > 0.3 * n else ", ")
 
     def spell(self, subjects: Subjects, group: Group) -> str:

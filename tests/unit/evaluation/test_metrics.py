@@ -25,7 +25,7 @@ from atlas.evaluation.metrics import (
 def judged(*found: int, grades: tuple[int, ...] | None = None, n_records: int = 10) -> JudgedRanking:
     """A ranking by the grades of what it found; without `grades`, it found all that is relevant."""
     known = tuple(grade for grade in found if grade) if grades is None else grades
-    return JudgedRanking(found=found, grades=known, n_records=n_records)
+    return JudgedRanking(retrieved=found, grades=known, n_records=n_records)
 
 
 def test_hit_asks_whether_one_of_the_first_k_helps():

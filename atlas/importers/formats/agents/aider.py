@@ -100,8 +100,8 @@ class _History:
     def take(self, kind: str, text: str, position: int) -> None:
         """Read a run of lines of one author."""
         if kind == START:
-            found = _START.match(text)
-            self._started = found[1] if found else ""
+            start = _START.match(text)
+            self._started = start[1] if start else ""
         elif kind == USER:
             self._ask(text, position)
         elif kind == TOOL:
