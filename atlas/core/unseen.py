@@ -1,4 +1,4 @@
-"""Invisible characters of a string, written out as Python writes them, so that a reader sees them."""
+"""Invisible characters of a string, shown as Python escapes."""
 
 from __future__ import annotations
 

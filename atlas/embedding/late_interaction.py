@@ -21,7 +21,7 @@ from atlas.core.ranking.tuned import BITS, MAX_PIECES, SHARE
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries
 
-MIN_TOLD = 0.01
+MIN_GAP = 0.01
 """Minimum difference between the self-match of a text and its match with an unrelated text. With MiniLM it is .46."""
 
 _BYTES = BITS // 8
@@ -149,7 +149,7 @@ class Projection:
     @property
     def is_usable(self) -> bool:
         """True if self-matches clearly exceed chance matches at any text length."""
-        return bool(self.same > self.unrelated + self.growth * np.log(MAX_PIECES) + MIN_TOLD)
+        return bool(self.same > self.unrelated + self.growth * np.log(MAX_PIECES) + MIN_GAP)
 
     def as_text(self) -> str:
         """Return the projection as a string that `projection_of` parses."""

@@ -22,7 +22,7 @@ HALVES: Mapping[Half, str] = {
     "both": "both halves together",
 }
 
-FOREIGN_TOLD = "foreign told something"
+FOREIGN_WITH_HITS = "foreign with hits"
 FOREIGN = (
     "Queries about what a store does not hold, so that the right answer is nothing: those of other sources, nonsense "
     "that people wrote, or queries on many subjects that ATLAS ships. How many were given a hit all the same?"
@@ -176,7 +176,7 @@ def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
 def _foreign_grid(results: Sequence[ForeignResult]) -> Grid:
     names = list(results[0].told_something)
     return [
-        ["asked in", "queries of", "queries", *(f"{FOREIGN_TOLD}, {name}" for name in names)],
+        ["asked in", "queries of", "queries", *(f"{FOREIGN_WITH_HITS}, {name}" for name in names)],
         *(
             [
                 result.asked_in,

@@ -35,7 +35,9 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     # A store whose clock is set back has no measurement of its future.
-    at = min(datetime.fromisoformat(measurement.measured_at), *(done.created_at for done in memory.history(1)))
+    at = min(
+        datetime.fromisoformat(measurement.measured_at), *(operation.created_at for operation in memory.history(1))
+    )
     file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
     position = ledger.position(collection)
     file.save(

@@ -32,10 +32,10 @@ READABLE: Where = {"entry_type": ENTRY_TYPE, **NOT_QUARANTINED}
 """The filter of items. Those in quarantine do not exist for the graph."""
 
 KEY = "item"
-"""Scope of one item. So it is neither indexed with the items before it, nor summarised with others."""
+"""Scope of one item, so that it is neither indexed with earlier items nor summarised with others."""
 
 RAW_KEY = "item_key"
-"""Metadata key of an entry with the item's key, where the scope is a digest: of long, blank and digest-like keys."""
+"""Metadata key of the item's key, if the scope contains a digest of it: for long, blank and digest-like keys."""
 
 DIGEST = "sha256:"
 

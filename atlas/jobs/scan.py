@@ -23,7 +23,7 @@ AT_ONCE = 400
 """Maximum number of records that are scanned synchronously, which takes less than a second."""
 
 SIGNS_SECONDS = 60.0
-"""Least time between two searches of a large store for its signs."""
+"""Minimum time between two searches of a large store for its signs."""
 
 logger = logging.getLogger(__name__)
 

@@ -44,7 +44,7 @@ MEASURES = word_set("form length order size")
 """Nouns after `of` that only describe another noun."""
 
 DETERMINERS = word_set("a an every her his its my our the their these this those your")
-"""Words before an object. What stands before them is a verb."""
+"""Words before an object, and after its verb."""
 
 NO_NOUNS = word_set("""
     agrees alive alphanumeric appears available becomes begins belongs black blue coincides consider consists contains

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 VOWELS = "aeiou"
 STEMS_KEPT = 50_000
-"""Words whose stems are kept in memory, as the same words come again in every task."""
+"""Maximum number of cached stems. Most tasks share their words."""
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -44,7 +44,7 @@ VERBS = LIGHT_VERBS | word_set("""
     truncate tune turn unblock undo uninstall unify unsubscribe update upgrade upload validate vectorise verify view
     virtualise visualise visualize wash watch wrap
     """)
-"""Verbs that tasks begin with. A word counts as one only where a verb can stand."""
+"""Verbs that tasks begin with. A word counts as a verb only in the position of a verb."""
 
 DOUBLED = word_set(
     """

@@ -21,16 +21,16 @@ READ_PER_DOMAIN = 2_000
 """Maximum number of members of a domain whose words are counted."""
 
 READ_FOR_NAMES, LEAST_READ, READ_IN_ALL = 500, 50, 12_000
-"""Maximum number of members of a domain whose phrases are counted, its least value for many domains, and in all."""
+"""Maximum number of members whose phrases are counted: of a domain, of each of many domains, and in total."""
 
 MOSTLY = 0.6
-"""Least share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""
+"""Minimum share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""
 
 REACHED = 0.5
-"""Least share of a capitalised word's uses after `from` or `to` for it to count as a place."""
+"""Minimum share of a capitalised word's uses after `from` or `to` for it to count as a place."""
 
 ALIKE = 0.7
-"""Least share of the shorter word that two forms of one word have in common at the start: `sort` and `sorted`."""
+"""Minimum share of the shorter word that two forms of one word have in common at the start: `sort` and `sorted`."""
 
 SHARED_BY = 0.08
 """Share of a domain's members that must have a word before it may name the domain."""

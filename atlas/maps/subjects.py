@@ -65,7 +65,7 @@ ENGLISH = frozenset({"the", "and", "of", "to"})
 """Words of which most English texts contain some."""
 
 ENOUGH = {1: 0.55, 2: 0.33, 3: 0.33}
-"""Smallest share of a group's tasks for which a phrase of so many words names the whole group."""
+"""Smallest share of a group's tasks for which a phrase names the whole group, by the phrase's number of words."""
 
 MOST = 0.8
 """Share of a group's tasks that two phrases must describe to be better than a single one that half of them has."""

@@ -22,7 +22,7 @@ SUSPICIOUS = 0.5
 EXCERPT_CHARACTERS = 160
 
 _STRONG = 0.6
-"""Least weight of the rules for code, and for the thoughts and actions of an agent.
+"""Minimum weight of the rules for code, and for the thoughts and actions of an agent.
 
 They often speak of passwords, or of what is to be done from now on.
 """

@@ -107,7 +107,7 @@ BELOW_USUAL = 0.15
 nearest texts may be unrelated."""
 
 MIN_SPAN = 0.1
-"""Least difference between the cosines of near and of unrelated texts. A store of a single text has no scale."""
+"""Minimum difference between the cosines of near and of unrelated texts. A store of a single text has no scale."""
 
 # --- Relevance and nudges.
 

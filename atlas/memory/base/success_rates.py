@@ -15,7 +15,7 @@ from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
 
 MIN_TREND = 6
-"""Least number of tries for a trend: three earlier and three recent tries."""
+"""Minimum number of tries for a trend: three earlier and three recent tries."""
 
 MAX_RECENT = 10
 Z_90 = 1.2816

@@ -16,10 +16,10 @@ from atlas.core.unseen import shown_id
 from atlas.core.words import FUNCTION_WORDS
 
 LEAST_OTHERS = 2
-"""Least number of better proven strategies that say the opposite."""
+"""Minimum number of better proven strategies with the opposite advice."""
 
 LEAST_SUCCESSES = 2
-"""Least number of successes of each of them."""
+"""Minimum number of successes of each of these strategies."""
 
 NEAR = 0.6
 """Minimum cosine of two strategies for near situations."""

@@ -21,7 +21,7 @@ from atlas.memory.query import AnyMemory
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 
 MIN_TASKS = 10
-"""Least number of tasks for a conclusion."""
+"""Minimum number of tasks for a conclusion."""
 
 MANY_AFTER_FAILURES = 0.2
 """Largest difference in the share of attempts after a failure for which the comparison is valid.

@@ -1,4 +1,4 @@
-"""Quarantine: records that nobody finds, with the reason, until a curator releases them."""
+"""Quarantine: records that no search finds until a curator releases them, with the reason."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ BURST, HUB, CONTRADICTION = STORE_SIGNS = ("burst", "hub", "contradiction")
 
 BURST_MINUTES = 2
 BURST_RECORDS = 30
-"""Least number of records in a burst."""
+"""Minimum number of records in a burst."""
 
 BURST_RATIO = 5
 """How many times as many records as usual a burst has."""
 
 BURST_SPANS = 20
-"""Least number of other spans of time with records. With fewer, it is unknown what is usual."""
+"""Minimum number of other spans of time with records. With fewer, it is unknown what is usual."""
 
 HUB_TASKS = 100
 """Largest number of tasks that are searched for."""
@@ -41,14 +41,14 @@ HUB_RECENT = 1_000
 """Number of the newest attempts from which unrelated tasks are chosen."""
 
 HUB_LEAST_TASKS = 30
-"""Least number of unrelated tasks. With fewer, nothing is a hub."""
+"""Minimum number of unrelated tasks. With fewer, nothing is a hub."""
 
 HUB_RECORDS = 100
-"""Least number of records of a memory. In a smaller one, every record is among the first hits of many tasks."""
+"""Minimum number of records of a memory. In a smaller one, every record is among the first hits of many tasks."""
 
 HUB_HITS = 5
 HUB_SHARE = 0.15
-"""Least share of the tasks that have a hub among their first hits."""
+"""Minimum share of the tasks that have a hub among their first hits."""
 
 HUB_RATIO = 3
 """How many times as often as 99 % of the records of its memory a hub is found. Weak models make many mild hubs."""

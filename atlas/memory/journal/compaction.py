@@ -36,13 +36,13 @@ from atlas.storage.records import NO_MOMENT, Moment
 HOT, WARM, COLD, ARCHIVED = TIERS
 
 THRESHOLDS = ((HOT, 0.2), (WARM, 0.1), (COLD, 0.04), (ARCHIVED, 0.0))
-"""Least worth of an entry in each tier."""
+"""Minimum worth of an entry in each tier."""
 
 PERIOD = 50
 """Number of generations in a summary."""
 
 MIN_GROUP = 5
-"""Least number of entries of a type and period for a summary."""
+"""Minimum number of entries of a type and period for a summary."""
 
 USED, LINKED = 0.5, 0.25
 """Increase of an entry's worth for use by tasks, and for each link to it, up to `MAX_LINKS`."""

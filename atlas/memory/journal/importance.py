@@ -31,13 +31,13 @@ _IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", r
 NOISE, REPEATED = "noise", "near-duplicate"
 
 MIN_WORDS = 3
-"""Least number of distinct words of an entry that is not noise."""
+"""Minimum number of distinct words of an entry that is not noise."""
 
 SAME_WORDS = 0.9
-"""Least share of common words in near-duplicates."""
+"""Minimum share of common words in near-duplicates."""
 
 SAME_PAIRS = 0.8
-"""Least share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
+"""Minimum share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
 """Negations, including `t` from `don't`. Near-duplicates have the same number of negations."""

@@ -44,7 +44,7 @@ MAX_SENTENCES = 240
 """Maximum number of sentences that are embedded for a plan, which its summaries share. Embedding dominates the time."""
 
 MIN_SENTENCES = 10
-"""Least number of sentences embedded for a summary."""
+"""Minimum number of sentences embedded for a summary."""
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|\n+"

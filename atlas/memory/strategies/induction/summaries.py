@@ -26,13 +26,13 @@ MAX_FAULTS = 2
 """Maximum number of mistakes from reflections. Later reflections often correct earlier ones."""
 
 SAME_WORDS = 0.6
-"""Least share of common words in near-duplicate lessons."""
+"""Minimum share of common words in near-duplicate lessons."""
 
 MIN_WORDS = 5
-"""Least number of words of a statement."""
+"""Minimum number of words of a statement."""
 
 PROSE_WORDS = 6
-"""Least number of consecutive words of a tool's argument that is prose rather than a value."""
+"""Minimum number of consecutive words of a tool's argument that is prose rather than a value."""
 
 MAX_PROGRAM_CHARACTERS = 20_000
 """Maximum length of a program to read."""

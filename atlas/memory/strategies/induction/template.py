@@ -32,13 +32,13 @@ TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
-"""Least number of words of a situation, without its domain's name. A shorter situation would match every task."""
+"""Minimum number of words of a situation, without its domain's name. A shorter situation would match every task."""
 
 MIN_TOLD_WORDS = 2
-"""Least number of words of a situation from reflections, which are more concise."""
+"""Minimum number of words of a situation from reflections, which are more concise."""
 
 MIN_STEPS = 3
-"""Least number of distinct steps of an attempt without reflections. Fewer steps are no procedure."""
+"""Minimum number of distinct steps of an attempt without reflections. Fewer steps are no procedure."""
 
 _EXAMPLES = re.compile(
     r"^\s*(?:>>>|Examples?\b|For example|def |class |import |from \S+ import|assert |Input:|Output:|Constraints)",

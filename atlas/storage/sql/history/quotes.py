@@ -18,7 +18,7 @@ from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import GONE
 
 MIN_PASSAGE = 20
-"""Least length of a line or sentence to search for."""
+"""Minimum length of a line or sentence to search for."""
 
 MAX_SUBSTRINGS = 100
 """Maximum number of words to search for as substrings, which needs a full scan each."""
