@@ -17,8 +17,8 @@ from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Str
 T = TypeVar("T")
 U = TypeVar("U")
 
-Worth = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
-"""Predicate for candidates to read, from arrays of similarities and keyword shares."""
+Selector = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
+"""Function that selects candidates, given arrays of their similarities and their shares of the query's words."""
 
 UNKNOWN_RELEVANCE = 0.5
 """Relevance of a hit without signals."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.hits import Candidates, Worth
+from atlas.core.hits import Candidates, Selector
 from atlas.memory.base.calibration.live import every
 from atlas.memory.base.ranking import overfetch
 from atlas.memory.base.scoring import Values
@@ -37,16 +37,23 @@ class CachedStore(LedgerCollection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
-        worth: Worth | None = None,
-        compared: Worth | None = None,
+        returned: Selector | None = None,
+        compared: Selector | None = None,
     ) -> Candidates:
         """Return the candidates for a text, cached by the text, which determines the vector.
 
-        All candidates are returned, because `worth` depends on the weights.
+        All candidates are returned, because the selection depends on the weights.
         """
         if text is None or n > MAX_CANDIDATES:
             return super().candidates(
-                embedding, text, n, where, with_buried=with_buried, context=context, worth=worth, compared=compared
+                embedding,
+                text,
+                n,
+                where,
+                with_buried=with_buried,
+                context=context,
+                returned=returned,
+                compared=compared,
             )
         key = (embedding is not None, text, n, repr(where), with_buried, context)
         if key not in self._candidates:
@@ -67,7 +74,7 @@ class CachedStore(LedgerCollection):
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 
-def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Worth | None) -> Candidates:
+def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Selector | None) -> Candidates:
     """Return candidates with the similarities by word pieces.
 
     Args:

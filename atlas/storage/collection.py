@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Candidates, QueryResult, Worth
+from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection
@@ -145,8 +145,8 @@ class Collection(ABC):
         *,
         with_buried: bool = True,
         context: Context | None = None,
-        worth: Worth | None = None,
-        compared: Worth | None = None,
+        returned: Selector | None = None,
+        compared: Selector | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords.
 
@@ -157,8 +157,8 @@ class Collection(ABC):
             text: None for a vector search.
             context: Log in which the words of later records count for earlier records, which become candidates too.
                 Ignored by a store without an order.
-            worth: Predicate for the wanted candidates. Other records may be returned too. None for all.
-            compared: Predicate for the candidates whose tokens are compared with the query's. Ignored by a store
+            returned: Selects the candidates to return. A store may return others too. None for all.
+            compared: Selects the candidates whose tokens are compared with the query's. Ignored by a store
                 without token vectors. None to compare no tokens.
         """
 

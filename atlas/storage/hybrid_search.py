@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 
-from atlas.core.hits import Candidates, QueryResult, Worth
+from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.types import Vector
 from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
@@ -62,8 +62,8 @@ def candidates(
     where: Where | None = None,
     with_buried: bool = True,
     context: Context | None = None,
-    worth: Worth | None = None,
-    compared: Worth | None = None,
+    returned: Selector | None = None,
+    compared: Selector | None = None,
 ) -> Candidates:
     """Return the n nearest records and the n best by keywords, each with both exact scores.
 
@@ -72,8 +72,8 @@ def candidates(
         text: None for a vector search; all keyword scores are then 0.
         context: Log in which the words of later records count for earlier records, which are found too. The n records
             that are not buried and contain the most distinctive words count, even if they do not pass the filter.
-        worth: Predicate of the candidates to read and return, or None for all.
-        compared: Predicate of the candidates whose word pieces are compared with the query's, which changes their
+        returned: Selects the candidates to read and return. None for all.
+        compared: Selects the candidates whose word pieces are compared with the query's, which changes their
             similarities. None to skip this comparison.
     """
     with collection.ledger.reading():
@@ -89,9 +89,9 @@ def candidates(
         else:
             similarities |= collection.nearest.similarities(vector, unmeasured)
         if collection.late is not None and compared is not None and text and vector is not None:
-            similarities |= collection.late.similarities(text, _select_worthy(similarities, matches, compared))
-        if worth is not None:
-            similarities = _select_worthy(similarities, matches, worth)
+            similarities |= collection.late.similarities(text, _select(similarities, matches, compared))
+        if returned is not None:
+            similarities = _select(similarities, matches, returned)
         return _make_candidates(collection, similarities, matches, around)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotAllowed, NotFound
-from atlas.core.hits import Candidates, QueryResult, Worth
+from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection
@@ -247,14 +247,14 @@ class LedgerCollection(Collection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
-        worth: Worth | None = None,
-        compared: Worth | None = None,
+        returned: Selector | None = None,
+        compared: Selector | None = None,
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
         scoped_filter = within_actor_scope(where)
         return hybrid_search.candidates(
-            self.parts, vector, text, n, scoped_filter, with_buried, context, worth, compared
+            self.parts, vector, text, n, scoped_filter, with_buried, context, returned, compared
         )
 
     def scan(

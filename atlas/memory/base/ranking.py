@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import Hit, Worth
-from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT, SAME_DOMAIN
+from atlas.core.hits import Hit, Selector
+from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candidate, Values, relevance_signals, score
@@ -38,35 +38,20 @@ SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 """Lower bounds of the share of the query's words for each wording."""
 
 
-def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
-    """Return a predicate for the n candidates most relevant by meaning and words, ties included."""
-
-    def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-        relevances = relevance_signals(similarities, words, weights, calibration)
-        return relevances >= np.partition(relevances, -n)[-n] if len(relevances) > n else np.ones(len(relevances), bool)
-
-    return is_best
-
-
-def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration, domain: str = "") -> Worth:
-    """Return a predicate for the candidates that may be among the n with the highest rank value.
-
-    The sum of all nudges is bounded. A candidate that is below the n-th highest relevance by more than this bound
-    cannot be among the n highest.
+def most_relevant(n: int, weights: RankingWeights, calibration: Calibration, *, slack: float = 0.0) -> Selector:
+    """Return a selector of the n candidates most relevant by meaning and words, ties included.
 
     Args:
-        domain: The preferred domain, or empty for none.
+        slack: Candidates whose relevance is at most so much below the n-th are selected too.
     """
-    max_nudge = weights.nudges + (SAME_DOMAIN if domain else 0.0)
 
-    def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+    def select(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
         relevances = relevance_signals(similarities, words, weights, calibration)
         if len(relevances) <= n:
             return np.ones(len(relevances), bool)
-        min_relevance = np.partition(relevances, -n)[-n] - max_nudge - ROUNDING
-        return np.asarray(relevances >= min_relevance, bool)
+        return np.asarray(relevances >= np.partition(relevances, -n)[-n] - slack, bool)
 
-    return is_worth
+    return select
 
 
 def rank(

@@ -19,13 +19,13 @@ from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import Cut
 from atlas.memory.base.ranking import (
+    ROUNDING,
     check_diversity,
     check_threshold,
     diversify,
     most_relevant,
     overfetch,
     rank,
-    worth_ranking,
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RerankedHits, rerank
@@ -311,14 +311,16 @@ class Retriever:
         return Standards(weights=measured.weights_in(weights, language), scale=measured.scale, cut=cut)
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
-        n, predicate = overfetch(k), None
+        n, returned = overfetch(k), None
         weights = standards.weights
         scale = standards.scale
         cut = standards.cut
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         may_be_far = search.distinct or cut.spares_words or self.context
         if not may_be_far:
-            predicate = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
+            # No record can be moved up past another by more than the sum of all nudges.
+            slack = weights.nudges + (SAME_DOMAIN if search.domain else 0.0) + ROUNDING
+            returned = most_relevant(self.n_read(search) + n_withheld, weights, scale, slack=slack)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
             compared = most_relevant(COMPARED, weights, scale)
@@ -330,7 +332,7 @@ class Retriever:
                 search.where,
                 with_buried=search.with_buried,
                 context=self.context,
-                worth=predicate,
+                returned=returned,
                 compared=compared,
             )
             candidates = self._with_usage(result)

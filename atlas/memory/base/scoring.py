@@ -40,6 +40,9 @@ T = TypeVar("T")
 Values = npt.NDArray[np.float64]
 """Shape (n,)."""
 
+Number = TypeVar("Number", float, Values)
+"""A number, or many numbers."""
+
 LABELS = {success: Outcome(success).label for success in WORKED}
 
 NUDGES = ("success", "use", "recency", "pin", "importance")
@@ -128,13 +131,9 @@ class Calibration:
     near: float = 0.7
     """Typical cosine of a text and its nearest neighbour."""
 
-    def meaning(self, similarity: float) -> float:
-        """Return a similarity on the store's scale: 0 for unrelated texts, 1 for neighbours. Not clipped."""
+    def meaning(self, similarity: Number) -> Number:
+        """Return similarities on the store's scale: 0 for unrelated texts, 1 for neighbours. Not clipped."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
-
-    def meanings(self, similarities: Values) -> Values:
-        """Return the meanings of many similarities."""
-        return (similarities - self.unrelated) / (self.near - self.unrelated)
 
 
 def score(
@@ -174,19 +173,15 @@ def weigh(meaning: float, words: float, weights: RankingWeights) -> tuple[float,
     return weights.meaning * meaning, weights.words * min(1.0, words) ** WORDS_POWER
 
 
-def of_words(shares: Values) -> Values:
-    """Return the unweighted signal `words` of many candidates."""
-    return np.asarray(np.minimum(1.0, shares) ** WORDS_POWER, np.float64)
-
-
 def relevance(signals: float, weights: RankingWeights) -> float:
     """Return the relevance, in [0, 1], from the sum of the weighted signals."""
     return min(1.0, max(0.0, signals / ((weights.meaning + weights.words) or 1.0)))
 
 
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
-    """Return the sum of the two weighted signals for each of many candidates."""
-    return weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
+    """Return the sum of the two signals of `weigh` for each of many candidates."""
+    shares = np.minimum(1.0, words) ** WORDS_POWER
+    return np.asarray(weights.meaning * calibration.meaning(similarities) + weights.words * shares, np.float64)
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:

@@ -18,7 +18,7 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
-from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
+from atlas.memory.strategy_sources import MANY, Attempt, attempts, stored_attempts
 
 MIN_TASKS = 10
 """Minimum number of tasks for a conclusion."""
@@ -268,7 +268,7 @@ def _attempts_at_tasks(
         where, candidates = None, attempts(experience)
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
-        task_ids = {attempt.task_id for attempt in linked(experience, list(used_by)).values()}
+        task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(used_by)).values()}
         where = _among("task_id", task_ids)
         candidates = attempts(experience, where)
     judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]

@@ -10,7 +10,7 @@ from atlas.core.types import CodeConcept, Experience, Strategy, Task
 from atlas.memory.base.memory import Memory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.experience.same_task import task_key
-from atlas.memory.strategy_sources import linked
+from atlas.memory.strategy_sources import stored_attempts
 from atlas.storage.marks.judgements import Judgement
 
 
@@ -63,7 +63,7 @@ def tasks_of(
         ids[record_id] |= {task.id for task in tasks if task.id}
     if experience is not None:
         strategies = [record for record in distinct.values() if isinstance(record, Strategy)]
-        attempts = linked(experience, [source for strategy in strategies for source in strategy.sources])
+        attempts = stored_attempts(experience, [source for strategy in strategies for source in strategy.sources])
         for strategy in strategies:
             ids[strategy.id] |= {attempts[source].task_id for source in strategy.sources if source in attempts}
         attempted |= _tasks_of_concepts(distinct.values(), experience)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.hits import Candidates, QueryResult, Worth
+from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.infra.bridge import run
 from atlas.infra.duck_typing import get_offered, may_be_awaited
@@ -184,8 +184,8 @@ class PlainCollection(Collection):
         *,
         with_buried: bool = True,
         context: Context | None = None,
-        worth: Worth | None = None,
-        compared: Worth | None = None,
+        returned: Selector | None = None,
+        compared: Selector | None = None,
     ) -> Candidates:
         """Return the n nearest records and, if the store has keyword search, the n best by keywords.
 

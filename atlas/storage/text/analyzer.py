@@ -85,21 +85,26 @@ def searchable(text: str) -> str:
     return "\n".join([separated, " ".join(filter(None, extra_terms))])
 
 
-def query_terms(text: str) -> list[Term]:
+def query_terms(text: str) -> tuple[Term, ...]:
     """Return the distinct terms of a query, in order. There is no query syntax.
 
     Bigrams of adjacent words, and short runs of CJK as a whole, are terms too, so that records with adjacent words
-    score higher.
+    score higher. The terms are cached, because a query of a memory system searches several memories.
     """
+    return _query_terms(text[:MAX_QUERY_CHARACTERS])
+
+
+@lru_cache(maxsize=64)
+def _query_terms(text: str) -> tuple[Term, ...]:
     terms: dict[str, Term] = {}
     previous = ""
-    for token in _TOKEN.findall(_normalize(text[:MAX_QUERY_CHARACTERS])):
+    for token in _TOKEN.findall(_normalize(text)):
         for term in (*_iterate_terms(token), *_iterate_pairs(previous, token)):
             terms.setdefault(term.text, term)
         previous = token
         if len(terms) >= MAX_TERMS:
             break
-    return list(terms.values())[:MAX_TERMS]
+    return tuple(terms.values())[:MAX_TERMS]
 
 
 def typed_terms(text: str) -> list[Term]:

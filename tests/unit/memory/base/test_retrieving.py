@@ -310,5 +310,5 @@ class WholeCandidates(LedgerCollection):
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
 
-    def candidates(self, *args, worth=None, **options):
+    def candidates(self, *args, returned=None, **options):
         return super().candidates(*args, **options)

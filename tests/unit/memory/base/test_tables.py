@@ -68,7 +68,7 @@ def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_
     assert [one or "" for one in frame["domain"].where(frame["domain"].notna(), None)] == [
         positions[one].domain for one in ids
     ]
-    given = memory.experience.to_pandas(places={ids[0]: MapPosition("Tents", 1.0, 2.0)})
+    given = memory.experience.to_pandas(positions={ids[0]: MapPosition("Tents", 1.0, 2.0)})
     assert given.loc[0, ["domain", "map_x", "map_y"]].tolist() == ["Tents", 1.0, 2.0]
 
 
