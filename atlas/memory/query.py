@@ -116,9 +116,10 @@ def prepare_searches(
             _check_unfiltered(memory, filters.where)
             return None
         vector = vectors.get(id(memory.embedder))
-        search = memory._prepare(task.description, k, **asdict(filters), domain=task.domain, vector=vector)
-        vectors[id(memory.embedder)] = search.vector if vector is None else vector
-        return search
+        search = Search(query=task.description, k=k, domain=task.domain, vector=vector, **asdict(filters))
+        prepared = memory._prepare(search)
+        vectors[id(memory.embedder)] = prepared.vector if vector is None else vector
+        return prepared
 
     return {name: outcome(prepare, memory) for name, memory in memories.items()}
 

@@ -5,11 +5,10 @@ A `Readers` object creates and caches one reader per type. Subclasses can add or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
-from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -226,7 +225,7 @@ class Readers:
         if forms[-1] is not Ellipsis:
             return _parts([self.reader(form) for form in forms])
         reader = self.reader(forms[0])
-        return lambda values: _read_each(repeat(reader), items_of(values))
+        return lambda values: tuple(inside(reader, value, f"[{n}]") for n, value in enumerate(items_of(values)))
 
     def _mapping(self, key: Any, form: Any) -> Reader:
         read_key, read_item = self.reader(key), self.reader(form)
@@ -275,13 +274,10 @@ def _parts(readers: list[Reader]) -> Reader:
     def read(values: Any) -> tuple[Any, ...]:
         if len(items_of(values)) != len(readers):
             raise Mismatch(f"a list of {len(values)}", expected=f"a list of {len(readers)} parts")
-        return _read_each(readers, values)
+        pairs = zip(readers, values, strict=True)
+        return tuple(inside(reader, value, f"[{n}]") for n, (reader, value) in enumerate(pairs))
 
     return read
-
-
-def _read_each(readers: Iterable[Reader], values: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(inside(read, value, f"[{n}]") for n, (read, value) in enumerate(zip(readers, values, strict=False)))
 
 
 def bindings(declared: Any) -> dict[Any, Any]:

@@ -262,9 +262,9 @@ class Memory(Records, ABC, Generic[T]):
         Raises:
             InvalidInput: k is below 1, or a misspelt name in the filter.
         """
-        search = self._prepare(
-            query,
-            k,
+        search = Search(
+            query=query,
+            k=k,
             where=where,
             threshold=threshold,
             distinct=distinct,
@@ -272,21 +272,17 @@ class Memory(Records, ABC, Generic[T]):
             domain=domain,
             with_buried=with_buried,
         )
-        return self._search(search, count_retrieval=count_retrieval)
+        return self._search(self._prepare(search), count_retrieval=count_retrieval)
 
     aretrieve = twin(retrieve)
 
     # Steps of `retrieve`, for callers that search several memories in one snapshot
 
-    def _prepare(
-        self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
-    ) -> Search:
-        """Check the parameters, and embed the query. See `Retriever.prepare`."""
-        notes = self.filter_notes(where) if where else ()
-        effective_filter = self._effective_filter(where, with_buried)
-        return self._retriever.prepare(
-            query, k, where=effective_filter, with_buried=with_buried, notes=notes, **options
-        )
+    def _prepare(self, search: Search) -> Search:
+        """Check a search, and embed its query. See `Retriever.prepare`."""
+        notes = self.filter_notes(search.where) if search.where else ()
+        where = self._effective_filter(search.where, search.with_buried)
+        return self._retriever.prepare(replace(search, where=where, notes=notes))
 
     def _search(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return the hits of a search, in one snapshot of the store."""

@@ -45,19 +45,19 @@ class Search:
 
     query: str
     k: int
-    where: Where | None
-    threshold: float | None
-    distinct: bool
-    diversity: float
-    with_buried: bool
+    where: Where | None = None
+    threshold: float | None = None
+    distinct: bool = False
+    diversity: float = 0.0
+    with_buried: bool = False
     domain: str = ""
     """The domain whose records are preferred, or empty for none."""
 
     notes: tuple[str, ...] = ()
     """Notes on names in the filter that no record has."""
 
-    vector: Vector | None
-    """Vector of the query, or None if the memory is empty."""
+    vector: Vector | None = None
+    """Vector of the query. None before `Retriever.prepare`, and for a memory or query that is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,50 +117,20 @@ class Retriever:
         changed._calibration = self._calibration
         return changed
 
-    def prepare(
-        self,
-        query: str,
-        k: int,
-        *,
-        where: Where | None = None,
-        threshold: float | None = None,
-        distinct: bool = False,
-        diversity: float = 0.0,
-        with_buried: bool = False,
-        domain: str = "",
-        notes: tuple[str, ...] = (),
-        vector: Vector | None = None,
-    ) -> Search:
-        """Check the parameters, and embed the query unless the memory is empty.
-
-        Args:
-            vector: The query's vector, if already computed.
-        """
-        check_limit(k)
-        check_diversity(diversity)
-        check_text(query, "the query")
-        if threshold is not None:
-            check_threshold(threshold)
-        if not query.strip() or not self._is_filled():
-            vector = None  # the result is empty
+    def prepare(self, search: Search) -> Search:
+        """Check a search, and embed its query unless it has a vector, or the memory is empty."""
+        check_limit(search.k)
+        check_diversity(search.diversity)
+        check_text(search.query, "the query")
+        if search.threshold is not None:
+            check_threshold(search.threshold)
+        if not search.query.strip() or not self._is_filled():
+            return replace(search, vector=None)  # the result is empty
+        if search.threshold is None:
+            self._calibration.prepare()
         else:
-            if threshold is None:
-                self._calibration.prepare()
-            else:
-                self._calibration.learn_scale()
-            vector = self.encode(query) if vector is None else vector
-        return Search(
-            query=query,
-            k=k,
-            where=where,
-            threshold=threshold,
-            distinct=distinct,
-            diversity=diversity,
-            with_buried=with_buried,
-            domain=domain,
-            notes=notes,
-            vector=vector,
-        )
+            self._calibration.learn_scale()
+        return search if search.vector is not None else replace(search, vector=self.encode(search.query))
 
     def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:
         """Return the ranked hits above the threshold. Call it inside a read transaction.

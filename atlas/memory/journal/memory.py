@@ -18,6 +18,7 @@ from atlas.memory.base.latest import next_sort_key
 from atlas.memory.base.marks import check_may_change
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retry
+from atlas.memory.base.retriever import Search
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
@@ -269,7 +270,7 @@ class Journal(Memory[JournalEntry]):
         related = list[JournalEntry]()
         vector = None
         for count, where in self._contexts.quota_filters():
-            search = self._prepare(task, count, where=where, vector=vector)
+            search = self._prepare(Search(query=task, k=count, where=where, vector=vector))
             vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
         return self._contexts.about(related, limit, token_budget)

@@ -344,7 +344,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     return list(values.items())
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> list[int]:
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
     """Return the number of records that contain each term, counting up to `limit`."""
     plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
@@ -358,7 +358,7 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], lim
     n_by_term |= {
         term: len(part.seqs) for term, part in zip(compound, _find_terms(connection, table, compound), strict=True)
     }
-    return [min(limit, n_by_term[term]) for term in terms]
+    return {term: min(limit, n_by_term[term]) for term in terms}
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:

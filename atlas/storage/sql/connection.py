@@ -178,7 +178,9 @@ class Words(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the BM25 scores of a scope's records that contain any of the terms."""
 
-    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /) -> list[int]:
+    def count_holding(
+        self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /
+    ) -> dict[Term, int]:
         """Return the document frequency of each term, counting up to `limit`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:

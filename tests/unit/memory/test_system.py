@@ -12,7 +12,6 @@ from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Step, Strategy
 from atlas.infra.bridge import run
-from atlas.memory.base.retriever import Search
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.open import open_memory
 from atlas.memory.strategies.memory import ChromaStrategyBank
@@ -23,9 +22,6 @@ from tests.support.memories import attempt, naming, task
 REFUND = "refund the cancelled flight of a customer"
 MEMORIES = ("experience", "concepts", "strategies", "journal")
 CODE = "def refund(flight):\n    return flight\n"
-
-
-DEFAULTS = {"where": None, "threshold": None, "distinct": False, "diversity": 0.0, "with_buried": False}
 
 
 class Whatever:
@@ -59,9 +55,9 @@ class Meeting:
 
     embedder = HashEmbedder()
 
-    def _prepare(self, query, k, **asked):
+    def _prepare(self, search):
         """As a journal is asked."""
-        return Search(query=query, k=k, vector=None, **DEFAULTS)
+        return search
 
     def _search(self, search, *, count_retrieval):
         return Retrieval(hits=run(self.search(search.query)), n_hidden=3, threshold=0.0)
@@ -72,7 +68,7 @@ class Broken:
 
     embedder = HashEmbedder()
 
-    def _prepare(self, query, k, **asked):
+    def _prepare(self, search):
         raise LLMUnavailable("no model")
 
     def read(self, task, k=5):

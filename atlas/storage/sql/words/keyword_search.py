@@ -92,13 +92,8 @@ class SqlWords:
             values = self._score(table, list(search_terms), postings, totals, scope, n, extra_seqs)
         min_count = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [term for term, n_holding in counts.items() if not n_holding and not term.is_composed]
-        weights = [
-            _inverse_frequency(n_holding, totals.n_records) * _term_factor(term, totals.n_records)
-            for term, n_holding in search_terms.items()
-        ]
-        weights += [
-            _inverse_frequency(min_count, totals.n_records) * _term_factor(term, totals.n_records) for term in missing
-        ]
+        frequencies = {**search_terms, **dict.fromkeys(missing, min_count)}
+        weights = [_weight(term, n_holding, totals.n_records) for term, n_holding in frequencies.items()]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
@@ -128,10 +123,7 @@ class SqlWords:
         other_values = _score_by_fts5(table.connection, table.name, remaining, scope, n_records) if remaining else {}
         scores = Scores(
             [_restrict_postings(postings[term], scope) for term in read_terms],
-            [
-                _inverse_frequency(len(postings[term].seqs), n_records) * _term_factor(term, n_records)
-                for term in read_terms
-            ],
+            [_weight(term, len(postings[term].seqs), n_records) for term in read_terms],
             other_values,
             lambda seqs: self._cache.lengths(table, seqs) / totals.mean_length,
         )
@@ -176,7 +168,8 @@ class SqlWords:
         counts = {
             term: count[0] for term, count in cached.items() if count and _is_accurate(count[0], count[1], position)
         }
-        new_counts = _count(table.connection, table.name, [term for term in terms if term not in counts], 2 * COMMON)
+        unknown = [term for term in terms if term not in counts]
+        new_counts = table.connection.dialect.words.count_holding(table.connection, table.name, unknown, 2 * COMMON)
         if len(self._counts) > MAX_COUNTS:
             self._counts = {}
         self._counts |= {(table.name, term): (count, position) for term, count in new_counts.items()}
@@ -197,8 +190,9 @@ def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int]
     max_count = min(COMMON, n_records // 2)
     selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
-        common = _count(connection, table, [term for term, n in counts.items() if n > max_count], n_records)
-        selected |= dict(sorted(common.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
+        common = [term for term, n in counts.items() if n > max_count]
+        exact = connection.dialect.words.count_holding(connection, table, common, n_records)
+        selected |= dict(sorted(exact.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
     return selected
 
 
@@ -240,15 +234,10 @@ def _score_by_fts5(
     return values
 
 
-def _count(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
-    """Return the document frequency of each term, counting up to `limit`."""
-    return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, limit), strict=True))
-
-
-def _inverse_frequency(n_holding: int, n_records: int) -> float:
-    """Return the inverse document frequency, exactly as FTS5 computes it."""
-    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
-    return weight if weight > 0 else 1e-6
+def _weight(term: Term, n_holding: int, n_records: int) -> float:
+    """Return a term's weight: its inverse document frequency, exactly as FTS5 computes it, times its factor."""
+    inverse_frequency = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    return (inverse_frequency if inverse_frequency > 0 else 1e-6) * _term_factor(term, n_records)
 
 
 def _term_factor(term: Term, n_records: int) -> float:

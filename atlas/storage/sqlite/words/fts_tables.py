@@ -212,14 +212,14 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     return rows.fetchall()
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> list[int]:
+def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
     """Return the number of records that contain each term, counting up to `limit`."""
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH terms.value LIMIT ?)) "
         "FROM json_each(?) terms",
         (limit, Texts(_match_any([term]) for term in terms)),
     )
-    return [int(count) for (count,) in rows.fetchall()]
+    return {term: int(count) for term, (count,) in zip(terms, rows.fetchall(), strict=True)}
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:

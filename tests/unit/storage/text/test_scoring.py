@@ -167,7 +167,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     monkeypatch.setattr(words, "COMMON", 10)
     opened.store.ledger.words._counts.clear()
     apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
-    weight = 2.2 * words._inverse_frequency(5, 20)
+    weight = 2.2 * words._weight(words.Term("cancel"), 5, 20)
     assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))
 
 
