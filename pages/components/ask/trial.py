@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.views.ask.trial import Reply, Trial, tried
+from atlas.views.ask.trial import Reply, Trial, run_trial
 from atlas.views.shared.texts import Text
 from pages.components.ask.presenting import is_presenting
 from pages.components.lists.filters import digest
@@ -28,7 +28,7 @@ def draw_trial(text: str, block: str) -> None:
     st.caption(f"{model.badge} answers the task twice: once with the block above, and once without it.")
     if st.button("Answer with and without", key="ask_try", icon=":material/play_arrow:"):
         with st.spinner(f"Asking {model.badge} twice …"):
-            st.session_state[_TRIED] = (digest(text, block), tried(model.client, text, block))
+            st.session_state[_TRIED] = (digest(text, block), run_trial(model.client, text, block))
     trial = trial_of(text, block)
     if trial is not None:
         sides = (("Without the block", trial.without), ("With the block", trial.with_block))
