@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
+from atlas.infra.locks import lock_of
 from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, find_stored
@@ -38,6 +39,8 @@ class StoringMemories(ABC):
     _automatic: AutomaticCompression | None = None
     """Starts a search for concepts in the background after enough successes, or None."""
 
+    _late_writes: LateWrites | None = None
+
     @property
     @abstractmethod
     def storage(self) -> Store:
@@ -62,12 +65,14 @@ class StoringMemories(ABC):
     def _memory(self, name: str) -> Any:
         """Return a memory by its name, or None."""
 
-    @cached_property
+    @property
     def _late(self) -> LateWrites:
         """The writes that wait for a language model."""
         from atlas.memory.late_writes import LateWrites  # only needed if a model is slow
 
-        return LateWrites()
+        with lock_of(self):
+            self._late_writes = self._late_writes or LateWrites()
+            return self._late_writes
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
         """Let `store` start a search for concepts in the background after enough successes."""
@@ -203,5 +208,5 @@ class StoringMemories(ABC):
         return "started" if self._automatic.after(trajectory) else ""
 
     def _drop_late_writes(self) -> None:
-        if "_late" in vars(self):
-            self._late.drop()
+        if self._late_writes is not None:
+            self._late_writes.drop()

@@ -130,7 +130,7 @@ class LiveCalibration:
     def cut(
         self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
     ) -> Cut:
-        """Return the predicate for shown hits of a search without a threshold. The latest results are cached.
+        """Return the thresholds for showing hits of a search without a threshold. The latest results are cached.
 
         Args:
             language: Language of the query, from `LevelMeasurement.language`.

@@ -1,4 +1,4 @@
-"""A measurement of a collection: its level, the errors of levels, and the predicate for hits."""
+"""A measurement of a collection: its level, the errors of levels, and the thresholds for showing hits."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class LevelMeasurement:
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
     def cut(self, weights: RankingWeights, language: str = "") -> Cut:
-        """Return the predicate for the shown hits of a search without a threshold."""
+        """Return the thresholds for showing hits of a search without a threshold."""
         strictness = weights.strictness
         return Cut(
             best=min(1.0, strictness * self.level(weights, language)),
