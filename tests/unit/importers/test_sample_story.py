@@ -16,7 +16,7 @@ from atlas.core.types import JournalEntry
 from atlas.importers.corpora.registry import find_corpora
 from atlas.importers.sample import load_sample
 from atlas.memory.effects.strategy_effects import effect
-from atlas.memory.strategy_sources import linked
+from atlas.memory.strategy_sources import stored_attempts
 from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
 
@@ -69,7 +69,7 @@ def test_one_strategy_helps_one_hurts_and_one_is_retired(memory):
 
 def test_all_that_strategies_come_from_is_remembered(memory):
     sources = [source for one in memory.strategies.get_many(memory.strategies.ids()) for source in one.sources]
-    assert set(linked(memory.experience, sources)) == set(sources)
+    assert set(stored_attempts(memory.experience, sources)) == set(sources)
     assert len(sources) >= 7
 
 
