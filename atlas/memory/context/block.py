@@ -272,7 +272,7 @@ def build_context(
     ordered = _best_first(parts)
     draft.take([part for part in ordered if not part.full.is_warning])
     draft.take([part for part in ordered if part.full.is_warning])
-    draft.deepen()
+    draft.expand_gists()
     while (text := draft.text()) and (n_over := counter.count(text) - budget_tokens) > 0:
         draft.drop_last(n_over)
     return ContextBlock(
@@ -338,7 +338,7 @@ class _Draft:
         else:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
 
-    def deepen(self) -> None:
+    def expand_gists(self) -> None:
         """Expand gists to full texts if they fit."""
         for part, text in self._texts.items():
             if text is not part.full and self._excess_tokens(part, part.full) <= 0:

@@ -40,7 +40,7 @@ _ADD = "INSERT INTO audit_lines (line) SELECT %s WHERE NOT EXISTS (SELECT FROM a
 
 
 class AccessTables:
-    """The texts and lines of one store."""
+    """The access rights of one store as texts, and the lines of its audit log."""
 
     def __init__(self, address: Address, directory: Path) -> None:
         """Find the texts at an address. The server is contacted on first use.
