@@ -77,7 +77,7 @@ FORM = {1: 0.3, 2: 1.0, 3: 1.15}
 """Factor for phrases of more words, which are more specific."""
 
 WITH_VERB = 1.4
-"""Factor for names with a verb, which describe an activity."""
+"""Factor for names with a verb, which say what is done."""
 
 PAIR, WORD_IN_PAIR, TWO_VERBS = 0.8, 0.8, 1.0
 """Factors for two phrases, for each single word among them, and for two verbs of one noun."""
@@ -221,7 +221,7 @@ class _Namer:
 
     def names(self) -> Iterator[str]:
         """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
-        few, any_number = (self._rank(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
+        few, any_number = (self._ranked(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(few, any_number))
         yield from dict.fromkeys(
             name for name in spelled if len(name) <= CHARACTERS and len(name.split()) <= MOST_WORDS
@@ -255,12 +255,9 @@ class _Namer:
             yield from filter(self._covers_most, pairs)
         yield from enough
         yield from pairs
-        yield from (
-            (subject,)
-            for subject in sorted(ranked, key=lambda subject: -values[subject] * self._covered_share((subject,)))
-        )
+        yield from ((subject,) for subject in sorted(ranked, key=lambda one: -values[one] * self._share((one,))))
 
-    def _covered_share(self, subjects: Subjects) -> float:
+    def _share(self, subjects: Subjects) -> float:
         """Return the share of the group's tasks that are about any of the subjects."""
         tasks = 0
         for subject in subjects:
@@ -268,7 +265,7 @@ class _Namer:
         return (tasks & self.group.tasks).bit_count() / self.group.n
 
     def _covers_most(self, pair: Subjects) -> bool:
-        return min(subject.n_words for subject in pair) > 1 and self._covered_share(pair) >= MOST
+        return min(subject.n_words for subject in pair) > 1 and self._share(pair) >= MOST
 
     def _phrases(self, fewest: float) -> dict[Subject, float]:
         """Return how well each phrase names the group, without those that name it no better than other groups."""

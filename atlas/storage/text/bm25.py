@@ -30,7 +30,7 @@ Numbers = npt.NDArray[np.float64]
 SEARCH_TEXT = 2**30
 """Offset of the first word of a search text, so that no phrase spans the document and the search text."""
 
-POSITION_BITS = 32
+PLACE_BITS = 32
 """Number of low bits of an occurrence for the word's place."""
 
 
@@ -58,7 +58,7 @@ class Postings:
         return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
-        """Return the postings of the phrase of this word and the next one, with the positions of the latter."""
+        """Return the postings of the phrase of this word and the next one, with the places of the latter."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):
@@ -90,7 +90,7 @@ class Postings:
         )
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
-        """Return the postings of some records, without occurrences."""
+        """Return the postings of some records. The postings have no occurrences."""
         return Postings(self.seqs[is_kept], self.frequencies[is_kept], np.zeros(0, np.int64))
 
 

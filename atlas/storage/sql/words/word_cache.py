@@ -19,7 +19,7 @@ from atlas.infra.locks import lock_of
 from atlas.storage.records import Position, Seqs
 from atlas.storage.sql.connection import Connection, Numbers
 from atlas.storage.sql.meta import has_change
-from atlas.storage.text.bm25 import POSITION_BITS, SEARCH_TEXT, Postings
+from atlas.storage.text.bm25 import PLACE_BITS, SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
 
 MAX_CACHED = 1_000_000
@@ -264,8 +264,8 @@ def _places(document: str, search_text: str) -> Words:
     """Return the words of a record."""
     from atlas.storage.sql.words.tokens import tokens_of_record  # only needed after a change
 
-    positions: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for first, text in ((0, document), (SEARCH_TEXT, search_text)):
-        for position, word in enumerate(tokens_of_record(text), start=first):
-            positions.setdefault(word, []).append(position)
-    return positions
+        for place, word in enumerate(tokens_of_record(text), start=first):
+            places.setdefault(word, []).append(place)
+    return places
