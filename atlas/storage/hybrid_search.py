@@ -135,12 +135,12 @@ def _with_scores_of(collection: CollectionParts, text: str, matches: Matches, se
     return replace(matches, values={**matches.values, **more_matches.values})
 
 
-def _select_worthy(near: Mapping[int, float], matches: Matches, worth: Worth) -> dict[int, float]:
-    """Return the candidates that satisfy `worth`, in order."""
+def _select(near: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
+    """Return the selected candidates, in order."""
     similarities = np.array([*near.values()], np.float64)
     words = np.array([matches.values.get(seq, 0.0) for seq in near], np.float64)
-    is_worth = worth(similarities, words / (matches.information or 1.0))
-    return {seq: near[seq] for seq, is_wanted in zip(near, is_worth.tolist(), strict=True) if is_wanted}
+    is_selected = selector(similarities, words / (matches.information or 1.0))
+    return dict(compress(near.items(), is_selected.tolist()))
 
 
 def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:

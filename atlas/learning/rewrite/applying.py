@@ -43,7 +43,7 @@ def apply_library(
 def apply_again(
     library: Shelf, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
 ) -> int:
-    """Rewrite the programs of a library anew where that makes them shorter, and return how many these are."""
+    """Shorten the programs of a library again by calls of the functions, and return how many programs get shorter."""
     anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
     lengths = Lengths(library, functions)
     shorter = {name: term for name, term in anew.programs.items() if lengths.of(name, term) < lengths.of(name)}

@@ -175,7 +175,7 @@ def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: SparingRe
     them = "it" if n_lost == 1 else f"these {n_lost:,}"
     rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
     st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", shortcut=ADVISED,
-              on_click=_replan, args=(memory, open_plan, request.keeping(loss.ids_to_keep)))  # fmt: skip
+              on_click=_replan, args=(memory, open_plan, request.sparing(loss.ids_to_keep)))  # fmt: skip
 
 
 def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
