@@ -220,13 +220,13 @@ class Stores:
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
-        """Return the actors of a person in all stores that they may see, by store name.
+        """Return a person's actor in each store that they may see, by store name.
 
         Raises:
-            StoreUnavailable: The person is in no store, but the people of one store cannot be read.
+            StoreUnavailable: No store was found to know the person, but one store could not be read.
         """
         people = self._answers(lambda store: store.people.find(person_id))
-        return {store.name: replace(guest.actor, store=store.directory) for store, guest in people if guest}
+        return {store.name: replace(person.actor, store=store.directory) for store, person in people if person}
 
     def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
         """Record a refusal, and return the seconds for which its address has to wait, 0 for none.

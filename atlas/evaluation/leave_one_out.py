@@ -121,16 +121,16 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Predict each attempt's outcome from the outcomes of the hits for its task.
+    """Return how often each attempt's outcome is the one predicted from the hits for its task, by retriever.
 
     None if no outcome is known.
 
     Args:
         attempts: All attempts of the store.
-        retrievers: The rows of the report.
-        half: The tasks to sample from.
+        retrievers: Retrievers to compare, one for each row of the report.
+        half: Half of the tasks to sample attempts from.
         seed: Seed of the sample and of the intervals.
-        limit: Largest number of attempts.
+        limit: Maximum number of attempts.
         on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}

@@ -46,7 +46,7 @@ class LoadedSample:
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
     """Import the sample data of a directory into every memory, and skip records that exist already.
 
-    A new store gets the measurement of its searches that comes with the data.
+    A new store uses the measurement of searches that is part of the data.
 
     Raises:
         ImportFailed: The data is missing, or a row of it cannot be read.

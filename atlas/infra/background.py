@@ -76,10 +76,11 @@ class _Waiting(Generic[T]):
 
 
 class Batcher(Generic[T]):
-    """A function of several texts, called for the texts of all threads that wait for it. Thread-safe.
+    """A function of a list of texts that merges the calls of concurrent threads into batches. Thread-safe.
 
-    A thread that is alone does not wait. Texts that arrive during the runs are the next run's, which the first of their
-    threads begins as soon as a run ends. So no thread runs more than its own batch.
+    A single thread calls it at once. While the maximum number of calls is running, further texts wait, and form the
+    next batch. When a call ends, the thread that has waited longest runs that batch. So no thread runs a batch
+    without its own text.
     """
 
     def __init__(self, call: Callable[[list[str]], Sequence[T]], *, n_runs: int, n_texts: int) -> None:

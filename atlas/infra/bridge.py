@@ -91,10 +91,10 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     """Return the result of a coroutine.
 
     Args:
-        to_its_end: Whether the coroutine continues if the async method that called is cancelled. For writes.
+        to_its_end: Whether the coroutine continues if the calling async method is cancelled, as a write should.
 
     Raises:
-        asyncio.CancelledError: The async method that called was cancelled.
+        asyncio.CancelledError: The calling async method was cancelled.
         BlockingCall: Called from inside the background loop, which would wait for itself.
         RuntimeError: The caller's loop was closed before the coroutine finished.
     """

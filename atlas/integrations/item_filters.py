@@ -38,7 +38,10 @@ def _compares(value: Any, name: str, operand: Any) -> bool:
 
 
 def has_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
-    """Return whether a namespace begins (`prefix`) or ends (`suffix`) with a path, whose `*` is any label."""
+    """Return whether a namespace begins with a path, for the end `prefix`, or ends with it, for `suffix`.
+
+    A `*` in the path matches any label.
+    """
     n = len(path)
     part = namespace[:n] if end == "prefix" else namespace[max(len(namespace) - n, 0) :]
     return len(part) == n and all(

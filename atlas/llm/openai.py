@@ -33,13 +33,17 @@ class OpenAIApi:
         self.address = f"{(base_url or DEFAULT_ADDRESS).removesuffix('/').removesuffix('/v1')}/v1"
         headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = httpx.Client(headers=headers, timeout=timeout_seconds)
-        self._limit = "max_tokens"
+        self._limit_name = "max_tokens"
 
     def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
         """Return the reply of a model, as `ModelApi.send` does."""
         import httpx
 
-        request = {"model": model, self._limit: exchange.max_tokens, **_question(exchange, is_forced=is_forced)}
+        request = {
+            "model": model,
+            self._limit_name: exchange.max_tokens,
+            **_request_body(exchange, is_forced=is_forced),
+        }
         try:
             response = self._client.post(
                 f"{self.address}/chat/completions", json=request, timeout=httpx.Timeout(timeout_seconds)
@@ -51,8 +55,8 @@ class OpenAIApi:
         if response.is_success:
             return _reply(response)
         failure = _failure(response)
-        if response.status_code == 400 and self._limit == "max_tokens" and "max_completion_tokens" in str(failure):
-            self._limit = "max_completion_tokens"  # reasoning models use this name for the limit
+        if response.status_code == 400 and self._limit_name == "max_tokens" and "max_completion_tokens" in str(failure):
+            self._limit_name = "max_completion_tokens"  # reasoning models use this name for the limit
             return self.send(exchange, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
         raise failure
 
@@ -67,9 +71,10 @@ class OpenAIApi:
         self._client.close()
 
 
-def _question(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
+def _request_body(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
+    """Return the messages of a request, and the schema of the answer if the server enforces one."""
     system = exchange.system
-    if exchange.schema is not None:  # without this a model begins with prose, which a forced object cuts short
+    if exchange.schema is not None:  # without this line some models begin with prose, and stop at the enforced object
         system += "\n\nAnswer only with one JSON object."
         system += "" if is_forced else f" Its schema:\n{dump(exchange.schema)}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": exchange.prompt}]

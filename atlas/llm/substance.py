@@ -85,7 +85,7 @@ class Basis:
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
-        """The long word n-grams of all sources."""
+        """The word n-grams of all sources that are long enough to count as copied."""
         sources = () if self.may_copy else self.sources
         return set[tuple[str, ...]]().union(*(_runs(source, COPY_WORDS) for source in sources))
 

@@ -81,7 +81,8 @@ class FollowingIndex(Protocol):
     def is_remote(self) -> bool:
         """True if the index is in a remote service.
 
-        The remote index may be ahead of a reader's snapshot of the ledger, so its hits are compared again.
+        It may be newer than a reader's snapshot of the ledger. So the reader computes the similarities of its hits
+        again, from the vectors in the ledger.
         """
 
     @property

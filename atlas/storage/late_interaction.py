@@ -140,7 +140,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
 def fitted_projection(embedder: TokenEmbedder) -> Projection | None:
     """Return the projection of a model, or None if it has no useful token vectors.
 
-    The projection depends only on the model, so an embedder may supply it with a method `token_projection`.
+    The projection depends only on the model, so an embedder may provide it by a method `token_projection`.
     """
     supply = get_offered(embedder, "token_projection")
     projection: Projection | None = supply() if supply else measured_projection(embedder.encode_with_tokens)

@@ -116,9 +116,9 @@ class WatchedLogs:
         return n_new
 
     def settled_rejections(self) -> list[Rejection]:
-        """Return the rejections in files that are no longer written, each once.
+        """Return the rejections in finished files, without repeats.
 
-        The last line of other files may be half written.
+        A file that is still being written is left out, because its last line may be incomplete.
         """
         settled, self._settled = self._settled, []
         return settled

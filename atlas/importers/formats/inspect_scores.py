@@ -32,7 +32,9 @@ def scores(sample: Json) -> Mapping[str, Json]:
 
 
 def verdict(sample: Json) -> Verdict:
-    """Return the verdict: failure if any scorer reports one, success if all scorers with a result do, else unknown.
+    """Return the verdict: failure if any scorer reports failure, success if every scorer with a result reports success.
+
+    Otherwise it is unknown.
 
     The partial score is the mean of the scores that are numbers in [0, 1].
     """

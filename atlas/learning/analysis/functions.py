@@ -171,8 +171,9 @@ class Renderer(Decoder):
     def _next_statement(self, term: Term, rest: Term, call: ast.expr) -> list[ast.stmt] | None:
         """Return the statement after a call, with the call in place of the variable that it assigns.
 
-        None unless that is the only read of the variable, nothing is evaluated before it, and the block surely leaves
-        its function, so that no loop around it reads the variable again.
+        None unless three conditions are met. The statement has the only read of the variable. It evaluates nothing
+        before that read. The block always leaves its function, because otherwise a loop around it could read the
+        variable again.
         """
         output = term.children[self._functions[term.head].interface.outputs[0]]
         if not rest.head.startswith(THEN):

@@ -11,7 +11,7 @@ from atlas.learning.analysis.functions import Function, Renderer, body_source
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.heads import DO, END, THEN
-from atlas.learning.terms.imports import import_modules, mentioned_names, n_import_tokens, remove_names
+from atlas.learning.terms.imports import imported_modules, mentioned_names, n_import_tokens, remove_names
 from atlas.learning.terms.scopes import IMPORTS
 from atlas.learning.terms.terms import Term, is_call
 
@@ -189,11 +189,11 @@ class Lengths:
 
     def sharing_imports(self, name: str) -> set[str]:
         """Return the functions that import from the same modules. Shared imports affect the saving of a function."""
-        modules = import_modules(self._needed_names(self._shelf.term(name)))
+        modules = imported_modules(self._needed_names(self._shelf.term(name)))
         if not modules:
             return set()
         bodies = {head: pattern.body for head, pattern in self._shelf.patterns.items()}
-        return {head for head, body in bodies.items() if modules & import_modules(self._needed_names(body))}
+        return {head for head, body in bodies.items() if modules & imported_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
         """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""

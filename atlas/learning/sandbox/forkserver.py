@@ -272,7 +272,7 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """Return the outcome of a part of a program, or None if it ran to its end."""
+    """Run a part of a program, and return the outcome if it stopped early, else None."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:

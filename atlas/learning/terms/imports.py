@@ -217,8 +217,8 @@ def n_import_tokens(statements: frozenset[str]) -> int:
     return n_tokens("\n".join(merge_imports(statements))) + ALIASED * n_aliases
 
 
-def import_modules(statements: Iterable[str]) -> frozenset[str]:
-    """Return the modules of imports of one name each."""
+def imported_modules(statements: Iterable[str]) -> frozenset[str]:
+    """Return the names of the modules that import statements import from. Each statement imports one name."""
     return frozenset(
         statement if is_constant(statement) else _parts(statement)[0] or statement for statement in statements
     )

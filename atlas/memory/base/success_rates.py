@@ -161,7 +161,7 @@ def credible_interval(
     if not 0 <= n_succeeded <= n:
         raise InvalidInput(f"expected n_succeeded from 0 to n = {n}, got {n_succeeded}")
     if not 0 < level < 1:
-        raise InvalidInput(f"expected a level in (0, 1), got {level}")
+        raise InvalidInput(f"expected a confidence level in (0, 1), got {level}")
     _check_prior(*prior)
     alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
     tail = (1 - level) / 2

@@ -119,12 +119,12 @@ class MemoryEffect:
 
     @property
     def n_helped(self) -> int:
-        """Number of tasks with a higher success rate with memories."""
+        """Number of tasks whose success rate is higher with memories."""
         return sum(task.difference > 0 for task in self.tasks)
 
     @property
     def n_hurt(self) -> int:
-        """Number of tasks with a lower success rate with memories."""
+        """Number of tasks whose success rate is lower with memories."""
         return sum(task.difference < 0 for task in self.tasks)
 
     @property

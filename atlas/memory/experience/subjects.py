@@ -18,7 +18,7 @@ COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """Return prune subjects of a store, or of the given ids that exist, without reading full records.
+    """Return the candidates for pruning: all records, or the given ids that exist. Full records are not read.
 
     A missing time of storage defaults to the time of the attempt.
     """

@@ -118,7 +118,7 @@ class Journal(Memory[JournalEntry]):
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write a refused entry and return its id, or raise `NotFound`. An undo refuses it again."""
+        """Write a refused entry and return its id, or raise `NotFound`. After an undo it is refused again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)

@@ -124,8 +124,15 @@ class _Lines:
 
     written_at: Mapping[str, str]
 
-    def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Group] = MappingProxyType({})) -> Groups:
-        """Return the records in order of time. Ties are broken by the order of insertion."""
+    def in_time_order(
+        self, *, without: Set[str] = frozenset(), moved: Mapping[str, Group] = MappingProxyType({})
+    ) -> Groups:
+        """Return the ids of each group, oldest first. Ties are broken by the order of insertion.
+
+        Args:
+            without: Ids to leave out.
+            moved: The new groups of ids that change their group.
+        """
         return _by_group(
             (record_id, moved.get(record_id, self.groups[record_id]))
             for record_id in sorted(self.groups, key=self.written_at.__getitem__)
@@ -156,8 +163,8 @@ def find_changed_rows(
     groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
     moved_groups = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
     lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
-    log = lines.log(without=set(deleted_ids), moved=moved_groups)
-    orders = (lines.log(), lines.in_insertion_order(), log)
+    log = lines.in_time_order(without=set(deleted_ids), moved=moved_groups)
+    orders = (lines.in_time_order(), lines.in_insertion_order(), log)
     followers = set(changed).union(*(_followers(order, changed_ids) for order in orders))
     rows = store.get([entry_id for entry_id in lines.groups if entry_id in followers - set(deleted_ids)])
     before = _predecessors(log, [row["id"] for row in rows])

@@ -24,7 +24,7 @@ def recolor(grid: Grid, old: int, new: int) -> Grid:
 
 
 def remap_colors(grid: Grid, colors: Mapping[int, int]) -> Grid:
-    """The grid with each colour replaced as a mapping states. Colours that the mapping lacks stay.
+    """The grid with its colours replaced by a mapping. Colours that are not in the mapping stay.
 
     Examples:
         >>> remap_colors([[1, 2], [3, 1]], {1: 2, 2: 1})

@@ -172,7 +172,9 @@ class PlainCollection(Collection):
     ) -> QueryResult:
         """Return the store's own hits, by whole words, or raise `InvalidInput` if it has no word search."""
         if not get_offered(self._vector_store, "search_text"):
-            raise InvalidInput("this vector store has no search_text; use atlas.open_memory")
+            raise InvalidInput(
+                "a plain vector store without search_text has no word search; open the store with atlas.open_memory"
+            )
         return run(self._store.search_text(text, k, where))
 
     def candidates(

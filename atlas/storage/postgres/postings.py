@@ -318,7 +318,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
-    """Return the number of tokens in both fields of each record."""
+    """Return the number of tokens in each of the two fields of every record."""
     rows = connection.execute(
         "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
         (_key(table), Numbers(seqs.tolist())),

@@ -35,7 +35,7 @@ def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None
 
 
 def matching_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
-    """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
+    """Return the SQL that selects the `seq` of each live record of a collection that passes a filter."""
     tree = parse_where(where)
     from_attributes = _attributes_sql(dialect, collection, tree)
     if from_attributes is not None:

@@ -230,7 +230,7 @@ class SqlLedger:
         return dict(rows)
 
     def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
-        """Return the live records that pass a filter, by number."""
+        """Return the sequence numbers of the live records that pass a filter."""
         with self.database.read() as connection:
             return read_matching(connection, collection, where)
 

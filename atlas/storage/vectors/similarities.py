@@ -34,7 +34,7 @@ def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> t
 
 
 def sample_seqs(ledger: LedgerEngine, collection: str, n: int) -> Seqs:
-    """Return the numbers of at most n records, spread evenly over the order in which they were added."""
+    """Return the sequence numbers of at most n records, spread evenly over the order in which they were added."""
     seqs = np.sort(ledger.matching(collection))
     return seqs[np.unique(np.linspace(0, max(len(seqs) - 1, 0), min(n, len(seqs))).astype(np.int64))]
 

@@ -114,7 +114,7 @@ class Comparison:
 
 
 def knobs() -> tuple[Knob, ...]:
-    """Return all weights in documented order, with a default scale up to 1."""
+    """Return a slider for each weight, in documented order. It goes up to 1 unless `KNOBS` sets another maximum."""
     names = [option.name for option in fields(RankingWeights) if isinstance(option.default, float)]
     return tuple(KNOBS.get(name) or Knob(name, name.replace("_", " ").capitalize(), 1.0, 0.05, "") for name in names)
 

@@ -20,11 +20,11 @@ PICKED = "Sentences picked from its entries"
 
 
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
-    """Return the view of a plan that deletes entries, without those already deleted."""
+    """Return the view of a plan that deletes entries. Entries that are already deleted are left out."""
     titles = memory.journal.titles(ids)
     going = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
-    naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
-    linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in going])
+    links_to_them = {"$or": [{link_type: {"$in": list(going)}} for link_type in LINK_TYPES]}
+    linking = light_rows(memory, [row for row in memory.journal.browse(links_to_them) if row["id"] not in going])
     return _delete_view(going, linking, memory.journal.count(), len(ids))
 
 

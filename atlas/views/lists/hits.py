@@ -99,7 +99,10 @@ class HitCard:
     """Names that stand in braces in the passage. They are shown as words."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the card for the browser. Its passage is in pieces: JavaScript counts characters differently."""
+        """Return the card for the browser.
+
+        The passage is split at its marks here, because JavaScript counts characters differently.
+        """
         return {
             "title": self.title,
             "outcome": self.outcome,

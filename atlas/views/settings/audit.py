@@ -45,7 +45,7 @@ def of_kind(rows: Sequence[AuditRow], kind: str | None) -> list[AuditRow]:
 
 
 def as_csv(rows: Sequence[AuditRow]) -> str:
-    """Return a table for other programs. What a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return a table for other programs. A cell that a spreadsheet would read as a formula gets an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text)
     names = [field.name for field in fields(AuditRow)]

@@ -147,7 +147,7 @@ def _concept_text(skill: ExportedConcept) -> str:
 
 
 def _document(skill: Skill, title: str, sections: dict[str, str], metadata: dict[str, str]) -> str:
-    """Return a `SKILL.md`. A JSON string is a YAML string too, so that no text can end the frontmatter."""
+    """Return a `SKILL.md`. Its frontmatter is YAML with JSON strings as values, so no text can end it early."""
     front = [
         "---",
         f"name: {skill_name(skill)}",

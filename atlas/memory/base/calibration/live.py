@@ -110,7 +110,10 @@ class LiveCalibration:
             self._save(self.now())
 
     def now(self) -> LevelMeasurement:
-        """Return the latest measurement. No model is run."""
+        """Return the latest measurement.
+
+        If there is none, or the store outgrew a small one, the store is measured here, without running a model.
+        """
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):

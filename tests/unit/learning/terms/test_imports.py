@@ -9,7 +9,7 @@ import pytest
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.imports import (
     expand_stars,
-    import_modules,
+    imported_modules,
     merge_imports,
     n_import_tokens,
     removable_imports,
@@ -92,7 +92,7 @@ def test_a_library_imports_each_name_once_and_those_of_a_module_together():
     text = "import numpy as np\nfrom a.b import c\nfrom dsl import crop, fill as f"
     assert "\n".join(merge_imports(statements)) == text
     assert n_import_tokens(frozenset(statements)) == n_tokens(text)
-    assert import_modules(statements) == {"dsl", "import numpy as np", "a.b"}
+    assert imported_modules(statements) == {"dsl", "import numpy as np", "a.b"}
 
 
 def test_one_of_two_things_of_a_name_has_another_name():
