@@ -319,7 +319,7 @@ def link() -> zipfile.ZipInfo:
         ("nested/atlas.sqlite", "got 'nested/atlas.sqlite'"),
         ("../../evil", "got '../../evil'"),
         ("/etc/passwd", "got '/etc/passwd'"),
-        (LEDGER, "each once, got 'atlas.sqlite'"),
+        (LEDGER, "each at most once, got 'atlas.sqlite'"),
         (link(), "domain_names.json is not a plain file"),
     ],
 )
