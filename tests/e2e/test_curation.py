@@ -140,6 +140,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     press(page, "f")  # belongs to the page behind the preview
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("button", name="Later")).to_be_enabled()  # it is not while there is a preview
     press(page, "ArrowRight")
     expect(task(page, "Mend report 2")).to_be_visible()
     press(page, "a")
