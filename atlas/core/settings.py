@@ -240,8 +240,8 @@ class Settings:
         Raises:
             InvalidInput: A value has the wrong type, or a variable is unknown.
         """
-        given = os.environ if environ is None else environ
-        texts = {name: given[name] for name in given if name.startswith("ATLAS_")}
+        environment = os.environ if environ is None else environ
+        texts = {name: environment[name] for name in environment if name.startswith("ATLAS_")}
         _check_names(texts)
         store = texts.get("ATLAS_STORE", "")
         if _is_of_server(store):

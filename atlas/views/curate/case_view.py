@@ -105,8 +105,8 @@ def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[str, ...]]
     rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task]
     lines = tuple(_attempt_line(row.outcome[0], row.task) for row in rows[:MAX_USES])
     n_uses = memory.strategies.usage([strategy_id])[strategy_id].n_uses
-    shown = f"All {n_uses:,}" if len(lines) == n_uses else f"{len(lines):,} of the {n_uses:,}"
-    return f"{shown} uses, the latest first", lines
+    number = f"All {n_uses:,}" if len(lines) == n_uses else f"{len(lines):,} of the {n_uses:,}"
+    return f"{number} uses, the latest first", lines
 
 
 def _attempt_line(sign: str, task: str) -> str:
