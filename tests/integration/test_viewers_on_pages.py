@@ -19,6 +19,7 @@ from tests.support.dashboard import of_type, page_at
 from tests.support.everything import Ids, content, make_everything
 from tests.support.repository import REPOSITORY
 from tests.support.sample import opened
+from tests.support.stores import remove_store
 from tests.support.visitors import Become, visiting
 
 VIEWER, ADMIN = Actor("vera", Role.VIEWER), Actor("root", Role.ADMIN)
@@ -120,7 +121,7 @@ def copied(store: Path, own: Path) -> Iterator[Path]:
     os.environ["ATLAS_STORE"] = str(own)
     yield own
     st.cache_resource.clear()
-    shutil.rmtree(own)
+    remove_store(own)
 
 
 def drawn(page: str, address: dict[str, str]) -> AppTest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import atlas
@@ -22,6 +23,16 @@ def opened_store(path: Path) -> atlas.MemorySystem:
 def copied(template: Path, place: Path) -> Path:
     """Copy a store that several tests begin with, which is quicker than to make it again. Return the copy's path."""
     return Path(shutil.copytree(template, place, dirs_exist_ok=True))
+
+
+def remove_store(path: Path) -> None:
+    """Remove a store that pages show, whose threads may add a file to it meanwhile."""
+    for _ in range(100):
+        with suppress(OSError):
+            shutil.rmtree(path)
+        if not path.exists():
+            return
+    raise TimeoutError(f"the store {path} should be removed, but files were added to it again and again")
 
 
 def make_store(path: Path, trajectories: Iterable[atlas.Trajectory] = ()) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import atlas
 from tests.support.dashboard import Dashboard, counted_on
 from tests.support.records import attempts, concept, entry
-from tests.support.stores import make_journal, make_library, make_store, opened_store
+from tests.support.stores import make_journal, make_library, make_store, opened_store, remove_store
 
 PAGES = ["experiences", "history"]
 """A list with a panel, and a page over all memories. Every page refuses in one place, before it is drawn."""
@@ -76,7 +75,7 @@ def test_an_open_page_refuses_a_ledger_that_was_cut_off_since(dashboard: Dashboa
 def test_an_open_page_says_that_the_store_is_gone_and_does_not_make_it_again(dashboard: Dashboard, store, page):
     app = dashboard(store, page)
     assert not app.error
-    shutil.rmtree(store)
+    remove_store(store)
     for _ in range(2):
         app.run()
         assert f"the store {store} was removed or moved" in refused(app)
@@ -90,7 +89,7 @@ def test_a_store_that_was_gone_is_shown_when_it_is_back(dashboard: Dashboard, st
     (tmp_path / "elsewhere").rename(store)
     app.run()
     assert counted_on(app) == 60
-    shutil.rmtree(store)
+    remove_store(store)
     assert "was removed or moved" in refused(app.run())
     make_store(store, attempts(3))
     app.run()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
 from atlas.storage.maintenance.backup import backup, restore
 from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, domain_numbers, drawn_by, tasks
 from tests.support.records import attempt, attempts, kinds
-from tests.support.stores import make_store, opened_store
+from tests.support.stores import make_store, opened_store, remove_store
 
 
 def test_a_store_that_was_put_back_is_shown_as_it_is_at_the_same_revision(dashboard: Dashboard, tmp_path):
@@ -35,7 +33,7 @@ def test_a_store_that_was_deleted_and_made_anew_is_opened_anew(dashboard: Dashbo
     make_store(store, attempts(3))
     app = dashboard(store, "overview")
     assert counted_on(app) == 3
-    shutil.rmtree(store)
+    remove_store(store)
     make_store(store, attempts(5))
     app.run()
     assert counted_on(app) == 5
