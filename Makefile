@@ -38,17 +38,17 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 test test-slow: export HF_HUB_OFFLINE = 1
 test test-slow: export TMPDIR := $(or $(SHARED_MEMORY),$(TMPDIR),/tmp)
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 unit-tests browser-tests
+	@$(MAKE) --no-print-directory --keep-going unit-tests browser-tests
 
+# One stage after the other, since both need every core. A failed test has a second try, because a busy machine may starve
+# a thread or lose a click. Each such test is listed.
 unit-tests:
-	@echo "==> unit, contract, integration and page tests; the browser tests run beside them"
-	@$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "not slow" --ignore tests/e2e tests
+	@echo "==> unit, contract, integration and page tests"
+	@$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "not slow" --reruns 1 --ignore tests/e2e tests
 
-# Two processes, each with a dashboard and a browser of its own. What they print comes at their end, in one piece.
-# A failed test has a second try, since a browser on a busy machine may lose a click. Each such test is listed (-rR).
-browser-tests:
-	@output=$$(mktemp); $(PYTEST) -n 2 --dist loadfile -m "not slow" --reruns 1 -rR tests/e2e >$$output 2>&1; result=$$?; \
-	echo; echo "==> browser tests"; cat $$output; rm $$output; exit $$result
+browser-tests: # two processes, each with a dashboard and a browser of its own
+	@echo "==> browser tests"
+	@$(PYTEST) -n 2 --dist loadfile -m "not slow" --reruns 1 tests/e2e
 
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
 	@$(PYTEST) -m slow tests
