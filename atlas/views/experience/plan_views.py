@@ -8,7 +8,7 @@ from dataclasses import replace
 from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
-from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view
+from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view, undo_of_removals
 from atlas.views.shared.wording import counted, share_text
 
 SUBJECT = "Task"
@@ -21,6 +21,14 @@ MISSING = {
 }
 """For each criterion, the value that may be missing, and the consequence."""
 
+CLAUSES = {
+    "min_success_rate": "has a success rate under {:.0f} %",
+    "max_age_days": "is older than {:g} days",
+    "never_retrieved_days": "was not retrieved for {:g} days",
+    "max_count": "is among the least successful beyond the {:,} to keep",
+}
+"""For each criterion, the end of a sentence on what it removes."""
+
 
 def prune_plan_view(plan: PrunePlan) -> PlanView:
     """Return the view of pruning."""
@@ -32,6 +40,7 @@ def prune_plan_view(plan: PrunePlan) -> PlanView:
         headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({share}){exempt}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
+        undo=undo_of_removals(n_going, "experience"),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
         subject=SUBJECT,
         n_going=n_going,
@@ -65,6 +74,7 @@ def refine_plan_view(plan: RefinePlan) -> PlanView:
         subject=SUBJECT,
         caption="What is removed, and what it is merged into",
         n_going=len(plan.removed_ids),
+        undo=undo_of_removals(len(plan.removed_ids), "experience"),
         share=plan.share,
         loss=plan.loss,
     )
@@ -95,13 +105,27 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
-    if plan.n_judged != plan.n_total and plan.criteria.reason():  # those of a choice by hand are all in the list
-        yield f"Only the {plan.n_judged:,} chosen were considered."
+    yield _rule(plan)
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
         is_single = count == 1
         yield f"{count:,} {'has' if is_single else 'have'} {lack}, so {so} {'it' if is_single else 'them'}."
+
+
+def _rule(plan: PrunePlan) -> str:
+    """Return by what rule the experiences were chosen, as a sentence."""
+    used = plan.criteria.in_use()
+    if "min_success_rate" in used:
+        used["min_success_rate"] *= 100
+    parts = [clause.format(used[name]) for name, clause in CLAUSES.items() if name in used]
+    if "tag" in used and not parts:
+        return "Rule: remove all with the tag."
+    if not parts:
+        return "You chose these by hand, without a rule."
+    among = f", among the {plan.n_judged:,} chosen" if plan.n_judged != plan.n_total else ""
+    spared = ". The best of each group of similar ones stays" if plan.criteria.keep_diverse else ""
+    return f"Rule: remove what {' or '.join(parts)}{among}{spared}."
 
 
 def _prune_row(decision: PruneDecision) -> PlanRow:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from atlas.core.statistics import SuccessRate
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.system import MemorySystem
@@ -13,6 +14,7 @@ from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Choice, Figure, PlanRow, PlanView
+from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
 
@@ -54,8 +56,8 @@ class PruneRequest:
         """Return the current plan, measured."""
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
-        view = prune_plan_view(plan)
-        view = replace(view, rows=_dated(memory, view.rows), figures=_figures(memory, going), choice=self._choice())
+        view = _with_figures(memory, prune_plan_view(plan), going)
+        view = replace(view, rows=_dated(memory, view.rows), choice=self._choice())
         return PruneProposal(plan=plan, view=view, removed_ids=going)
 
     def _choice(self) -> Choice | None:
@@ -117,7 +119,7 @@ class MergeRequest:
         left = [[record_id for record_id in group if record_id in existing] for group in self.groups]
         plan = memory.with_loss(memory.experience.plan_merge([group for group in left if len(group) > 1] or left[:1]))
         proposal = MergeProposal(kind=EXPERIENCE, plan=plan, view=merge_plan_view(plan, len(chosen - existing)))
-        return replace(proposal, view=replace(proposal.view, figures=_figures(memory, proposal.removed_ids)))
+        return replace(proposal, view=_with_figures(memory, proposal.view, proposal.removed_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +140,7 @@ class RefineRequest:
         """
         memory.experience.check_refine(self.plan)
         plan = memory.with_loss(self.plan)
-        figures = _figures(memory, plan.removed_ids)
-        return RefineProposal(plan=plan, view=replace(refine_plan_view(plan), figures=figures))
+        return RefineProposal(plan=plan, view=_with_figures(memory, refine_plan_view(plan), plan.removed_ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,9 +204,25 @@ def _dated(memory: MemorySystem, rows: Sequence[PlanRow]) -> tuple[PlanRow, ...]
     return tuple(replace(row, at=stored_instant(times, row.id)) if row.id in times else row for row in rows)
 
 
-def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return the number of remaining experiences, empty if all stay."""
+def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) -> PlanView:
+    """Return the view with the number and the success rate of the remaining experiences, unless all stay."""
     if not going:
+        return view
+    before = memory.experience.values("outcome")
+    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}})
+    after = {outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()}
+    n, old, new = sum(before.values()), SuccessRate.of(before), SuccessRate.of(after)
+    figures = (
+        Figure("Experiences afterwards", f"{n - len(going):,}", f"from {n:,}"),
+        Figure("success rate", rate_text(new), f"from {rate_text(old)}"),
+    )
+    return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
+
+
+def _rate_notes(old: SuccessRate, new: SuccessRate) -> tuple[str, ...]:
+    """Return the sentence on why the success rate changes, empty if it looks the same."""
+    if old.share is None or new.share is None or rate_text(old) == rate_text(new):
         return ()
-    n = memory.experience.count()
-    return (Figure("Experiences afterwards", f"{n - len(going):,}", f"from {n:,}"),)
+    if new.share > old.share:
+        return ("The rate rises because failures are removed, not because the agent improved.",)
+    return ("The rate falls because successes are removed, not because the agent got worse.",)

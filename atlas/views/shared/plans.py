@@ -127,6 +127,9 @@ class PlanView:
 
     figures: tuple[Figure, ...] = ()
     choice: Choice | None = None
+    undo: str = "It can be undone."
+    """The sentence on what undoing it does."""
+
     nothing: str = "Nothing would be removed."
     """The sentence for a plan without changes."""
 
@@ -171,6 +174,7 @@ def merging_view(
         rows=tuple(rows),
         subject=noun.capitalize(),
         caption=caption,
+        undo=undo_of_removals(plan.n_removed, noun),
         n_going=plan.n_removed,
         share=plan.share,
         loss=plan.loss,
@@ -198,6 +202,7 @@ def deleting_view(
         rows=rows,
         subject=noun.capitalize(),
         caption=caption,
+        undo=undo_of_removals(n_going, noun),
         n_going=n_going,
         share=share,
     )
@@ -223,9 +228,15 @@ def hiding_view(
         subject=noun.capitalize(),
         caption="What is hidden",
         nothing="Nothing would be hidden.",
+        undo=f"Undo gives agents {'it' if len(titles) == 1 else f'all {len(titles):,}'} again.",
         n_going=len(titles),
         loss=loss,
     )
+
+
+def undo_of_removals(n: int, noun: str) -> str:
+    """Return the sentence on what undoing a removal gives back."""
+    return f"Undo brings back {f'the {noun}' if n == 1 else f'all {counted(n, noun)}'}."
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:

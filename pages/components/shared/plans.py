@@ -131,7 +131,7 @@ def _draw(memory: MemorySystem) -> None:
         if view.choice is not None:
             _draw_choice(memory, open_plan, view.choice)
     if view.loss is not None and view.loss.n_leaving:
-        _draw_loss(memory, open_plan, view.loss)
+        _draw_loss(view.loss)
     _draw_rows(memory, open_plan)
     open_plan.draw_extra(open_plan.plan)
     _draw_buttons(memory, open_plan)
@@ -148,15 +148,13 @@ def _draw_figures(figures: Sequence[Figure]) -> None:
         st.markdown(" · ".join(f"{figure.name} **{figure.value}** ({figure.before})" for figure in figures))
 
 
-def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
-    """Draw what tasks would lose, and a button that keeps the records that they need."""
-    if not loss.lost:
-        st.info(loss_sentence(loss), icon=":material/check:")
-    else:
-        st.warning(loss_sentence(loss), icon=":material/heart_broken:")
+def _draw_loss(loss: CurationLoss) -> None:
+    """Draw what tasks would lose, and how that was measured."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if _offers_keeping(open_plan) and isinstance(open_plan.request, SparingRequest):
-            _draw_keeping(memory, open_plan, open_plan.request, loss)
+        if not loss.lost:
+            st.info(loss_sentence(loss), icon=":material/check:")
+        else:
+            st.warning(loss_sentence(loss), icon=":material/heart_broken:")
         if loss.details:
             with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
                 st.text(HOW_MEASURED)
@@ -164,18 +162,17 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
                     st.text(detail)
 
 
-def _offers_keeping(open_plan: _OpenPlan) -> bool:
-    """Return whether tasks would lose records, and these can be kept."""
-    loss = open_plan.plan.view.loss
-    return loss is not None and bool(loss.lost) and isinstance(open_plan.request, SparingRequest)
-
-
-def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan, request: SparingRequest, loss: CurationLoss) -> None:
+def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan) -> bool:
+    """Draw a button that keeps the records that tasks need, and return whether it is advised."""
+    loss, request = open_plan.plan.view.loss, open_plan.request
+    if loss is None or not loss.lost or not isinstance(request, SparingRequest):
+        return False
     n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
     them = "it" if n_lost == 1 else f"these {n_lost:,}"
     rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
     st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", shortcut=ADVISED,
               on_click=_replan, args=(memory, open_plan, request.sparing(loss.ids_to_keep)))  # fmt: skip
+    return True
 
 
 def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
@@ -212,7 +209,7 @@ def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: SparingRequest, i
 
 
 def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
-    plan, view = open_plan.plan, open_plan.plan.view
+    view = open_plan.plan.view
     if outdated := st.session_state.get(_OUTDATED):
         _draw_outdated(memory, open_plan, outdated)
         return
@@ -220,13 +217,14 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
         st.info(view.nothing, icon=":material/check:")
         return
     with st.container(key="plan_foot"):
-        _draw_foot(memory, plan, is_advised=not _offers_keeping(open_plan))
+        _draw_foot(memory, open_plan)
 
 
-def _draw_foot(memory: MemorySystem, plan: Plan, *, is_advised: bool) -> None:
-    """Draw what applies the plan, which stays in view while the rest is scrolled."""
-    view = plan.view
+def _draw_foot(memory: MemorySystem, open_plan: _OpenPlan) -> None:
+    """Draw all decisions on the plan, which stay in view while the rest is scrolled."""
+    plan, view = open_plan.plan, open_plan.plan.view
     with st.container(horizontal=True, vertical_alignment="bottom" if view.is_large else "center"):
+        is_advised = not _draw_keeping(memory, open_plan)
         is_confirmed = _draw_confirmation(view)
         st.button(
             view.button,
@@ -239,7 +237,7 @@ def _draw_foot(memory: MemorySystem, plan: Plan, *, is_advised: bool) -> None:
             disabled=not is_confirmed or memory.storage.read_only,
         )
         st.button("Cancel", key="plan_cancel", on_click=close_plan)
-        st.caption("It can be undone.")
+        st.caption(view.undo)
 
 
 def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) -> None:

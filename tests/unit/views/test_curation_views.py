@@ -32,6 +32,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.tables import exported_lines
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
+from atlas.views.shared.plans import Figure
 from atlas.views.shared.wording import UNKNOWN_VALUE
 from tests.support.records import START, attempt, attempts
 
@@ -220,7 +221,12 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     ids = memory.experience.store_many(attempts(6))
     proposal = PruneRequest(among=tuple(ids[:3])).propose(memory)
     assert proposal.removed_ids == tuple(ids[:3])
-    assert [(figure.value, figure.before) for figure in proposal.view.figures] == [("3", "from 6")]
+    assert [(figure.value, figure.before) for figure in proposal.view.figures] == [
+        ("3", "from 6"),
+        ("50 %", "from 50 %"),
+    ]
+    assert proposal.view.notes == ("You chose these by hand, without a rule.",)
+    assert proposal.view.undo == "Undo brings back all 3 experiences."
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)
     assert proposal.done_sentence == "Pruned 3 experiences"
@@ -228,6 +234,18 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     assert memory.history(1)[0].id == operation_id
     memory.undo(operation_id)
     assert memory.experience.ids() == ids
+
+
+def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory):
+    good, bad, other = memory.experience.store_many(
+        [attempt(success=True), attempt(success=False), attempt(success=None)]
+    )
+    rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
+    assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "from 3"), ("100 %", "from 50 %")]
+    assert rising.notes[0] == "The rate rises because failures are removed, not because the agent improved."
+    assert falling.figures[1] == Figure("success rate", "0 %", "from 50 %")
+    assert falling.notes[0] == "The rate falls because successes are removed, not because the agent got worse."
+    assert len(PruneRequest(among=(other,)).propose(memory).view.notes) == 1
 
 
 def test_a_choice_can_keep_the_best_of_what_says_the_same(memory):

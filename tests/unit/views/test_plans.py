@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import atlas
 from atlas.memory.experience.pruning import PruneCriteria, PruneDecision, PrunePlan
 from atlas.testing import HashEmbedder
@@ -28,7 +30,8 @@ def pruning(n_total=40, **options):
 def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
     assert view.headline == "2 of 40 experiences would be removed (5 %), 1 is protected."
-    assert view.notes == ()
+    assert view.notes == ("Rule: remove what is older than 90 days.",)
+    assert view.undo == "Undo brings back all 2 experiences."
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
         ("a", True, "it is old; it failed"),
         ("b", True, "it is old; it failed"),
@@ -38,10 +41,27 @@ def test_a_prune_plan_says_how_many_go_and_why():
     assert prune_plan_view(pruning(39)).is_large
 
 
+def test_a_prune_plan_names_every_rule_in_one_sentence():
+    every = PruneCriteria(min_success_rate=0.3, max_age_days=90, never_retrieved_days=30, max_count=1_000)
+    assert _rule_of(every) == (
+        "Rule: remove what has a success rate under 30 % or is older than 90 days or was not retrieved for 30 days or "
+        "is among the least successful beyond the 1,000 to keep."
+    )
+    assert _rule_of(PruneCriteria(tag="old")) == "Rule: remove all with the tag."
+    assert _rule_of(PruneCriteria(keep_diverse=True)) == "You chose these by hand, without a rule."
+    assert _rule_of(PruneCriteria(max_age_days=9, keep_diverse=True)).endswith(
+        "older than 9 days. The best of each group of similar ones stays."
+    )
+
+
+def _rule_of(criteria):
+    return prune_plan_view(replace(pruning(), criteria=criteria)).notes[0]
+
+
 def test_a_prune_plan_says_what_it_could_not_judge():
     plan = pruning(n_judged=30, n_gone=1, missing={"min_success_rate": 1, "max_age_days": 1_200})
     assert prune_plan_view(plan).notes == (
-        "Only the 30 chosen were considered.",
+        "Rule: remove what is older than 90 days, among the 30 chosen.",
         "1 of those chosen is not there any more.",
         "1 has no known outcome, so the rule on success rates skips it.",
         "1,200 have no known time, so the rule on age skips them.",
