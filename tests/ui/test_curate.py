@@ -251,6 +251,24 @@ def unjudged(tmp_path) -> Iterator[atlas.MemorySystem]:
         yield opened
 
 
+def test_a_failing_strategy_is_suggested_for_retirement_and_its_uses_open_their_attempts(
+    dashboard: Dashboard, tmp_path
+):
+    ids = make_store(tmp_path, [attempt(f"Ride to floor {n}", n < 8, task_id=f"t{n}") for n in range(16)])
+    with opened_store(tmp_path) as memory:
+        good, bad = (memory.strategies.add(atlas.Strategy(situation=by, suggestion=by)) for by in ("stairs", "lift"))
+        for n, ride in enumerate(memory.experience.get_many(ids)):
+            memory.strategies.record_use(
+                good if n < 8 else bad, n < 8, task_id=f"t{n}", trajectory_id=ride.trajectory_id
+            )
+    app = dashboard(tmp_path, "curate", curate_queue="failing")
+    assert "**Suggested: Retire, 0 of 8 uses succeeded.**" in next(text for text in said(app) if "Suggested" in text)
+    assert [button.key for button in app.button if button.proto.type == "primary"] == [f"curate_retire_{bad}"]
+    assert [*table(app)["outcomes"]] == [["✗ failed"]] * 8
+    touch_table(app, "opened", ids[-1])
+    assert app.query_params["id"] == ids[-1]
+
+
 def test_outcomes_are_judged_one_after_another(dashboard: Dashboard, tmp_path, unjudged):
     first, second, third = unjudged.experience.ids()
     app = dashboard(tmp_path, "curate", curate_queue="unknown")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from atlas.core.types import Experience, Step
@@ -12,12 +13,14 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import ACTIVE, VIEWS, Case
 from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS, DomainLine
-from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
+from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLES, group_lines
+from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.queries import Row
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import SIGNS, counted, moment, plural, shortened
+from atlas.views.shared.wording import counted, moment, plural, signed
 from atlas.views.strategies.strategy import attempt_rows
 
 MAX_USES = 10
@@ -25,6 +28,27 @@ MAX_USES = 10
 
 LAST = ("Step before it", "Last step")
 """Maximum number of compared steps. The others are only in the conversation."""
+
+
+EVIDENCE_COLUMNS = (
+    Column("outcomes", "Outcome", 105, "outcomes"),
+    Column("title", "Task", 420),
+    Column("at", "When (UTC)", 125, "time"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRow(Row):
+    """An attempt that speaks for or against a record. Its id is the experience's, or a number if it is not stored."""
+
+    title: str
+    """Untrusted text."""
+
+    outcomes: tuple[str, ...]
+    """`✗ failed`."""
+
+    at: datetime | None
+    is_stored: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +66,8 @@ class CaseView:
     steps: tuple[Step, ...] = ()
     """The trajectory of the attempt, or of the first of a group."""
 
-    attempts: tuple[str, ...] = ()
-    """Lines on attempts in a domain that failed, or on uses of a strategy, as `✗ Boil an egg`. Untrusted texts."""
+    attempts: tuple[EvidenceRow, ...] = ()
+    """Attempts in a domain that failed, or uses of a strategy."""
 
     attempts_heading: str = ""
     """`All 7 uses, the latest first`, or empty without such lines."""
@@ -93,24 +117,38 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     )
 
 
-def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tuple[str, ...]]:
+def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for attempts in a domain that failed."""
-    lines = tuple(_attempt_line(SIGNS["failed"], title) for title in memory.experience.titles(domain.failed).values())
+    times = memory.experience.column("created_at", {"id": {"$in": list(domain.failed)}})
+    lines = tuple(
+        EvidenceRow(
+            id=record_id,
+            title=title,
+            outcomes=(signed("failed"),),
+            at=stored_instant(times, record_id) if record_id in times else None,
+        )
+        for record_id, title in memory.experience.titles(domain.failed).items()
+    )
     n_failed = round(domain.n_known * (1 - (domain.percent_succeeded or 0.0) / 100))
     return "What failed" if len(lines) >= n_failed else f"{len(lines):,} of the {n_failed:,} that failed", lines
 
 
-def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[str, ...]]:
+def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
     rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task]
-    lines = tuple(_attempt_line(row.outcome[0], row.task) for row in rows[:MAX_USES])
+    lines = tuple(
+        EvidenceRow(
+            id=row.experience_id or str(row.number),
+            title=row.task,
+            outcomes=(row.outcome,),
+            at=row.at,
+            is_stored=bool(row.experience_id),
+        )
+        for row in rows[:MAX_USES]
+    )
     n_uses = memory.strategies.usage([strategy_id])[strategy_id].n_uses
     number = f"All {n_uses:,}" if len(lines) == n_uses else f"{len(lines):,} of the {n_uses:,}"
     return f"{number} uses, the latest first", lines
-
-
-def _attempt_line(sign: str, task: str) -> str:
-    return f"{sign} {shortened(' '.join(task.split()), TITLE_CHARACTERS)}"
 
 
 def preview_lines(memory: MemorySystem, cases: Sequence[Case]) -> list[str]:

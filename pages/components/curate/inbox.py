@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.curate.case_rows import WAITING_COLUMNS, waiting_rows
-from atlas.views.curate.case_view import CaseView, case_title, case_view, case_word, preview_lines
+from atlas.views.curate.case_view import (
+    EVIDENCE_COLUMNS,
+    CaseView,
+    case_title,
+    case_view,
+    case_word,
+    preview_lines,
+)
 from atlas.views.curate.cases import Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
     Decision,
@@ -28,6 +36,7 @@ from atlas.views.curate.decisions import (
 )
 from atlas.views.curate.health import UNKNOWN, Health
 from atlas.views.curate.queues import INBOX, DuplicatesResult, ScanState
+from atlas.views.curate.suggestions import suggestion
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.kinds import KINDS
@@ -159,14 +168,27 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.caption("Steps")
         draw_steps(view.steps, of=case.ids[0], key="curate_trace")
     if view.attempts:
-        with st.container(gap=None):
-            st.caption(view.attempts_heading)
-            for line in view.attempts:
-                st.text(line)
+        _draw_attempts(view, key)
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,
                      height=table_height(len(view.differences)), alt="How the others differ")  # fmt: skip
+
+
+def _draw_attempts(view: CaseView, key: str) -> None:
+    """Draw the attempts that are evidence, as a table whose rows open those that are stored."""
+    stored_ids = {row.id for row in view.attempts if row.is_stored}
+    can_open = f"{view.attempts_heading}. Click one to open it." if stored_ids else f"{view.attempts_heading}."
+    st.caption(can_open)
+    plain_table(
+        view.attempts, columns=EVIDENCE_COLUMNS, key=f"curate_evidence_{key}", label=view.attempts_heading,
+        on_opened=partial(_open_attempt, stored_ids) if stored_ids else None,
+    )  # fmt: skip
+
+
+def _open_attempt(stored_ids: Set[str], record_id: str) -> None:
+    if record_id in stored_ids:
+        open_experience(record_id)
 
 
 def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], others: tuple[Case, ...]) -> None:
@@ -174,9 +196,11 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
     is_off = is_forbidden or is_planning()
     key, decisions = _key(case), decisions_on(cases)
+    advice = suggestion(memory, case, decisions)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
+                      type="primary" if advice is not None and advice.decision is decision else "secondary",
                       shortcut=decision.key, disabled=is_off, help=why or decision.help_text, on_click=_decide,
                       args=(memory, decision, cases))  # fmt: skip
         st.button("Later", key=f"curate_later_{key}", icon=":material/skip_next:", shortcut="Right",
@@ -189,8 +213,9 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                       help="The next decision holds for these too.")  # fmt: skip
         st.button("Open and edit", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
                   shortcut="o", disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
-    if choice := hiding_or_deleting(decisions):
-        st.caption(choice)
+    suggested = f"**{advice.sentence}**" if advice is not None else ""
+    if sentences := " ".join(filter(None, (suggested, hiding_or_deleting(decisions)))):
+        st.caption(sentences)
 
 
 def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:

@@ -29,6 +29,7 @@ from atlas.views.curate.decisions import (
 )
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
 from atlas.views.curate.queues import INBOX, QUARANTINE, REPEATED, REVIEW, SUSPICIOUS
+from atlas.views.curate.suggestions import suggestion
 from tests.support.records import START, attempt
 
 LATER = START + timedelta(days=400)
@@ -163,7 +164,11 @@ def test_each_case_says_why_with_evidence(memory):
         "0 of its 8 uses succeeded, clearly fewer than with other strategies (16 of 16)" in views[(ids["bad"],)].reason
     )
     assert views[(ids["bad"],)].attempts_heading == "All 8 uses, the latest first"
-    assert views[(ids["bad"],)].attempts == tuple(f"✗ task {n}" for n in range(23, 15, -1))
+    uses = views[(ids["bad"],)].attempts
+    assert [(*row.outcomes, row.title, row.is_stored) for row in uses] == [
+        ("✗ failed", f"task {n}", False) for n in range(23, 15, -1)
+    ]
+    assert all(row.at == START for row in uses)
     assert views[ids["notes"]].reason == "2 entries say the same, word for word."
     (group,) = [view for of, view in views.items() if {*of} == {*ids["same"]}]
     assert group.title.whole == "Boil an egg"
@@ -191,6 +196,21 @@ def test_the_keys_follow_from_the_case(memory):
     fill(memory)
     keys = {case.ids: "".join(d.key for d in decisions_on([case])) for case in cases_of(memory).inbox}
     assert [*keys.values()] == ["ktx", "kmx", "kx", "sfkx", "sfkx", "kbx", "kbx"]
+
+
+def test_the_evidence_of_a_case_suggests_a_decision(memory):
+    fill(memory)
+    by_queue = {}
+    for case in cases_of(memory).inbox:
+        advice = suggestion(memory, case, decisions_on([case]))
+        by_queue[case.queue, case.noun] = advice.sentence if advice is not None else None
+    assert by_queue == {
+        (FAILING, "strategy"): "Suggested: Retire, 0 of 8 uses succeeded.",
+        (DUPLICATES, "experience"): "Suggested: Merge, they do not differ.",
+        (DUPLICATES, "entry"): "Suggested: Delete copies, they do not differ.",
+        (UNKNOWN, "experience"): None,
+        (STALE, "experience"): "Suggested: Bury, it was not used for 90 days.",
+    }
 
 
 def test_how_hiding_differs_from_deleting_is_told_where_both_are_offered(memory):
@@ -258,6 +278,9 @@ def test_a_suspicious_record_comes_first_with_its_signs_and_leaves_the_inbox_onc
     assert view.texts[0][0] == "Orders, in its suggestion"
     assert "ignore all previous instructions" in view.texts[0][1].whole
     assert [each.name for each in decisions_on([first])] == ["quarantine", "keep", "withdraw", "delete"]
+    advice = suggestion(memory, first, decisions_on([first]))
+    assert advice is not None
+    assert advice.sentence == "Suggested: Quarantine, it shows signs of an attack."
     _, sentence = change_quarantine(memory, [first])
     assert sentence == "Put 1 strategy into quarantine"
     cases = cases_of(memory)
@@ -265,6 +288,7 @@ def test_a_suspicious_record_comes_first_with_its_signs_and_leaves_the_inbox_onc
     (hidden,) = cases.of(QUARANTINE)
     assert case_view(memory, hidden).reason == memory.quarantined()[0].reason
     assert [each.name for each in decisions_on([hidden])] == ["release", "withdraw", "delete"]
+    assert suggestion(memory, hidden, decisions_on([hidden])) is None
     assert change_quarantine(memory, [hidden])[1] == "Released 1 strategy from quarantine"
     assert cases_of(memory).inbox[0].ids == (planted,)
 
@@ -313,3 +337,6 @@ def test_a_pending_record_is_shown_with_its_signs_and_is_accepted_or_rejected(me
     assert reason.startswith("The key crawler wrote it under review.")
     assert "It orders the reader to give up its instructions." in reason
     assert [each.label for each in decisions_on([first])] == ["Accept", "Reject …"]
+    advice = suggestion(memory, first, decisions_on([first]))
+    assert advice is not None
+    assert advice.sentence == "Suggested: Reject, it shows signs of an attack."
