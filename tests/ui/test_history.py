@@ -26,7 +26,7 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     memory.experience.within("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
-    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old"
+    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old · Undo brings back 2 experiences"
     assert lines.index("Pruned 2 experiences") < lines.index(circumstances) < lines.index("Stored 3 experiences")
 
 
@@ -64,12 +64,26 @@ def test_an_operation_on_records_of_two_kinds_names_the_first_and_counts_the_oth
 def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboard, tmp_path, memory):
     memory.experience.within("prune").delete(memory.experience.ids()[:2])
     app = dashboard(tmp_path, "history")
+    assert line_button(app, "Undo").help == "Undo brings back 2 experiences"
     line_button(app, "Undo").click().run()
     assert len(memory.experience) == 3
+    assert line_button(app, "Redo").help == "Redo removes 2 experiences again"
     assert "Redid: pruned 2 experiences" not in main_texts(app)
     line_button(app, "Redo").click().run()
     assert len(memory.experience) == 1
     assert "Redid: pruned 2 experiences" in main_texts(app)
+
+
+def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path, memory):
+    first, second, _ = memory.experience.ids()
+    memory.experience.edit(first, feedback="Check the units")
+    memory.experience.change_marks([first, second], add_tags=["talk"])
+    undoing = [line.split(" · ")[-1] for line in main_texts(dashboard(tmp_path, "history")) if " · Undo " in line]
+    assert undoing == [
+        "Undo restores the former marks of 2 experiences",
+        "Undo puts 1 experience back as before",
+        "Undo removes 3 experiences",
+    ]
 
 
 def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):

@@ -10,7 +10,7 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, UNDO, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of
+from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of, undo_sentence
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
@@ -105,6 +105,9 @@ class OperationRow:
 
     undo_id: str
     """The operation to undo for that."""
+
+    undo_sentence: str
+    """What that does: `Undo brings back 12 experiences`, or empty if it changed no record."""
 
     is_final: bool
     """True if it cannot be undone: it was a purge."""
@@ -354,6 +357,7 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         kind=operation.kind,
         undo_label="Redo" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
+        undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
         is_final=_is_purge(operation, first),
     )
 

@@ -45,6 +45,14 @@ _SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Buried {}", "Un
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
 """Words for an outcome, as a change has it."""
 
+_UNDOING = {
+    "removed": ("brings back {}", "removes {} again"),
+    "added": ("removes {}", "brings back {}"),
+    "changed": ("puts {} back as before", "changes {} again"),
+    "marked": ("restores the former marks of {}", "marks {} again"),
+}
+"""What undoing a change of records does, and what redoing it does, by the kind of change."""
+
 _OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
 """How the reason begins that an operation gets by itself, by its kind."""
 
@@ -62,6 +70,21 @@ def sentence_of(memory: MemorySystem, operation: Operation, first: RecordChange 
         return "Changed the strictness of searches"
     pattern = _marking(first) if operation.kind == "mark" else _VERBS.get(operation.kind, "")
     return (pattern or f"{operation.kind.capitalize()}: {{}}").replace("{}", _object(memory, operation, first, kind), 1)
+
+
+def undo_sentence(operation: Operation, kind: Kind | None) -> str:
+    """Return `Undo brings back 12 experiences`, or what Redo does to an operation that was undone, or an empty string.
+
+    Args:
+        kind: The only kind of its records, or None if it touched several.
+    """
+    noun, is_undone = kind.noun if kind else "record", operation.undone_by is not None
+    effects = [
+        patterns[is_undone].format(counted(operation.counts[change], noun))
+        for change, patterns in _UNDOING.items()
+        if operation.counts.get(change)
+    ]
+    return f"{'Redo' if is_undone else 'Undo'} {in_words(effects)}" if effects else ""
 
 
 def reason_of(operation: Operation) -> str:

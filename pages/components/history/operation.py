@@ -70,7 +70,7 @@ def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: boo
         type="primary" if is_main else "secondary",
         width="content" if is_main else UNDO_PIXELS,
         disabled=why_not is not None,
-        help=why_not,
+        help=why_not or row.undo_sentence or None,
         on_click=undo_and_announce,
         args=(memory, row.undo_id, row.sentence, REDONE if row.state else UNDONE),
     )
