@@ -114,8 +114,8 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     app = dashboard(tmp_path, "evaluation")
     assert app.subheader[0].value.startswith("Search finds the right memories")
     assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:2] == [
-        ("First hit is right", "100 %", ""),
-        ("Nothing found", "0 %", ""),
+        ("First hit is right", "100 %", "likely 59–100 %"),
+        ("Nothing found", "0 %", "likely 0–41 %"),
     ]
     assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100 %", "100 %", "100 %", "9 %"]
     assert "Measured 20" in texts(app)

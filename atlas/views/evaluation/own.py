@@ -54,13 +54,14 @@ UNJUDGED = (
     "No query has been judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
 )
 
-SETTINGS: Mapping[str, str] = {"BM25": "Words alone", "dense": "Meaning alone"}
+WORDS, MEANING = "Words alone", "Meaning alone"
+SETTINGS: Mapping[str, str] = {"BM25": WORDS, "dense": MEANING}
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 
-
-HIDES_NOTHING = "hides nothing"
-"""Behaviour of simpler searches on off-topic questions, as no hit is too irrelevant for them."""
+ANSWERED: Mapping[str, str] = {WORDS: "up to 100 %", MEANING: "100 %"}
+"""Share of off-topic questions that simpler searches answer: no hit is too irrelevant for them. A search by words
+finds nothing for a question that shares no word with the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class SearchRow(RateRow):
     """From the search of agents: `6 points less`, `no clear difference`, or empty if it was not measured."""
 
     off_topic: str
-    """Share of off-topic questions that it answers, `HIDES_NOTHING`, or empty if that was not measured."""
+    """Share of off-topic questions that it answers, or empty if that was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,8 +217,8 @@ def simpler_searches(found: OwnEvaluation) -> list[SearchRow]:
 
 def _off_topic_text(found: OwnEvaluation, setting: str) -> str:
     foreign = _foreign(found, SHIPPED)
-    if setting in SETTINGS.values():
-        return HIDES_NOTHING
+    if setting in ANSWERED:
+        return ANSWERED[setting]
     return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
 
 

@@ -11,6 +11,8 @@ from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
+from atlas.memory.base.success_rates import credible_interval
+from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted, percent
 
 MANY_ANSWERED = 0.1
@@ -79,27 +81,40 @@ def figures(found: OwnEvaluation | None) -> list[Figure]:
     )
     task, questions = (_own_task(found), _foreign_result(found)) if found else (None, None)
     basis = f"{counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}" if task else ""
-    own = [_figure(label, _own_rate(found, measure) if found else None, basis, text) for label, measure, text in rates]
+    n_tasks = task.n_groups if task else 0
+    own = [
+        _figure(label, _own_rate(found, measure) if found else None, n_tasks, basis, text)
+        for label, measure, text in rates
+    ]
     foreign = (
         "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
     )
     asked = counted(questions.n_queries, "question") if questions else ""
     rate = _foreign_rate(found) if found else None
-    off_topic = _figure("Off-topic questions answered", rate, asked, foreign)
+    n_questions = questions.n_queries if questions else 0
+    off_topic = _figure("Off-topic questions answered", rate, n_questions, asked, foreign)
     return [*own, replace(off_topic, is_bad=_mean(rate, 0.0) > MANY_ANSWERED)]
 
 
-def _figure(label: str, rate: Estimate | None, basis: str, help_text: str) -> Figure:
+def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str, help_text: str) -> Figure:
     if rate is None:
         return Figure(label=label, help_text=help_text)
-    ends = [f"{100 * end:.0f}" for end in (rate.interval.low, rate.interval.high)] if rate.interval else []
     return Figure(
         label=label,
         value=percent(rate.mean),
-        interval=f"likely {'–'.join(ends)} %" if len({*ends}) > 1 else "",
+        interval=_range_text(rate, n_groups),
         basis=basis,
         help_text=help_text,
     )
+
+
+def _range_text(rate: Estimate, n_groups: int) -> str:
+    """Return the likely range of a rate. Where no group differs, sampling them again shows none, so it is computed."""
+    if rate.interval is None:
+        return "too few to tell"
+    if rate.mean in (0.0, 1.0):
+        return likely(credible_interval(round(rate.mean * n_groups), n_groups))
+    return likely(rate.interval)
 
 
 def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str, str]:

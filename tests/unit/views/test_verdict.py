@@ -17,7 +17,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
 from atlas.views.charts.trend import Week, trend_caption, trend_chart
-from atlas.views.evaluation.own import HIDES_NOTHING, simpler_searches
+from atlas.views.evaluation.own import simpler_searches
 from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, verdict
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
@@ -79,6 +79,21 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
     assert [figure.value for figure in figures(None)] == ["–"] * 3
 
 
+def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
+    found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
+    assert [figure.interval for figure in figures(found)] == ["too few to tell"] * 3
+    (task,), (asked,) = found.report.tasks, found.report.foreign
+    rates = {
+        "hit@1": Estimate(mean=0.98, interval=Interval(0.96, 0.99)),
+        FOUND_NOTHING: Estimate(mean=0.0, interval=Interval(0.0, 0.0)),
+    }
+    rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
+    asked = replace(asked, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
+    report = replace(found.report, tasks=(replace(task, rows=rows, n_groups=90),), foreign=(asked,))
+    ranges = [figure.interval for figure in figures(replace(found, report=report))]
+    assert ranges == ["likely 96–99 %", "likely 0–4 %", "likely 96–100 %"]
+
+
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
     (task,) = found.report.tasks
@@ -90,8 +105,8 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
     found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),)))
     assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found)] == [
         ("As an agent gets it", "", "64 %"),
-        ("Words alone", "6 points less", HIDES_NOTHING),
-        ("Meaning alone", "no clear difference", HIDES_NOTHING),
+        ("Words alone", "6 points less", "up to 100 %"),
+        ("Meaning alone", "no clear difference", "100 %"),
         ("By chance", "", ""),
     ]
 
