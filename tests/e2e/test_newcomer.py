@@ -39,7 +39,7 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
     click_row(page, "The city's feed answers with 12 stations tonight.", table=0)
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
-    for attempt in ("✗ 2026-10-05", "✓ 2026-10-22", "✓ 2026-11-11"):
+    for attempt in ("✗ 5 Oct 2026", "✓ 22 Oct 2026", "✓ 11 Nov 2026"):
         expect(page.get_by_role("button", name=attempt)).to_be_visible()
 
 

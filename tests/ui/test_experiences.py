@@ -92,7 +92,7 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     )
     app = dashboard(tmp_path, "experiences", id=opened)
     texts = [element.value for element in app.text]
-    assert {"Unlock the door", "✓ succeeded", "smith", "north", "2026-03-01 09:30 UTC", "Well done"} <= {*texts}
+    assert {"Unlock the door", "✓ succeeded", "smith", "north", "1 Mar 2026, 09:30 UTC", "Well done"} <= {*texts}
     codes = {element.value: element.language for element in app.code}
     assert codes[solution] == "python"
     assert [turn["text"] for turn in conversation(app)["steps"][0]["turns"]] == [
@@ -125,7 +125,7 @@ def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashbo
     )
     app = dashboard(tmp_path, "experiences", id=ids[0])
     attempts_shown = [button for button in app.button if str(button.key).startswith("experience_attempt_")]
-    assert [button.label for button in attempts_shown] == ["✗ 2026-05-01", "? 2026-05-02", "✓ 2026-05-03"]
+    assert [button.label for button in attempts_shown] == ["✗ 1 May 2026", "? 2 May 2026", "✓ 3 May 2026"]
     assert [button.disabled for button in attempts_shown] == [False, False, True]
     attempts_shown[0].click().run()
     assert app.query_params["id"] == ids[1]

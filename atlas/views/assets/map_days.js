@@ -28,7 +28,7 @@ function mapDays(map, brush) {
   function dateText(day, parts) {
     const date = new Date(`${map.points.first_day}T00:00:00Z`)
     date.setUTCDate(date.getUTCDate() + Number(day))
-    return date.toLocaleDateString('en-GB', { month: 'short', timeZone: 'UTC', ...parts })
+    return date.toLocaleDateString('en-GB', { month: 'short', timeZone: 'UTC', ...parts }).replace('Sept', 'Sep') // as everywhere else
   }
 
   const isRanked = () => Boolean(map.points.moments?.length)

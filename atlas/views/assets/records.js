@@ -70,7 +70,7 @@ const FORMS = {
   decimal: (value) => [value],
   time: (value) => [value],
   day: (value) => {
-    const element = made('span', '', value.slice(0, 10))
+    const element = made('span', '', value.split(',')[0])
     element.title = `${value} UTC`
     return [element]
   },

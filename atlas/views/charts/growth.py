@@ -8,7 +8,7 @@ from datetime import date
 from atlas.core.statistics import Day, SuccessRate
 from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import OUTCOMES, counted
+from atlas.views.shared.wording import OUTCOMES, counted, day_text
 
 RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
 
@@ -32,8 +32,8 @@ def growth_caption(days: Sequence[Day]) -> str:
     """Return the alternative text of the chart, in one line."""
     last = days[-1].until_then
     return (
-        f"From {days[0].on} to {days[-1].on}, by {_span(days)} of the attempt: {counted(last.n, 'experience')}, "
-        f"of which {rate_text(last)} succeeded"
+        f"From {day_text(days[0].on)} to {day_text(days[-1].on)}, by {_span(days)} of the attempt: "
+        f"{counted(last.n, 'experience')}, of which {rate_text(last)} succeeded"
     )
 
 
@@ -82,7 +82,7 @@ def _bars(bars: Sequence[Day]) -> list[Chart]:
             "x": [bar.on.isoformat() for bar in bars],
             "y": counts[name],
             "marker": {"color": OUTCOME_COLOURS[name]},
-            "hovertemplate": f"%{{x|%Y-%m-%d}}: %{{y:,}} {name}<extra></extra>",
+            "hovertemplate": f"%{{x|%-d %b %Y}}: %{{y:,}} {name}<extra></extra>",
         }
         for name in OUTCOMES
         if any(counts[name])
@@ -106,7 +106,7 @@ def _rate(bars: Sequence[Day]) -> list[Chart]:
             "y": [bar.until_then.share for bar, _ in measured],
             "line": {"color": RATE_COLOUR, "width": 2},
             "text": labels,
-            "hovertemplate": "until %{x|%Y-%m-%d}: %{text}<extra></extra>",
+            "hovertemplate": "until %{x|%-d %b %Y}: %{text}<extra></extra>",
         },
     ]
 
@@ -114,7 +114,7 @@ def _rate(bars: Sequence[Day]) -> list[Chart]:
 def _layout(n_bars: int, span: str) -> Chart:
     across: Chart = {
         "type": "date",
-        "tickformat": "%d %b\n%Y",
+        "tickformat": "%-d %b\n%Y",
         "tickangle": 0,
         "anchor": "y2",
         "nticks": 7,

@@ -17,6 +17,7 @@ from atlas.views.kinds.concept import source_word
 from atlas.views.lists.cells import Excerpt, Heading
 from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.rates import Record, record_of
+from atlas.views.shared.wording import day_text
 
 DESCRIPTION_CHARACTERS = 400
 MAX_CODE_LINES, CODE_CHARACTERS = 5, 200
@@ -100,5 +101,5 @@ def _body(code: str) -> str:
 
 def _origin(concept: CodeConcept) -> str:
     language = concept.language if concept.language.lower() != "python" else ""
-    day = f"{concept.created_at.astimezone(UTC):%Y-%m-%d}" if concept.created_at else ""
-    return " · ".join(filter(None, [source_word(concept.source), language, day]))
+    on = day_text(concept.created_at.astimezone(UTC)) if concept.created_at else ""
+    return " · ".join(filter(None, [source_word(concept.source), language, on]))

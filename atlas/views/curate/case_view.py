@@ -20,7 +20,7 @@ from atlas.views.lists.queries import Row
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural, signed
+from atlas.views.shared.wording import counted, day_text, moment, plural, signed
 from atlas.views.strategies.strategy import attempt_rows
 
 MAX_USES = 10
@@ -262,6 +262,6 @@ def _attempt_reason(memory: MemorySystem, queue: str, record_id: str) -> str:
         seen = f"Agents were shown it {counted(n, 'time')}." if n else "Agents were not shown it yet."
         return f"Its outcome is not known, so it counts in no success rate. {seen}"
     name, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
-    day = f"{stored_instant(memory.experience.column(name, where), record_id):%Y-%m-%d}"
+    on = day_text(stored_instant(memory.experience.column(name, where), record_id))
     since = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"
-    return f"{verb} on {day}, {since}."
+    return f"{verb} on {on}, {since}."

@@ -21,7 +21,7 @@ from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, Part, RecordLink, parts_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
+from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, day_text, moment, outcomes_text, signed
 
 MAX_ATTEMPTS = 12
 
@@ -155,8 +155,8 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) -> Attempt:
-    day = f"{stored_instant(metadata).astimezone(UTC):%Y-%m-%d}"
-    return Attempt(experience_id, f"{SIGNS[outcome_of(metadata)]} {day}{' with memory' if has_memory else ''}")
+    on = day_text(stored_instant(metadata).astimezone(UTC))
+    return Attempt(experience_id, f"{SIGNS[outcome_of(metadata)]} {on}{' with memory' if has_memory else ''}")
 
 
 def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...]:

@@ -55,7 +55,7 @@ RECORD = Column(
     "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
     "to tell while the band includes 50 %, unless it is narrow. Most reliable is what has the highest lower end",
 )
-CREATED_AT = Column("created_at", "When (UTC)", 125, "time", order_key="created_at")
+CREATED_AT = Column("created_at", "When (UTC)", 135, "time", order_key="created_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

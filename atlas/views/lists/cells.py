@@ -14,6 +14,7 @@ from atlas.views.kinds.journal_words import type_word
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Row
 from atlas.views.shared.rates import Record
+from atlas.views.shared.wording import time_text
 
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
@@ -144,7 +145,7 @@ def _cell(row: Row, column: Column) -> Any:
         case "decimal":
             return f"{value:.2f}"
         case "time" | "day":
-            return f"{value:%Y-%m-%d %H:%M}" if isinstance(value, datetime) else ""
+            return time_text(value) if isinstance(value, datetime) else ""
         case "lines":
             return [part.strip() for part in str(value or "no attempts").split(",")]
     return asdict(value) if isinstance(value, Heading | Excerpt | Record | Meter) else value

@@ -11,7 +11,7 @@ from atlas.access.keys import Key, KeyRing
 from atlas.infra.actor import Role
 from atlas.memory.system import MemorySystem
 from atlas.views.settings.roles import check_admin
-from atlas.views.shared.wording import moment
+from atlas.views.shared.wording import day_text, moment
 
 ROLES = {str(role): role for role in Role}
 """Roles by their names, the lowest first."""
@@ -103,7 +103,7 @@ def ring_of(memory: MemorySystem) -> KeyRing:
 
 def _row(key: Key, now: datetime) -> KeyRow:
     problem = key.problem(now)
-    end = f"in use until {key.expires_at:%Y-%m-%d}" if key.expires_at else "in use"
+    end = f"in use until {day_text(key.expires_at)}" if key.expires_at else "in use"
     return KeyRow(
         id=key.id,
         name=key.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.words import shortened as shortened
@@ -77,9 +77,19 @@ def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
     return f"{sentence}. {describe_counts(found)}" if found else sentence
 
 
+def day_text(at: date) -> str:
+    """Return `31 Jan 2026`. A time counts as it is, so it should be in UTC."""
+    return f"{at.day} {at:%b} {at.year}"
+
+
 def moment(at: datetime) -> str:
-    """Return `2026-01-31 09:05 UTC`."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    """Return `31 Jan 2026, 09:05 UTC`."""
+    return f"{time_text(at.astimezone(UTC))} UTC"
+
+
+def time_text(at: datetime) -> str:
+    """Return `31 Jan 2026, 09:05` in the zone of the time."""
+    return f"{day_text(at)}, {at:%H:%M}"
 
 
 def moment_of(made_at: str) -> str:

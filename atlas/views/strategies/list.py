@@ -19,7 +19,7 @@ from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.cells import Excerpt, Heading
 from atlas.views.lists.queries import Row, marks_text, ranking
 from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
-from atlas.views.shared.wording import counted, percent, shortened
+from atlas.views.shared.wording import counted, day_text, percent, shortened
 from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
@@ -116,9 +116,9 @@ def _with_names(text: str, strategy: Strategy) -> str:
 
 
 def _origin(strategy: Strategy) -> str:
-    day = f"{strategy.created_at.astimezone(UTC):%Y-%m-%d}" if strategy.created_at else ""
+    on = day_text(strategy.created_at.astimezone(UTC)) if strategy.created_at else ""
     domain = str(strategy.metadata.get("domain", ""))
-    return " · ".join(filter(None, [domain, f"written by {written_by(strategy)}", day]))
+    return " · ".join(filter(None, [domain, f"written by {written_by(strategy)}", on]))
 
 
 def _listed_steps(strategy: Strategy) -> Excerpt:

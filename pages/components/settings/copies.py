@@ -11,6 +11,7 @@ from atlas import InvalidInput, MemorySystem
 from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, make_backup, recorded_backups
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import may_name_paths, on_behalf
+from atlas.views.shared.wording import moment_of
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
@@ -61,11 +62,11 @@ def _draw_backup(memory: MemorySystem) -> None:
 
 def _draw_known(memory: MemorySystem) -> None:
     rows = [
-        {"File": path, "Made": made_at[:16].replace("T", " "), "Still there": "yes" if Path(path).is_file() else "no"}
+        {"File": path, "Made": moment_of(made_at), "Still there": "yes" if Path(path).is_file() else "no"}
         for path, made_at in recorded_backups(memory).items()
     ]
     if rows:
-        st.caption("Backups of this store that were made so far (UTC)")
+        st.caption("Backups of this store that were made so far")
         st.dataframe(rows, hide_index=True, alt="Backups of this store")
 
 

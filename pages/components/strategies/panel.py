@@ -42,7 +42,7 @@ CHART = {"displayModeBar": False, "scrollZoom": False}
 ATTEMPT_COLUMNS = {
     "number": st.column_config.NumberColumn("Use", format="localized", width=45),
     "outcome": st.column_config.TextColumn("Outcome", width=105),
-    "at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
+    "at": st.column_config.DatetimeColumn("When (UTC)", format="D MMM YYYY, HH:mm", width=130, timezone="UTC"),
     "task": st.column_config.TextColumn("Task", width=280),
     "actor": st.column_config.TextColumn("Who", width=90),
 }

@@ -90,7 +90,7 @@ def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
     assert bars == {"succeeded": [3, 0, 0], "failed": [1, 0, 0], "unknown": [0, 0, 2]}
     assert chart["data"][-1]["y"] == [0.75, 0.75, 0.75]
     assert growth_caption(days) == (
-        "From 2026-01-01 to 2026-01-03, by day of the attempt: 6 experiences, of which 75 % succeeded"
+        "From 1 Jan 2026 to 3 Jan 2026, by day of the attempt: 6 experiences, of which 75 % succeeded"
     )
 
 
@@ -208,7 +208,7 @@ def test_few_are_compared_and_all_are_listed_in_their_order(memory):
     ids = memory.experience.store_many(attempts(6))
     assert [one.id for one in compared(memory, ids[::-1])] == ids[:1:-1]
     assert [row.id for row in chosen_rows(memory, ids[::-1])] == ids[::-1]
-    assert compared(memory, [ids[1]])[0].facts == "2026-03-01 10:30 UTC · 2 steps"
+    assert compared(memory, [ids[1]])[0].facts == "1 Mar 2026, 10:30 UTC · 2 steps"
 
 
 def test_what_is_exported_can_be_imported_again(memory):

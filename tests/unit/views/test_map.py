@@ -319,7 +319,7 @@ def test_time_runs_by_rank_where_one_day_brought_more_than_half():
     layer = unpacked(points_of(make_map(), {"outcome": {}, "created_at": times}).packet)
     assert layer["day"].tolist() == [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
     assert layer["n_days"] == 12
-    assert (layer["moments"][0], layer["moments"][-1]) == ("2026-01-01 00:00", "2026-05-05 10:59")
+    assert (layer["moments"][0], layer["moments"][-1]) == ("1 Jan 2026, 00:00", "5 May 2026, 10:59")
 
 
 def test_the_packet_of_colours_lists_legend_and_labels(points):

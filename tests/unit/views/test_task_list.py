@@ -130,5 +130,5 @@ def test_a_cell_leaves_out_pictographs_unless_they_are_all():
     ]
     table = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, made)
     assert [row["task"] for row in table["rows"]] == ["Order the tofu again ✓", "👍🏽"]
-    assert [row["created_at"] for row in table["rows"]] == ["2026-05-01 00:00"] * 2
+    assert [row["created_at"] for row in table["rows"]] == ["1 May 2026, 00:00"] * 2
     assert "memory" not in {column["name"] for column in table["columns"]}
