@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.curate.queues import ScanState
 from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.overview.attention import attention
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
+from pages.components.curate.inbox import page_cases
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
-from pages.components.overview.parts import draw_totals
+from pages.components.overview.parts import draw_attention, draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
@@ -24,6 +29,8 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
+    cases = page_cases(memory, found, duplicates, {}, ScanState())
+    draw_attention(attention(memory, cases, n_own=view.rate.n - view.n_sample, now=datetime.now(UTC)))
     draw_answers(memory, view, found, duplicates)
 
 

@@ -42,6 +42,16 @@ def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_
     }
 
 
+def test_what_needs_attention_comes_first(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt("Mend a shoe", success=None)])
+    app = dashboard(tmp_path, "overview")
+    first = drawn_by(app, "records")[0]
+    assert (first["label"], [row["what"] for row in first["rows"]]) == (
+        "Needs attention",
+        ["1 open case on Curate", "No backup"],
+    )
+
+
 def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Dashboard, tmp_path):
     sides = [("shown", n % 10 < 8) for n in range(40)] + [("held out", n % 10 < 2) for n in range(40)]
     made = [attempt(f"task {n}", success=went, task_id=f"t{n}") for n, (_, went) in enumerate(sides)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_line
 from atlas.views.curate.queues import DuplicatesResult
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
+from atlas.views.overview.attention import AttentionRow
 from atlas.views.overview.summary import Day, Groups, Overview, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
@@ -19,7 +21,22 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 
 MAX_DOMAINS = 5
 
+ATTENTION_COLUMNS = (Column("what", "Needs attention", 400), Column("detail", "", 400))
+
 CHART = {"displayModeBar": False, "scrollZoom": False}
+
+
+def draw_attention(rows: Sequence[AttentionRow]) -> None:
+    """Draw what needs attention, each row a link to where it is dealt with, or nothing."""
+    if rows:
+        plain_table(rows, columns=ATTENTION_COLUMNS, key="overview_attention", label="Needs attention",
+                    on_opened=partial(_open_attention, rows))  # fmt: skip
+
+
+def _open_attention(rows: Sequence[AttentionRow], row_id: str) -> None:
+    for row in rows:
+        if row.id == row_id:
+            go_from_click(f"pages/{row.page}.py", **row.parameters)
 
 
 def draw_totals(view: Overview) -> None:

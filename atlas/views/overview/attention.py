@@ -1,0 +1,93 @@
+"""What needs attention first: the strategy that fails most, open cases, and a backup that is missing or old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from atlas.memory.system import MemorySystem
+from atlas.views.curate.cases import ORDER, Cases
+from atlas.views.curate.health import FAILING
+from atlas.views.curate.queues import TITLES
+from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.lists.queries import Row
+from atlas.views.settings.copies import recorded_backups
+from atlas.views.settings.roles import may_administer
+from atlas.views.shared.wording import counted, day_text
+from atlas.views.strategies.titles import readable_title
+
+OLD_DAYS = 30
+"""Days after which a backup counts as old, if the store has changed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionRow(Row):
+    """One thing that needs attention, and where it is dealt with."""
+
+    what: str
+    """Untrusted text."""
+
+    detail: str
+    """Untrusted text."""
+
+    page: str
+    """Name of the page that it opens."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of that page's address."""
+
+
+def attention(memory: MemorySystem, cases: Cases, *, n_own: int, now: datetime) -> tuple[AttentionRow, ...]:
+    """Return what needs attention, worst first, and nothing if all is well.
+
+    Args:
+        cases: The undecided cases of Curate.
+        n_own: Number of experiences that are not sample data, which alone need no backup.
+        now: The current time, to which a backup is compared.
+    """
+    return (*_strategy(memory, cases), *_open_cases(cases), *(_backup(memory, now) if n_own else ()))
+
+
+def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
+    """Yield the strategy that fails most, if one does clearly worse than the others."""
+    worst = next((case.ids[0] for case in cases.of(FAILING) if case.noun == STRATEGY.noun), None)
+    for strategy in memory.strategies.get_many([worst] if worst else []):
+        rate, uses = memory.strategies.rate(strategy.id), memory.strategies.attempts_of([strategy.id])[strategy.id]
+        last = next((use for use in reversed(uses) if not use.success), None)
+        by = f" by {last.actor}" if last and last.actor else ""
+        yield AttentionRow(
+            id="strategy",
+            what=f"Fails most: {readable_title(strategy.title)}",
+            detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
+            + (f", last failed on {day_text(last.at)}{by}" if last else ""),
+            page=STRATEGY.page,
+            parameters={"id": strategy.id},
+        )
+
+
+def _open_cases(cases: Cases) -> Iterator[AttentionRow]:
+    """Yield the number of open cases, with the numbers of the queues that they are in."""
+    if cases.inbox:
+        numbers = ((TITLES[queue].lower(), len(cases.of(queue))) for queue in ORDER)
+        yield AttentionRow(
+            id="cases",
+            what=f"{counted(len(cases.inbox), 'open case')} on Curate",
+            detail=", ".join(f"{n:,} {name}" for name, n in numbers if n),
+            page="curate",
+        )
+
+
+def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
+    """Yield that the store has no backup, or that its newest one is old."""
+    if memory.storage.read_only or not may_administer():
+        return
+    made = next(map(datetime.fromisoformat, recorded_backups(memory).values()), None)
+    if made is None:
+        yield _settings_row("No backup", "If this disk fails, the store is lost")
+    elif now - made > timedelta(days=OLD_DAYS) and any(each.created_at > made for each in memory.history(1)):
+        yield _settings_row(f"Last backup {counted((now - made).days, 'day')} ago", "The store has changed since")
+
+
+def _settings_row(what: str, detail: str) -> AttentionRow:
+    return AttentionRow(id="backup", what=what, detail=detail, page="settings")
