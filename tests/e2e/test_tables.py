@@ -33,16 +33,16 @@ def long_texts(tmp_path: Path, serve: Serve) -> str:
     return serve(tmp_path / "long")
 
 
-def test_a_text_is_cut_by_its_column_and_whole_on_hover(page: Page, long_texts: str):
+def test_a_text_is_cut_after_its_second_line_and_whole_on_hover(page: Page, long_texts: str):
     page.goto(f"{long_texts}/experiences")
     title = rows(page).get_by_role("button", name="illicit")
     expect(title).to_be_visible()
     settle(page)
     shoot(page, "long-cells")
-    assert {round(box["height"]) for box in map(Locator.bounding_box, rows(page).all()) if box} == {36}
-    widths = title.evaluate("(one) => [one.scrollWidth, one.clientWidth, getComputedStyle(one).textOverflow]")
-    assert widths[0] > widths[1]
-    assert widths[2] == "ellipsis"
+    heights = [round(box["height"]) for box in map(Locator.bounding_box, rows(page).all()) if box]
+    assert len(heights) == len(LONG)
+    assert min(heights) == 36  # of the only short text
+    assert 50 < max(heights) <= 56
     title.hover()
     expect(title).to_have_attribute("title", re.compile(f"^{re.escape(LONG[-2].strip()[:150])}"))
 
@@ -92,6 +92,6 @@ def test_attempts_at_one_task_are_one_row_that_opens_to_all_of_them(page: Page, 
     shoot(page, "task-rows", themes=True)
     click_row(page, "Boil an egg")
     for sign in ("✗", "✓"):
-        expect(page.get_by_role("button", name=f"{sign} 2026-").first).to_be_visible()
+        expect(page.get_by_role("button", name=re.compile(rf"{sign} \d+ \w+ 2026")).first).to_be_visible()
     page.get_by_text("One per task").click()
     expect(rows(page)).to_have_count(4)

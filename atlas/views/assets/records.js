@@ -321,7 +321,11 @@ class List {
   // The whole of a text that is cut by its column is shown on hover.
   hint(target) {
     const text = target.closest?.('[data-whole]')
-    if (text && !text.title && (text.scrollWidth > text.clientWidth || text.scrollHeight > text.clientHeight + 1)) text.title = text.textContent
+    if (!text || text.title) return
+    const { clientHeight } = text
+    text.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
+    if (text.scrollWidth > text.clientWidth || text.scrollHeight > clientHeight + 1) text.title = text.textContent
+    text.style.webkitLineClamp = ''
   }
 
   remove() {

@@ -46,6 +46,9 @@ class ExperienceRow(Row):
     domain: str = ""
     """Its domain on the map, or empty for an outlier."""
 
+    agent: str = ""
+    """Who made its attempts, or empty where one agent made all attempts of the store."""
+
     source: str = ""
     n_steps: int = 0
     created_at: datetime
@@ -88,7 +91,13 @@ def memory_text(n_with: int, n: int) -> str:
     return "" if not n_with else "used" if n == 1 else f"used in {n_with:,} of {n:,}"
 
 
-def _listed(row: Mapping[str, Any], ending: str, has_memory: bool) -> ExperienceRow:
+def agents_text(agents: Iterable[str]) -> str:
+    """Return `tern-3`, or `tern-3 +2` for the attempts of three agents. Empty for attempts without a known one."""
+    names = list(dict.fromkeys(filter(None, agents)))
+    return " +".join(filter(None, [*names[:1], f"{len(names) - 1:,}" if len(names) > 1 else ""]))
+
+
+def _listed(row: Mapping[str, Any], ending: str, has_memory: bool, has_agents: bool) -> ExperienceRow:
     metadata = row["metadata"]
     return ExperienceRow(
         id=row["id"],
@@ -96,6 +105,7 @@ def _listed(row: Mapping[str, Any], ending: str, has_memory: bool) -> Experience
         task=str(metadata.get("title", "")),
         ending=ending,
         memory=memory_text(has_memory, 1),
+        agent=agents_text([metadata.get("agent_id", "")]) if has_agents else "",
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
         created_at=stored_instant(metadata).astimezone(UTC),
@@ -143,10 +153,11 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
-    """Return lines of experiences as a store lists them, with how each ended and whether it used memory."""
+    """Return lines of experiences as a store lists them, with their endings, agents and use of memory."""
     users = with_memory(memory, rows)
     endings = {each.id: ending_of(each) for each in memory.experience.get_many([row["id"] for row in rows])}
-    return tuple(_listed(row, endings.get(row["id"], ""), row["id"] in users) for row in rows)
+    has_agents = len(memory.experience.values("agent_id")) > 1
+    return tuple(_listed(row, endings.get(row["id"], ""), row["id"] in users, has_agents) for row in rows)
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:

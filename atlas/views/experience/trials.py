@@ -11,6 +11,7 @@ from typing import Any
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.list import (
     ExperienceRow,
+    agents_text,
     count_with_rate,
     memory_text,
     outcome_labels,
@@ -98,5 +99,6 @@ def _with_attempts(row: ExperienceRow, attempts: Sequence[Mapping[str, Any]], us
         row,
         outcomes=outcome_labels([outcome_of(attempt["metadata"]) for attempt in attempts]),
         memory=memory_text(sum(each in users for each in ids), len(ids)),
+        agent=agents_text(attempt["metadata"].get("agent_id", "") for attempt in attempts) if row.agent else "",
         attempt_ids=ids,
     )

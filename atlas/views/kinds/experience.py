@@ -19,10 +19,11 @@ OUTCOME = Column(
     "outcomes",
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
 )
-TASK = Column("task", "Task", 400, order_key="title")
+TASK = Column("task", "Task", 440, order_key="title")
+AGENT = Column("agent", "Agent", 72, is_optional=True)
 DOMAIN = Column("domain", "Domain", 118, is_optional=True)
 MEMORY = Column(
-    "memory", "Memory", 92, is_optional=True,
+    "memory", "Memory", 78, is_optional=True,
     help_text="Whether an attempt was given records of this memory, or used some",
 )  # fmt: skip
 DAY = replace(CREATED_AT, form="day", width=90)
@@ -70,7 +71,7 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, DAY, DOMAIN, MEMORY, MARKS),
+        listed=(OUTCOME, TASK, ENDING, DAY, AGENT, DOMAIN, MEMORY, MARKS),
         found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
         beside=(OUTCOME, RELEVANCE, TASK, MARKS),
         similar=(OUTCOME, RELEVANCE, TASK),

@@ -37,6 +37,18 @@ def stored(memory, *attempts_at: tuple[str, bool | None]) -> list[str]:
     )
 
 
+def test_attempts_name_their_agents_where_the_store_has_several(memory):
+    memory.experience.store_many([attempt("egg", agent="ann", task_id="egg")])
+    assert agents_listed(memory) == [""]
+    memory.experience.store_many([attempt("egg", agent=name, task_id="egg") for name in ("bob", "cid")])
+    memory.experience.store(attempt("milk", agent="bob", task_id="milk"))
+    assert sorted(agents_listed(memory)) == ["ann +2", "bob"]
+
+
+def agents_listed(memory) -> list[str]:
+    return [row.agent for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows]
+
+
 def test_attempts_at_a_task_are_one_line_with_all_of_their_outcomes_oldest_first(memory):
     ids = stored(memory, ("egg", False), ("milk", True), ("egg", None), ("egg", True))
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
