@@ -1,4 +1,4 @@
-"""Settings: the store and its checks, copies of it, the models, and libraries of ready-made functions."""
+"""Settings: the status of the store and its checks, copies of it, the models, and libraries of ready-made functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw_backups(memory: MemorySystem) -> None:
 
 
 DRAW = {
-    "Store": draw_store,
+    "Status": draw_store,
     "Import": draw_import_box,
     "Export and backup": draw_backups,
     "Models": draw_models,
@@ -40,9 +40,9 @@ DRAW = {
 }
 """Functions that draw the parts of the page, by name."""
 
-FORMERLY = {"Primitives": "Ready-made functions"}
+FORMERLY = {"Primitives": "Ready-made functions", "Store": "Status"}
 """Names that parts of the page had in older links."""
 
 memory = page_memory()
-draw_heading("Settings", "What this store holds, copies of it, and the models that it uses.")
+draw_heading("Settings and status", "The state of this store, copies of it, and the models that it uses.")
 DRAW[choose_part(settings_parts(), key="settings_tab", formerly=FORMERLY)](memory)

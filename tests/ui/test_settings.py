@@ -251,7 +251,7 @@ def test_who_may_enter_is_shown_only_where_a_server_has_the_store(dashboard: Das
         (bar,) = [group for group in dashboard(tmp_path, "settings").segmented_control if group.key == "settings_tab"]
         return list(bar.options)
 
-    assert parts() == ["Store", "Import", "Export and backup", "Models", "Ready-made functions"]
+    assert parts() == ["Status", "Import", "Export and backup", "Models", "Ready-made functions"]
     with visiting(Actor("ada", Role.ADMIN)):
         assert parts()[-4:] == ["Keys", "People", "Links", "Audit"]
     app = dashboard(tmp_path, "settings", settings_tab="Keys")
@@ -264,6 +264,15 @@ def test_a_link_with_an_older_name_of_a_part_opens_it(dashboard: Dashboard, tmp_
     app = dashboard(tmp_path, "settings", settings_tab="Primitives")
     assert app.selectbox(key="settings_primitives").label == "Library"
     assert_no_problem(app)
+
+
+def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
+    assert app.title[0].value == "Settings and status"
+    assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
+        "##### Is it safe?", "##### What it holds", "##### How it searches", "##### Where it is",
+    ]  # fmt: skip
 
 
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):

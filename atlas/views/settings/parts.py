@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas.views.shared.state import has_visitor
 
-PARTS = ("Store", "Import", "Export and backup", "Models", "Ready-made functions")
+PARTS = ("Status", "Import", "Export and backup", "Models", "Ready-made functions")
 OF_A_SERVER = ("Keys", "People", "Links", "Audit")
 """Sections on access, which are hidden on a local dashboard."""
 

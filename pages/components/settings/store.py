@@ -28,8 +28,8 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw cards on the store: its safety, its location, its search, and below them its contents."""
-    for first, second in ((_draw_safety, _draw_location), (_draw_search, _draw_counts)):
+    """Draw the status of the store in cards: its safety and contents, and below them its search and location."""
+    for first, second in ((_draw_safety, _draw_counts), (_draw_search, _draw_location)):
         left, right = st.columns(2, gap="medium")
         with left.container(border=True, height="stretch"):
             first(memory)
