@@ -17,10 +17,20 @@ function outcome(card) {
   return [made('span', `outcome ${tone}`, card.outcome), card.attempts ? made('span', 'attempts', card.attempts) : null]
 }
 
+// The relevance on a line from 0 to 1, with a mark at the least one that is shown.
+function scale(value, level) {
+  const fill = made('i', 'fill'), cut = made('i', 'cut'), line = made('span', 'scale', fill, cut)
+  fill.style.width = `${100 * value}%`
+  cut.style.left = `${100 * level}%`
+  return line
+}
+
 function relevance(card) {
   if (card.relevance === null) return null
-  const element = made('div', 'relevance', made('b', '', card.relevance), ' relevance')
-  element.title = card.bar ? card.bar.words : ''
+  const { level, is_first: isFirst } = card.place ?? {}
+  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : null, ' relevance',
+    level && isFirst ? made('span', 'least', `shown from ${level.toFixed(2)}`) : null)
+  element.title = [card.bar?.words, level && `Hits are shown from a relevance of ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
   return element
 }
 

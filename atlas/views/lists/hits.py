@@ -14,7 +14,7 @@ from atlas.core.settings import RankingWeights
 from atlas.embedding.met_words import MetWords
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
-from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.palette import GREY
 from atlas.views.lists.highlighting import Passage, Source, passage_of
 from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import attempts_text, shortened
@@ -27,17 +27,14 @@ MET_CHARACTERS = 40
 MIN_SHOWN = 0.0005
 """Least absolute value of a signal in a bar."""
 
+SIGNAL_TONES = ("#4f6478", "#8496a8", "#b3bfca")
 SIGNAL_COLOURS = {
-    "meaning": PALETTE[0],
-    "words": PALETTE[1],
-    "success": PALETTE[2],
-    "use": PALETTE[3],
-    "recency": PALETTE[4],
-    "importance": PALETTE[5],
-    "pin": PALETTE[6],
-    "context": PALETTE[7],
+    name: SIGNAL_TONES[number % len(SIGNAL_TONES)]
+    for number, name in enumerate(
+        ("meaning", "words", "success", "use", "recency", "importance", "pin", "context"),
+    )
 }
-"""Colours by a signal's name, the same on every card. Others are grey."""
+"""Colours by a signal's name, the same on every card: neutral ones, as colour tells outcomes. Others are grey."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,7 +193,8 @@ def _draw_hit(
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of its actions."""
     card = card_of(memory, text, weights, part, hit)
-    place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason}
+    place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason,
+             "level": part.level, "is_first": hit.rank == 1}  # fmt: skip
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")

@@ -33,7 +33,7 @@ def hit_card(
     Args:
         key: Unique key on the page.
         on_open: Called with the id of a hit that is opened.
-        place: Its position in the context block on the page, for the browser.
+        place: Its position in the context block on the page, and the least relevance of a hit, for the browser.
         is_open: Whether the signals of its rank are unfolded at first.
 
     Returns:
