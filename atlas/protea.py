@@ -90,8 +90,8 @@ class MemoryStore:
             InvalidInput: The entry has no text, or a value cannot be stored.
         """
         if entry_type not in [kind.name for kind in self._journal.types]:
-            middling = self._journal.types.of(entry_type)
-            self._journal.register_type(entry_type, middling.importance, middling.half_life_days)
+            defaults = self._journal.types.of(entry_type)
+            self._journal.register_type(entry_type, defaults.importance, defaults.half_life_days)
         with self._numbering.locked():
             number = self._last_number() + 1
             fields = {**(metadata or {}), ROW: number}

@@ -74,12 +74,12 @@ class OnnxCache:
         files_found = sorted(_model_files(files))
         sizes = [(file, file.stat()) for file in files_found]
         states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in sizes]
-        remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
+        key_file = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
         with suppress(OSError):
-            if len(key := remembered.read_text(encoding="ascii")) == 32:
+            if len(key := key_file.read_text(encoding="ascii")) == 32:
                 return key
         key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in files_found))
-        _keep(remembered, key)  # otherwise it is recomputed next time, in less than a second
+        _keep(key_file, key)  # otherwise it is recomputed next time, in less than a second
         return key
 
     def projection(

@@ -142,8 +142,8 @@ class SentenceTransformerEmbedder:
     def use_prompts(self, prompts: Prompts) -> None:
         """Replace the prompts of queries and documents."""
         self._prompts, self._scale = prompts, None
-        for remembered in (self._remembered, self._remembered_tokens):
-            remembered.cache_clear()
+        for cached in (self._remembered, self._remembered_tokens):
+            cached.cache_clear()
 
     def measured_scale(self) -> Scale:
         """Return the similarity scale of the model, measured at the first call.

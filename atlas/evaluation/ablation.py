@@ -133,7 +133,7 @@ def ablate(
     Raises:
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
-    names = _check(configurations)
+    names = _checked_names(configurations)
     moments, is_timed = in_time(trajectories)
     moments = list(first_of(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
@@ -218,7 +218,7 @@ def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], se
     return _estimates(values, replayed, seed)[0]
 
 
-def _check(configurations: Sequence[str]) -> list[str]:
+def _checked_names(configurations: Sequence[str]) -> list[str]:
     for name in configurations:
         if name not in CONFIGURATIONS:
             raise InvalidInput(f"there is no configuration {name!r}; known: {', '.join(CONFIGURATIONS)}")

@@ -79,7 +79,7 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
 
 def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     unfinished = ledger.purges.unfinished()
-    files.copy()  # it also removes unfinished copies from before the purge
+    files.write()  # it also removes unfinished copies from before the purge
     in_use = False
     if any(map(_is_unclean, unfinished.values())):  # otherwise the files are clean already
         in_use = _clean(path, ledger, drop_index, unfinished.values())

@@ -277,13 +277,13 @@ class Check:
     """One check of a store."""
 
     name: str
-    look: Callable[[], str]
+    run: Callable[[], str]
     """Returns the problem, or an empty string."""
 
-    mend: Callable[[], None] | None = None
+    repair: Callable[[], None] | None = None
     """None if only a person can decide on the remedy."""
 
-    is_last: bool = False
+    stops_on_failure: bool = False
     """True if a failure skips all later checks, because reads may raise, and repairs would add to the damage."""
 
 

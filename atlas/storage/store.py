@@ -152,7 +152,7 @@ class Store:
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)
         store._update_label()
-        store.marks_files.follow()
+        store.marks_files.schedule()
         if problem := store.finish_purges():
             logger.warning("%s: %s", path, problem)
         return store

@@ -116,7 +116,7 @@ def test_everything_that_is_kept_is_the_same(both):
 
 
 def test_the_tables_of_words_follow_the_records(both):
-    assert [problem for store in both for check in store.ledger.checks() if (problem := check.look())] == []
+    assert [problem for store in both for check in store.ledger.checks() if (problem := check.run())] == []
 
 
 def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_there(tmp_path, postgres_address, both):
@@ -130,7 +130,7 @@ def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_the
         assert store.ledger.moment().ledger_id != here.ledger.moment().ledger_id
         undone = store.undo(last.id)
         assert store.operation(last.id).undone_by == undone.id
-        assert [problem for check in store.ledger.checks() if (problem := check.look())] == []
+        assert [problem for check in store.ledger.checks() if (problem := check.run())] == []
         store.undo(undone.id)
         assert Opened(store).contents() == Opened(here).contents()
         Opened(store).add("new after the copy")
@@ -171,7 +171,7 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
     again = Store.open(place)
     assert Opened(again).contents() == Opened(source).contents()
     assert again.history(1_000) == source.history(1_000)
-    assert [problem for check in again.ledger.checks() if (problem := check.look())] == []
+    assert [problem for check in again.ledger.checks() if (problem := check.run())] == []
     again.ledger.close()
 
 

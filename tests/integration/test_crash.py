@@ -103,7 +103,7 @@ def check(path, acknowledged):
     for record_id, name in acknowledged.notes.items():
         own, *_ = marks[record_id].note.split("\n")  # then those of records that were merged into it
         assert number(own) >= number(name)
-    assert [problem for check in memory.storage.ledger.checks() if (problem := check.look())] == []
+    assert [problem for check in memory.storage.ledger.checks() if (problem := check.run())] == []
     memory.storage.ledger.close()  # without catching the index up: the next writer finds it as the killed one left it
 
 

@@ -147,6 +147,6 @@ def check(address, stored) -> None:
         for record_id, name in stored.items():
             hits = memory.experience.search_hits(f"task {name}", 3, count_retrieval=False)
             assert record_id in [hit.item.id for hit in hits], name
-        assert [problem for check in memory.storage.ledger.checks() if (problem := check.look())] == []
+        assert [problem for check in memory.storage.ledger.checks() if (problem := check.run())] == []
         n_added = sum(operation.counts["added"] for operation in memory.history(limit=100_000))
         assert n_added == len(held)

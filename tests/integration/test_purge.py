@@ -277,7 +277,7 @@ def test_copies_of_the_ledger_go_and_what_is_not_ours_is_named(store, tmp_path):
         backup(memory.storage, tmp_path / "all.zip")
         plan = memory.plan_purge([leaked])
         assert [Path(name).name for name in plan.copies] == [".atlas-restore-x", "atlas.schema-2.sqlite"]
-        assert plan.strangers == (str(store / "mine.txt"),)
+        assert plan.foreign_files == (str(store / "mine.txt"),)
         assert [made.path for made in plan.backups] == [str(tmp_path / "all.zip")]
         memory.apply_purge(plan)
         assert {*holding(store, *FORMS)} == {"mine.txt"}

@@ -52,14 +52,14 @@ def examine(store: Store, *, fix: bool = False) -> list[Finding]:
 
 def _examine(store: Store, fix: bool) -> Iterator[Finding]:
     for check in _checks(store):
-        problem, is_fixed = check.look(), False
-        if problem and fix and check.mend and not store.read_only:
-            check.mend()
-            remaining_problem = check.look()
+        problem, is_fixed = check.run(), False
+        if problem and fix and check.repair and not store.read_only:
+            check.repair()
+            remaining_problem = check.run()
             is_fixed = not remaining_problem
             problem = remaining_problem or problem
         yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
-        if problem and check.is_last:
+        if problem and check.stops_on_failure:
             return
 
 
@@ -164,7 +164,7 @@ def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
     orphans = [record_id for _, record_id in marks.orphaned_marks()]
     lost_ids = marks.lost()
-    problems = [f"{name} differs from the ledger" for name in store.marks_files.behind()]
+    problems = [f"{name} differs from the ledger" for name in store.marks_files.outdated()]
     problems += [f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)]
     if orphans:
         problems.append(f"{len(orphans)} marks of records that never existed, such as {orphans[0]!r}")
@@ -190,7 +190,7 @@ def _fix_marks(store: Store) -> None:
     if marks.orphaned_marks():
         why = "of records that never existed"
         marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
-    store.marks_files.copy()
+    store.marks_files.write()
 
 
 def _check_purges(store: Store) -> str:

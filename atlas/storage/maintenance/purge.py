@@ -37,7 +37,7 @@ class PurgePlan(Tabular):
     copies: tuple[str, ...]
     """Older copies of the ledger and of marks in the store's directory, which would be removed."""
 
-    strangers: tuple[str, ...]
+    foreign_files: tuple[str, ...]
     """Other files in that directory, which stay."""
 
     backups: tuple[Backup, ...]
@@ -89,7 +89,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
             n_reasons=traces.n_reasons,
             n_judged=traces.n_judged,
             copies=tuple(str(path) for path in copies(store.path)),
-            strangers=tuple(str(path) for path in foreign_files(store.path)),
+            foreign_files=tuple(str(path) for path in foreign_files(store.path)),
             indexes=tuple(store.indexes.kept_in_services({record.collection for record in traces.records})),
             backups=tuple(read_backups(store.ledger)),
             moment=traces.moment,

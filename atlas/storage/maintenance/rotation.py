@@ -118,7 +118,7 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
         n_restored = restore(copy, path).n_records
         if n_restored != n_records:
             return f"expected {n_records} records, got {n_restored}"
-        return next((problem for check in copy.ledger.checks() if (problem := check.look())), "")
+        return next((problem for check in copy.ledger.checks() if (problem := check.run())), "")
 
 
 def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:

@@ -109,7 +109,7 @@ class MarksFiles:
     _closing: threading.Event
     _thread: threading.Thread | None
     _is_stale: bool
-    """True if the ledger has changed since the last copy began, or that copy failed."""
+    """True if the ledger has changed since the last time the files were written, or that failed."""
 
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
@@ -118,22 +118,22 @@ class MarksFiles:
         self._pause = PAUSE_SECONDS
         self._reset()
         if ledger.is_file:
-            ledger.after_write(self.follow)
+            ledger.after_write(self.schedule)
             fork_safety.watch(self)
 
-    def follow(self) -> None:
-        """Start a copy in the thread, without waiting."""
+    def schedule(self) -> None:
+        """Let the thread write the files, without waiting."""
         with self._lock:
             self._is_stale = True
             if self._thread is not None and self._thread.is_alive():
                 return
             thread = threading.Thread(target=self._work, args=[self._closing], name="atlas-marks-files", daemon=True)
-            with suppress(RuntimeError):  # too many threads, or Python is about to end: it is copied at the next write
+            with suppress(RuntimeError):  # too many threads, or Python is about to end: the next write tries again
                 thread.start()
                 self._thread = thread
 
-    def copy(self) -> None:
-        """Update all files now, and remove the temporary files of killed processes.
+    def write(self) -> None:
+        """Write all files now, and remove the temporary files of killed processes.
 
         Raises:
             StoreUnavailable: A file cannot be written, or another process is writing. The marks in the ledger are safe.
@@ -147,7 +147,7 @@ class MarksFiles:
                         f"another process has been writing the files of marks for {WAIT_SECONDS:.0f} seconds"
                     )
                 for collection in self._collections():
-                    self._copy(collection)
+                    self._write(collection)
                 for path in self._unfinished_files():
                     path.unlink(missing_ok=True)
         except OSError as error:
@@ -156,14 +156,14 @@ class MarksFiles:
                 "in the ledger. Check the directory's permissions, then run: atlas doctor --fix"
             ) from error
 
-    def behind(self) -> list[str]:
+    def outdated(self) -> list[str]:
         """Return the names of the files that are missing, or differ from the ledger.
 
-        This process's pending changes are copied first, and other processes get a moment to copy theirs.
+        This process's pending changes are written first, and other processes get a moment to write theirs.
         """
         self.finish()
         until = time.monotonic() + SETTLING_SECONDS
-        while (names := self._outdated()) and time.monotonic() < until:
+        while (names := self._differing_files()) and time.monotonic() < until:
             time.sleep(LOOK_SECONDS)
         return names
 
@@ -175,7 +175,7 @@ class MarksFiles:
             return [path.name for path in self._unfinished_files()] if is_held else []
 
     def finish(self) -> None:
-        """Copy pending changes, and stop the thread. A later write starts a new one."""
+        """Write pending changes to the files, and stop the thread. A later write starts a new one."""
         with self._lock:
             thread, closing = self._thread, self._closing
             self._thread, self._closing = None, threading.Event()
@@ -183,7 +183,7 @@ class MarksFiles:
         if thread is not None:
             thread.join()
         if self._is_stale:
-            self._copy_or_warn()
+            self._write_or_warn()
 
     def before_fork(self) -> None:
         """Do nothing, because the parent process continues to use the files."""
@@ -198,22 +198,22 @@ class MarksFiles:
         self._thread, self._is_stale = None, False
 
     def _work(self, closing: threading.Event) -> None:
-        """Copy until there are no new writes. Later ones are left to `finish`."""
+        """Write the files until the ledger has no new changes. Later changes are left to `finish`."""
         while not closing.wait(self._pause):
             began = time.monotonic()
-            is_copied = self._copy_or_warn()
+            is_written = self._write_or_warn()
             self._pause = max(PAUSE_SECONDS, (time.monotonic() - began) / BUSY_SHARE)
             with self._lock:
-                if not (is_copied and self._is_stale):
+                if not (is_written and self._is_stale):
                     if self._thread is threading.current_thread():
                         self._thread = None
                     return
 
-    def _copy_or_warn(self) -> bool:
-        """Copy all files, and return whether that succeeded. The next write or `finish` retries."""
+    def _write_or_warn(self) -> bool:
+        """Write all files, and return whether that succeeded. The next write or `finish` retries."""
         self._is_stale = False
         try:
-            self.copy()
+            self.write()
         except StoreError as error:
             self._is_stale = True
             # The error for a missing or unreachable directory is raised elsewhere.
@@ -225,14 +225,14 @@ class MarksFiles:
             raise
         return True
 
-    def _copy(self, collection: str) -> None:
+    def _write(self, collection: str) -> None:
         if self._is_current(collection):
             return
         with self._ledger.reading():
             state, rows = self._ledger.marks.state(), self._rows(collection)
-        _write(self._directory / marks_file(collection), state, rows)
+        _write_file(self._directory / marks_file(collection), state, rows)
 
-    def _outdated(self) -> list[str]:
+    def _differing_files(self) -> list[str]:
         return [marks_file(name) for name in self._collections() if not self._is_current(name)]
 
     def _unfinished_files(self) -> list[Path]:
@@ -292,7 +292,7 @@ class _WholeFile(Storage):
         replace_whole(self._path, f"{_head(self._state, body.encode())}\n{body}")
 
 
-def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
+def _write_file(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> None:
     database = TinyDB(storage=lambda: _WholeFile(path, state))
     database.table(TABLE).insert_multiple(Document(row, doc_id=seq) for seq, row in rows.items())
     database.close()

@@ -40,9 +40,9 @@ ForeignObjects = Callable[[Connection], list[str]]
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
     """Return the checks, in order."""
     return (
-        Check("ledger file", partial(_check_file, database), is_last=True),
-        Check("schema", partial(_check_schema, database, find_foreign), is_last=True),
-        Check("rows", partial(_check_rows, database), is_last=True),
+        Check("ledger file", partial(_check_file, database), stops_on_failure=True),
+        Check("schema", partial(_check_schema, database, find_foreign), stops_on_failure=True),
+        Check("rows", partial(_check_rows, database), stops_on_failure=True),
         Check("vectors", partial(_check_vectors, database), partial(_fix_vectors, database)),
         Check("keyword search", partial(_check_words, database), partial(_fix_words, database)),
         Check("filters", partial(_check_filters, database), partial(_fix_filters, database)),

@@ -30,8 +30,8 @@ Numbers = npt.NDArray[np.float64]
 SEARCH_TEXT = 2**30
 """Offset of the first word of a search text, so that no phrase spans the document and the search text."""
 
-PLACE_BITS = 32
-"""Number of low bits of an occurrence for the word's place."""
+POSITION_BITS = 32
+"""Number of low bits of an occurrence for the word's position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Postings:
     @classmethod
     def of_occurrences(cls, occurrences: Seqs) -> Postings:
         """Return the postings of sorted occurrences."""
-        owners = occurrences >> PLACE_BITS
+        owners = occurrences >> POSITION_BITS
         is_first = np.ones(len(owners), bool)
         np.not_equal(owners[1:], owners[:-1], out=is_first[1:])  # `np.diff` takes ten times as long for short arrays
         starts = np.flatnonzero(is_first)
@@ -58,7 +58,7 @@ class Postings:
         return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
-        """Return the postings of the phrase of this word and the next one, with the places of the latter."""
+        """Return the postings of the phrase of this word and the next one, with the positions of the latter."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):
@@ -70,7 +70,7 @@ class Postings:
         """Return the postings after a change of some records, given the occurrences that these have now, sorted."""
         if not len(self.seqs) or seqs.min(initial=self.seqs[-1] + 1) > self.seqs[-1]:
             return self._followed(Postings.of_occurrences(occurrences)) if len(occurrences) else self
-        is_changed = np.isin(self.occurrences >> PLACE_BITS, seqs)
+        is_changed = np.isin(self.occurrences >> POSITION_BITS, seqs)
         if not len(occurrences) and not is_changed.any():
             return self
         return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
@@ -78,7 +78,7 @@ class Postings:
     def until(self, seq: int) -> Postings:
         """Return the postings of the records up to a number."""
         n_records = np.searchsorted(self.seqs, seq, "right")
-        n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << PLACE_BITS)
+        n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << POSITION_BITS)
         return Postings(self.seqs[:n_records], self.frequencies[:n_records], self.occurrences[:n_occurrences])
 
     def _followed(self, later: Postings) -> Postings:

@@ -129,7 +129,7 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
 def _files(plan: PurgePlan) -> Iterator[str]:
     for backup in plan.backups:
         yield f"{backup.path} (backup of {moment_of(backup.made_at)})"
-    yield from (f"{path} (in the store's directory, but not written by ATLAS)" for path in plan.strangers)
+    yield from (f"{path} (in the store's directory, but not written by ATLAS)" for path in plan.foreign_files)
     yield from (f"{index} (an index of another store, or in a service that was left)" for index in plan.indexes)
 
 

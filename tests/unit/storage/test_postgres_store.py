@@ -238,7 +238,7 @@ def test_words_that_many_writes_have_scattered_are_brought_together_and_found_as
     ledger.words.merge_parts([THINGS])
     assert count_rows(ledger) < n_rows / 2
     assert {word: things.search_text(word, 50).ids for word in before} == before
-    assert [check.look() for check in ledger.checks()] == [""] * 6
+    assert [check.run() for check in ledger.checks()] == [""] * 6
     n_rows = count_rows(ledger)
     ledger.words.merge_parts([THINGS])
     assert count_rows(ledger) == n_rows

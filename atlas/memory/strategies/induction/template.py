@@ -48,7 +48,7 @@ _ROLE = re.compile(
     r"^You(?:'re| are)?\s+(?:['\"]?\{\w+\}['\"]?\s*|[A-Z]\w+\s+(?=\{)){1,3}(?:\([^)]*\))?[\s,.]*(?:and\s+)?",
     re.IGNORECASE,
 )
-_WANTED = re.compile(
+_REQUEST = re.compile(
     r"(?:First, )?(?:You (?:also )?(?:want|need|would like|wish|try) to|Your task is to|"
     r"Write an? (?:python )?(?:function|program)(?: to(?: that)?| that| which)?)\s+",
     re.IGNORECASE,
@@ -176,7 +176,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 def _title(situation: str) -> str:
     """Return the first sentence with a request, or else the first sentence, without introductory words."""
     parts = sentences(situation)
-    sentence_chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
-    text = _WANTED.sub("", sentence_chosen).removesuffix(".")
+    sentence = next((part for part in parts if _REQUEST.match(part)), parts[0])
+    text = _REQUEST.sub("", sentence).removesuffix(".")
     title = text[:1].upper() + text[1:]
     return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1].rstrip()}…"

@@ -19,7 +19,7 @@ from atlas.infra.locks import lock_of
 from atlas.storage.records import Position, Seqs
 from atlas.storage.sql.connection import Connection, Numbers
 from atlas.storage.sql.meta import has_change
-from atlas.storage.text.bm25 import PLACE_BITS, SEARCH_TEXT, Postings
+from atlas.storage.text.bm25 import POSITION_BITS, SEARCH_TEXT, Postings
 from atlas.storage.text.bm25 import Numbers as Lengths
 
 MAX_CACHED = 1_000_000
@@ -186,7 +186,7 @@ class _CachedTable:
             changed |= step.words
         seqs = sorted(changed)
         # An occurrence is the number of a record and a position in it, as one integer.
-        occurrences = [(seq << PLACE_BITS) + place for seq in seqs for place in changed[seq].get(word, ())]
+        occurrences = [(seq << POSITION_BITS) + position for seq in seqs for position in changed[seq].get(word, ())]
         return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
@@ -255,17 +255,17 @@ def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
         "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
         (Numbers(seqs.tolist()),),
     ).fetchall()
-    words = {seq: _places(document, search_text) for seq, document, search_text in texts}
+    words = {seq: _positions(document, search_text) for seq, document, search_text in texts}
     return {seq: words.get(seq, {}) for seq in seqs.tolist()}
 
 
 @lru_cache(maxsize=4 * MAX_CHANGED)
-def _places(document: str, search_text: str) -> Words:
-    """Return the words of a record."""
+def _positions(document: str, search_text: str) -> Words:
+    """Return the positions of each word of a record."""
     from atlas.storage.sql.words.tokens import tokens_of_record  # only needed after a change
 
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for first, text in ((0, document), (SEARCH_TEXT, search_text)):
-        for place, word in enumerate(tokens_of_record(text), start=first):
-            places.setdefault(word, []).append(place)
-    return places
+        for position, word in enumerate(tokens_of_record(text), start=first):
+            positions.setdefault(word, []).append(position)
+    return positions

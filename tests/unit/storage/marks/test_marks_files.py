@@ -221,7 +221,7 @@ def test_what_another_process_has_read_before_a_purge_is_not_put_in_place_after_
         replace(path, text)
 
     monkeypatch.setattr(files, "replace_whole", replace_late)
-    copying = threading.Thread(target=other.store.marks_files.copy)
+    copying = threading.Thread(target=other.store.marks_files.write)
     copying.start()
     has_read.wait()
     plan, problems = plan_purge(opened.store, ["a"]), list[str]()
@@ -257,7 +257,7 @@ def test_a_file_is_not_written_while_another_process_writes_it(open_store, monke
         InterProcessLock(path_of(opened) / "marks.lock").locked(),
         pytest.raises(StoreUnavailable, match="another process"),
     ):
-        other.store.marks_files.copy()
+        other.store.marks_files.write()
 
 
 def test_a_file_that_cannot_be_written_fails_no_write(open_store, caplog):

@@ -116,7 +116,7 @@ def test_marks_that_cannot_be_copied_as_the_directory_cannot_be_reached_fail_no_
         Opened(store).add("a")
         store.marks_files.finish()
         place.chmod(0)
-        store.marks_files.follow()
+        store.marks_files.schedule()
         store.marks_files.finish()
         place.chmod(0o700)
     with Store.open(place / "store") as store:
