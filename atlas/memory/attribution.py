@@ -21,7 +21,7 @@ from atlas.memory.query import AnyMemory, Ids, Texts, error_text, join_errors
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
-    from atlas.memory.context.block import Coin, TokenCounter
+    from atlas.memory.context.block import Assignment, TokenCounter
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Delivery:
     """The records that an agent received for a task, with their random assignment and context block, if any."""
 
     retrieved: Ids
-    coin: Coin | None = None
+    assignment: Assignment | None = None
     block: str = ""
     counter: TokenCounter | None = None
     """The counter of the block's tokens."""
@@ -83,22 +83,22 @@ class TrajectoryAttribution:
         self._deliveries: OrderedDict[tuple[str, str, str], Delivery] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_coin: bool = False) -> None:
+    def note(self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_assignment: bool = False) -> None:
         """Remember the records that an agent received for an attempt at a task, replacing earlier ones.
 
         Args:
             attempt: Id of the attempt, if it is known before it is stored.
-            keeps_coin: Whether the random assignment of an earlier search is kept.
+            keeps_assignment: Whether the random assignment of an earlier search is kept.
         """
         key = (*_key(task), attempt)
         with self._lock:
-            if keeps_coin:
+            if keeps_assignment:
                 earlier = (
                     self._deliveries[delivery_key]
                     for delivery_key in reversed(self._deliveries)
                     if delivery_key[:2] == key[:2]
                 )
-                delivery = replace(delivery, coin=next(earlier, _NO_DELIVERY).coin)
+                delivery = replace(delivery, assignment=next(earlier, _NO_DELIVERY).assignment)
             self._deliveries.pop(key, None)
             self._deliveries[key] = delivery
             while len(self._deliveries) > self._most_tasks:
@@ -125,9 +125,9 @@ class TrajectoryAttribution:
         """
         with self._lock:
             delivery = self._deliveries.get(self._find_key(trajectory), _NO_DELIVERY)
-        coin = delivery.coin.metadata if delivery.coin is not None else {}
+        assignment = delivery.assignment.metadata if delivery.assignment is not None else {}
         if not any(delivery.retrieved.values()):
-            return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), marks=coin)
+            return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), marks=assignment)
         from atlas.memory.effects.uses import block_texts, shown_marks, used_records  # late: opening stores nothing
 
         retrieved = delivery.retrieved
@@ -139,7 +139,7 @@ class TrajectoryAttribution:
         else:
             attribution = _attribution_from_metadata(stated_ids, retrieved)
         counter = delivery.counter if delivery.block else None
-        return replace(attribution, marks={**coin, **shown_marks(retrieved, texts, attribution.used, counter)})
+        return replace(attribution, marks={**assignment, **shown_marks(retrieved, texts, attribution.used, counter)})
 
     def forget(self, trajectory: Trajectory) -> None:
         """Forget the context of an attempt after it was stored."""

@@ -118,7 +118,7 @@ class Run:
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
             metadata |= self._used_records(self._block)
-            metadata |= self._block.coin.metadata if self._block.coin is not None else {}
+            metadata |= self._block.assignment.metadata if self._block.assignment is not None else {}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)
         if self.parent is not None:

@@ -25,7 +25,7 @@ from atlas.memory.context.block import (
     BUDGET_TOKENS,
     EACH,
     MEMORIES,
-    Coin,
+    Assignment,
     ContextBlock,
     TokenCounter,
     build_context,
@@ -363,23 +363,23 @@ class MemorySystemImpl(
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         search = partial(ask_by_words, where=where) if by_words else partial(ask_all, filters=filters)
         counter = counter_of(None) if by_words else self.token_counter
-        coin = self._coin(task, holdout, attempt)
-        if coin is not None and coin.is_held_out:
-            self._attribution.note(task, Delivery({}, coin), attempt=attempt)
-            return held_out(coin, counter, budget_tokens)
+        assignment = self._assignment(task, holdout, attempt)
+        if assignment is not None and assignment.is_held_out:
+            self._attribution.note(task, Delivery({}, assignment), attempt=attempt)
+            return held_out(assignment, counter, budget_tokens)
         trusted = self._trusted_memories(min_trust)
         if examples:
             result = result_of(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
             block = build_examples(result, counter, budget_tokens, examples, by_words=by_words)
-            delivery = Delivery(block.credited, coin)
+            delivery = Delivery(block.credited, assignment)
         else:
             result = result_of(search(trusted.memories, self._storage, task, k))
             block = build_context(
                 result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
             )
-            delivery = Delivery(block.credited, coin, block.text, counter)
+            delivery = Delivery(block.credited, assignment, block.text, counter)
         self._attribution.note(task, delivery, attempt=attempt)
-        return replace(block, coin=coin)
+        return replace(block, assignment=assignment)
 
     abuild_context = twin(build_context)
 
@@ -391,17 +391,17 @@ class MemorySystemImpl(
 
         return trusted_memories(self, self._memories, min_trust)
 
-    def _coin(self, task: Task, holdout: float | None, attempt: str) -> Coin | None:
-        """Return the holdout coin of an attempt, or None if no attempts are held out."""
+    def _assignment(self, task: Task, holdout: float | None, attempt: str) -> Assignment | None:
+        """Return the holdout assignment of an attempt, or None if no attempts are held out."""
         share = check_share("holdout", self._settings.holdout if holdout is None else holdout)
         if not share:
             return None
-        from atlas.memory.effects.holdout import next_attempt, toss
+        from atlas.memory.effects.holdout import assign, next_attempt
         from atlas.memory.experience.memory import COLLECTION
 
         store = self._storage.ledger.position(COLLECTION).ledger_id if self._storage is not None else ""
         attempt_id = attempt or next_attempt(own_memory(self._memory("experience")), task)
-        return toss(share, store=store, task=task.id or task.description, attempt=attempt_id)
+        return assign(share, store=store, task=task.id or task.description, attempt=attempt_id)
 
     @property
     def _settings(self) -> Settings:
@@ -422,7 +422,7 @@ class MemorySystemImpl(
     ) -> MemoryQueryResult:
         result = result_of(outcomes)
         if count_retrieval:
-            self._attribution.note(task, Delivery(result.ids), keeps_coin=True)
+            self._attribution.note(task, Delivery(result.ids), keeps_assignment=True)
         return result
 
     def close(self) -> None:

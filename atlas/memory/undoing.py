@@ -34,21 +34,21 @@ class UndoableMemories(ABC):
         """Return a number that grows with every change to the store, by any process, as a key of caches."""
         return self.storage.ledger.revision()
 
-    def history(self, limit: int = 50, offset: int = 0, *, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+    def history(self, limit: int = 50, offset: int = 0, *, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return the operations on the store, newest first.
 
         Args:
-            wanted: Filter of operations: by actor, kind, record or time.
+            where: Filter of operations: by actor, kind, record or time.
         """
-        return self.storage.history(limit, offset, wanted)
+        return self.storage.history(limit, offset, where)
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or a unique prefix of it. Raise `NotFound` if there is none."""
         return self.storage.operation(operation_id)
 
-    def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
+    def count_operations(self, where: Operations = ANY_OPERATION) -> int:
         """Return the number of operations in the history."""
-        return self.storage.count_operations(wanted)
+        return self.storage.count_operations(where)
 
     def actors(self) -> list[str]:
         """Return all actors in the history, by their latest operation, newest first."""
@@ -58,20 +58,20 @@ class UndoableMemories(ABC):
         """Return the changes of records in an operation, field by field, in the order of the operation."""
         return self.storage.changes(operation_id, limit, offset)
 
-    def plan_undo(self, wanted: Operations) -> UndoneMany:
+    def plan_undo(self, where: Operations) -> UndoneMany:
         """Return a plan to undo all matching operations, for example all operations of an actor since a time.
 
         The store is not changed. Changes that cannot be undone, because of later changes, are listed with the reason.
         """
-        return self.storage.plan_undo(wanted)
+        return self.storage.plan_undo(where)
 
-    def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+    def apply_undo(self, where: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
         """Apply a plan as one operation, which can be undone. Later operations are not undone, but counted.
 
         Raises:
             PlanOutdated: Some records were changed or undone since. The store was not changed.
         """
-        return self.storage.apply_undo(wanted, plan, reason=reason)
+        return self.storage.apply_undo(where, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Undo an operation exactly. `atlas.storage.sql.history.undo.undo` lists when this is refused."""

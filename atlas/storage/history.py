@@ -83,13 +83,13 @@ class History(Protocol):
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
 
-    def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+    def operations(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
 
     def operation(self, operation_id: str) -> Operation:
         """Return an operation by its id or a unique prefix, or raise `NotFound`."""
 
-    def count(self, wanted: Operations = ANY_OPERATION) -> int:
+    def count(self, where: Operations = ANY_OPERATION) -> int:
         """Return the number of operations."""
 
     def actors(self) -> list[str]:
@@ -108,7 +108,7 @@ class History(Protocol):
         """Undo an operation as a new operation, which can be undone too."""
 
     def undo_many(
-        self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
+        self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
         """Undo the matching operations as one, or only preview it if `expected` is None."""
 

@@ -258,9 +258,9 @@ class Store:
         """Return a context manager in which this thread reads one snapshot of the store."""
         return self.ledger.reading()
 
-    def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+    def history(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first. An actor with a scope only sees its own."""
-        own = _restrict_to_own(wanted)
+        own = _restrict_to_own(where)
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
     def operation(self, operation_id: str) -> Operation:
@@ -273,9 +273,9 @@ class Store:
                 return operation
         raise NotFound(f"no operation of yours has an id that begins with {operation_id!r}; see your history")
 
-    def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
+    def count_operations(self, where: Operations = ANY_OPERATION) -> int:
         """Return the number of operations in the history."""
-        own = _restrict_to_own(wanted)
+        own = _restrict_to_own(where)
         return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
@@ -302,33 +302,33 @@ class Store:
         self._check_may_undo(operation_id)
         return self.ledger.history.undo(operation_id, actor=actor_name(self.settings.actor), reason=reason)
 
-    def plan_undo(self, wanted: Operations) -> UndoneMany:
+    def plan_undo(self, where: Operations) -> UndoneMany:
         """Return a plan to undo all matching operations, newest first. The store is not changed.
 
         Raises:
             NotAllowed: Some operations are by other actors, and the current actor is not a curator.
             InvalidInput: The filter is empty.
         """
-        return self._undo_many(wanted, None)
+        return self._undo_many(where, None)
 
-    def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
+    def apply_undo(self, where: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
         """Apply a plan as one operation. Later changes are kept, and counted.
 
         Raises:
             PlanOutdated: Some records were changed or undone since. The store was not changed.
         """
-        return self._undo_many(wanted, plan, reason)
+        return self._undo_many(where, plan, reason)
 
-    def _undo_many(self, wanted: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
-        if wanted == ANY_OPERATION:
+    def _undo_many(self, where: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
+        if where == ANY_OPERATION:
             raise InvalidInput("select the operations to undo by actor, time, kind or record")
         actor = present_actor()
-        if actor is not None and wanted.actor != actor.name:
+        if actor is not None and where.actor != actor.name:
             refuse_in_scope("undo what others did")
             check_role(Role.CURATOR, "undo what others did")
-        reason_text = reason or f"took back {_describe(wanted)}"
+        reason_text = reason or f"took back {_describe(where)}"
         return self.ledger.history.undo_many(
-            wanted, actor=actor_name(self.settings.actor), reason=reason_text, expected=expected
+            where, actor=actor_name(self.settings.actor), reason=reason_text, expected=expected
         )
 
     @contextmanager
@@ -512,17 +512,17 @@ def _check_exists(path: Path) -> None:
         )
 
 
-def _restrict_to_own(wanted: Operations) -> Operations | None:
+def _restrict_to_own(where: Operations) -> Operations | None:
     """Return the filter, limited to the actor's own operations if it has a scope. None if that excludes all."""
     if not actor_scope():
-        return wanted
-    return replace(wanted, actor=actor_name("")) if wanted.actor in ("", actor_name("")) else None
+        return where
+    return replace(where, actor=actor_name("")) if where.actor in ("", actor_name("")) else None
 
 
-def _describe(wanted: Operations) -> str:
+def _describe(where: Operations) -> str:
     """Return `all that crawler did since 2026-05-01 14:00 UTC`."""
-    kind = f"every {wanted.kind} that" if wanted.kind else "all that"
-    actor = wanted.actor or "anybody"
-    target = f" to {wanted.of}" if wanted.of else ""
-    since = f" since {wanted.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if wanted.since else ""
+    kind = f"every {where.kind} that" if where.kind else "all that"
+    actor = where.actor or "anybody"
+    target = f" to {where.of}" if where.of else ""
+    since = f" since {where.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if where.since else ""
     return f"{kind} {actor} did{target}{since}"

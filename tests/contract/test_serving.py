@@ -102,8 +102,8 @@ def test_history_and_undo_are_the_same(here, there):
     stored = there.store(attempt("rotate the logs", True))
     [done] = there.history(1)
     assert [done] == here.history(1)
-    assert there.history(5, wanted=Operations(of=stored["experience"])) == here.history(
-        5, wanted=Operations(of=stored["experience"])
+    assert there.history(5, where=Operations(of=stored["experience"])) == here.history(
+        5, where=Operations(of=stored["experience"])
     )
     assert there.undo(done.id).undoes == done.id
     assert here.experience.get(stored["experience"]) is None

@@ -168,7 +168,7 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
             expect(page.get_by_role("button", name="Unpin", exact=True)).to_be_visible()
         assert [len(one.result()) for one in writing] == [20, 20]
     with atlas.open_memory(stores["main"], read_only=True) as memory:
-        marked = {name: memory.history(100, wanted=Operations(actor=name)) for name in people}
+        marked = {name: memory.history(100, where=Operations(actor=name)) for name in people}
         assert {name: [one.kind for one in done if one.kind == "mark"] for name, done in marked.items()} == {
             name: ["mark"] for name in people
         }
@@ -176,7 +176,7 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
             [mark] = [one for one in marked[name] if one.kind == "mark"]
             assert [change.record_id for change in memory.changes(mark.id)] == [strategy_id]
         for name in keys:
-            runs = [one for one in memory.history(100, wanted=Operations(actor=name)) if one.kind == "store"]
+            runs = [one for one in memory.history(100, where=Operations(actor=name)) if one.kind == "store"]
             assert len(runs) >= 20
     page = people["Ada"]
     page.goto(f"{address}/history?history_who=Bob&store=main")

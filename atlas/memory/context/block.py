@@ -114,7 +114,7 @@ def omission_line(omission: Omission) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coin:
+class Assignment:
     """The random assignment of an attempt to the group with or without memories."""
 
     share: float
@@ -163,7 +163,7 @@ class ContextBlock:
     by_words: bool = False
     """True after a search by keywords only: on request, or while the server's embedding model is loading."""
 
-    coin: Coin | None = None
+    assignment: Assignment | None = None
     """The random assignment of the attempt, or None if no attempts are held out."""
 
     @property
@@ -176,7 +176,7 @@ class ContextBlock:
         return credited
 
 
-def held_out(coin: Coin, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
+def held_out(assignment: Assignment, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
     """Return the empty block of a held-out attempt. Raise `InvalidInput` for a negative budget."""
     _check_budget(budget_tokens)
     return ContextBlock(
@@ -186,7 +186,7 @@ def held_out(coin: Coin, counter: TokenCounter, budget_tokens: int) -> ContextBl
         counted_with=counter.name,
         shown={},
         n_left_out=0,
-        coin=coin,
+        assignment=assignment,
     )
 
 

@@ -9,7 +9,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput
-from atlas.memory.context.block import Coin
+from atlas.memory.context.block import Assignment
 from atlas.memory.experience.extraction import title_of
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _RANGE = 2**64
 
 
-def toss(share: float, *, store: str, task: str, attempt: str) -> Coin:
+def assign(share: float, *, store: str, task: str, attempt: str) -> Assignment:
     """Return the random assignment of an attempt, which is deterministic.
 
     The BLAKE2b hash of these names is read as a number in [0, 1). The attempt is held out if it is below `share`.
     """
     key = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, person=b"holdout").digest(), "big")
-    return Coin(share=share, is_held_out=number < share * _RANGE)
+    return Assignment(share=share, is_held_out=number < share * _RANGE)
 
 
 def next_attempt(experience: Memory[Any] | None, task: Task) -> str:

@@ -36,5 +36,5 @@ def store_attempt(
 
 
 def _response(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
-    [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
+    [operation] = memory.history(1, where=Operations(kind="store", of=stored["experience"]))
     return StoreResponse(**stored, operation=operation.id, is_waiting=is_under_review())

@@ -25,9 +25,9 @@ def operations(
     since: datetime | None = None,
 ) -> OperationsResponse:
     """Return operations, newest first, optionally filtered by actor, kind, record or time."""
-    wanted = Operations(actor=actor, kind=kind, of=of, since=since)
+    where = Operations(actor=actor, kind=kind, of=of, since=since)
     return OperationsResponse(
-        operations=memory.history(limit, offset, wanted=wanted), n_operations=memory.count_operations(wanted)
+        operations=memory.history(limit, offset, where=where), n_operations=memory.count_operations(where)
     )
 
 

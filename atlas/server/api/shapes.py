@@ -25,7 +25,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.memory.base.versions import ItemVersion
-from atlas.memory.context.block import Coin, Omission
+from atlas.memory.context.block import Assignment, Omission
 from atlas.memory.journal import LinkGraph
 from atlas.memory.strategies.outcomes import StrategyRate
 
@@ -318,7 +318,7 @@ class ContextResponse(BaseModel):
     by_words: bool
     """True while the embedding model is loading: the records were found by keywords only."""
 
-    coin: Coin | None
+    assignment: Assignment | None
     """The random assignment of the attempt. Null if no attempts are held out."""
 
 

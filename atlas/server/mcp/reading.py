@@ -155,8 +155,8 @@ def history(
     of: Annotated[str, Field(description="id of a record; all of them without it")] = "",
 ) -> str:
     """Call to see what was done to the memory, newest first. `undo` takes the ids."""
-    wanted = Operations(of=find_record(memory, of).id) if of else ANY_OPERATION
-    return "\n".join(map(_describe_operation, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
+    where = Operations(of=find_record(memory, of).id) if of else ANY_OPERATION
+    return "\n".join(map(_describe_operation, memory.history(limit, where=where))) or "Nothing was done yet."
 
 
 def _page(retrieval: Retrieval[Any], among: str, skipped: int, k: int) -> str:
@@ -173,7 +173,7 @@ def _block_text(block: ContextBlock) -> str:
     further = f"; {len(left_out) - MAX_OMITTED} more" if len(left_out) > MAX_OMITTED else ""
     notes = [f"\n(Left out: {'; '.join(left_out[:MAX_OMITTED])}{further})"] if left_out else []
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
-    if block.coin is not None and block.coin.is_held_out:
+    if block.assignment is not None and block.assignment.is_held_out:
         return WITHOUT_MEMORY
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 

@@ -63,7 +63,7 @@ def store_attempt(
     )
     if stored.get("is_known"):
         return f"Experience {shown_id(stored['experience'])} holds this attempt already."
-    [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
+    [operation] = memory.history(1, where=Operations(kind="store", of=stored["experience"]))
     n_used = sum(map(len, stored.get("used", {}).values()))
     problems = "".join(f" ({name}: {message})" for name, message in stored.get("errors", {}).items())
     search = " A search for concepts is running in the background." if "compression" in stored else ""

@@ -233,7 +233,7 @@ def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
 def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY_OPERATION) -> OperationPage:
     """Return one page of operations on the store. The first page is 1."""
     n = memory.count_operations(wanted)
-    done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, wanted=wanted)
+    done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, where=wanted)
     return OperationPage(
         rows=tuple(operation_row(memory, operation) for operation in done),
         caption=f"{counted(n, 'operation')}, newest first. An import counts as one. Times are UTC.",

@@ -11,7 +11,7 @@ import pytest
 import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.memory.effects.holdout import toss
+from atlas.memory.effects.holdout import assign
 from atlas.testing import HashEmbedder
 from tests.support.memories import naming
 
@@ -30,27 +30,27 @@ def attempt(task: atlas.Task = TASK, *, success: bool | None = True) -> atlas.Tr
 
 def names_by_side(memory: atlas.MemorySystem) -> dict[bool, str]:
     """The name of an attempt that is held out, and of one that is not."""
-    coins = {name: memory.build_context(TASK, holdout=0.5, attempt=name).coin for name in map(str, range(50))}
+    coins = {name: memory.build_context(TASK, holdout=0.5, attempt=name).assignment for name in map(str, range(50))}
     return {coin.is_held_out: name for name, coin in coins.items()}
 
 
 @pytest.mark.parametrize(("share", "n_held_out"), [(0.1, 1_022), (0.5, 4_963), (0.9, 8_949)])
 def test_of_ten_thousand_coins_the_same_ones_hold_out_each_time(share, n_held_out):
     names = [(f"task {n % 50}", str(n // 50)) for n in range(10_000)]
-    coins = [toss(share, store="s", task=task, attempt=attempt) for task, attempt in names]
+    coins = [assign(share, store="s", task=task, attempt=attempt) for task, attempt in names]
     assert sum(coin.is_held_out for coin in coins) == n_held_out
 
 
 def test_an_attempt_held_out_of_few_is_held_out_of_more():
     few, more = (
-        {n for n in range(2_000) if toss(p, store="s", task="t", attempt=str(n)).is_held_out} for p in (0.1, 0.3)
+        {n for n in range(2_000) if assign(p, store="s", task="t", attempt=str(n)).is_held_out} for p in (0.1, 0.3)
     )
     assert few < more
 
 
 def test_another_store_task_or_attempt_is_another_coin():
     def sides(**names: str) -> list[bool]:
-        return [toss(0.5, **({"store": "s", "task": f"t{n}", "attempt": "0"} | names)).is_held_out for n in range(64)]
+        return [assign(0.5, **({"store": "s", "task": f"t{n}", "attempt": "0"} | names)).is_held_out for n in range(64)]
 
     assert sides() == sides()
     assert sides() != sides(store="other")
@@ -59,7 +59,7 @@ def test_another_store_task_or_attempt_is_another_coin():
 
 def test_no_attempt_is_held_out_unless_it_is_asked_for(memory):
     blocks = [memory.build_context(TASK, attempt=str(n)) for n in range(50)]
-    assert {block.coin for block in blocks} == {None}
+    assert {block.assignment for block in blocks} == {None}
     stored = memory.store(attempt())
     assert "holdout" not in memory.experience.get(stored["experience"]).metadata
     assert memory.memory_effect().randomised is None
@@ -87,7 +87,7 @@ def test_a_held_out_attempt_is_shown_nothing_counts_nothing_and_is_marked(memory
 def test_a_coin_is_tossed_once_between_two_attempts(memory):
     tosses = []
     for _ in range(40):
-        coins = {memory.build_context(TASK, holdout=0.5).coin for _ in range(3)}
+        coins = {memory.build_context(TASK, holdout=0.5).assignment for _ in range(3)}
         assert len(coins) == 1
         tosses += coins
         memory.store(attempt())
@@ -112,15 +112,15 @@ def test_a_task_that_was_asked_for_by_its_description_is_marked_under_its_id(mem
 def test_the_setting_holds_out_where_the_call_does_not_say(tmp_path):
     settings = Settings.from_environment({"ATLAS_STORE": str(tmp_path), "ATLAS_HOLDOUT": "0.25"})
     with atlas.open_memory(settings=settings, embedder=HashEmbedder(16)) as memory:
-        assert memory.build_context(TASK).coin.share == 0.25
+        assert memory.build_context(TASK).assignment.share == 0.25
         assert asyncio.run(memory.abuild_context(TASK)) == memory.build_context(TASK)
-        assert memory.build_context(TASK, holdout=0).coin is None
+        assert memory.build_context(TASK, holdout=0).assignment is None
 
 
 def test_a_store_that_is_opened_again_tosses_the_same_coins(tmp_path):
     def sides() -> list[bool]:
         with atlas.open_memory(tmp_path, embedder=HashEmbedder(16), settings=Settings()) as memory:
-            return [memory.build_context(TASK, holdout=0.5, attempt=str(n)).coin.is_held_out for n in range(32)]
+            return [memory.build_context(TASK, holdout=0.5, attempt=str(n)).assignment.is_held_out for n in range(32)]
 
     assert sides() == sides()
 

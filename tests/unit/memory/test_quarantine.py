@@ -144,7 +144,7 @@ def test_only_a_curator_puts_it_there_or_releases_it(memory, ids):
 def reads(memory, name: str, record_id: str) -> dict[str, bool]:
     """Whether the ways to read a record of a memory return it, by method."""
     records = getattr(memory, name)
-    [stored] = memory.history(1, wanted=atlas.Operations(of=record_id, kind="store"))
+    [stored] = memory.history(1, where=atlas.Operations(of=record_id, kind="store"))
     return {
         "get": records.get(record_id) is not None,
         "get_many": bool(records.get_many([record_id])),

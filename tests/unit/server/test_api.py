@@ -85,8 +85,8 @@ def test_a_held_out_attempt_gets_an_empty_block_and_is_marked(api, memory):
         asked = {"task": ATTEMPT["task"], "holdout": 0.5, "attempt": name}
         block = api.post("/context", json=asked, headers=headers).json()
         stored = api.post("/attempts", json=ATTEMPT, headers=headers).json()
-        assert block["coin"]["is_held_out"] == (not block["text"])
-        sides[stored["experience"]] = "held out" if block["coin"]["is_held_out"] else "shown"
+        assert block["assignment"]["is_held_out"] == (not block["text"])
+        sides[stored["experience"]] = "held out" if block["assignment"]["is_held_out"] else "shown"
     assert set(sides.values()) == {"held out", "shown"}
     assert {i: memory.experience.get(i).metadata["holdout"] for i in sides} == sides
     assert api.post("/context", json=asked | {"holdout": 1}, headers=headers).status_code == 422

@@ -38,20 +38,20 @@ class SqlHistory:
         with self._database.read() as connection:
             operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
 
-    def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
+    def operations(self, limit: int = 50, offset: int = 0, where: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""
         with self._database.read() as connection:
-            return operations.read_operations(connection, wanted, limit, offset)
+            return operations.read_operations(connection, where, limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
         """Return an operation by its id or a unique prefix, or raise `NotFound`."""
         with self._database.read() as connection:
             return operations.read_operation(connection, operation_id)
 
-    def count(self, wanted: Operations = ANY_OPERATION) -> int:
+    def count(self, where: Operations = ANY_OPERATION) -> int:
         """Return the number of operations."""
         with self._database.read() as connection:
-            return operations.count_operations(connection, wanted)
+            return operations.count_operations(connection, where)
 
     def actors(self) -> list[str]:
         """Return all actors, the most recent first."""
@@ -87,10 +87,10 @@ class SqlHistory:
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 
     def undo_many(
-        self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
+        self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
         """Undo the matching operations as one, or only preview it if `expected` is None."""
-        return undo_many(self._database, self._clock, wanted, actor=actor, reason=reason, expected=expected)
+        return undo_many(self._database, self._clock, where, actor=actor, reason=reason, expected=expected)
 
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None

@@ -35,9 +35,9 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
     return _decode(rows[0])
 
 
-def read_operations(connection: Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
+def read_operations(connection: Connection, where: Operations, limit: int, offset: int) -> list[Operation]:
     """Return operations, newest first."""
-    condition, values = _condition(wanted)
+    condition, values = _condition(where)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
         (*values, clamp_rows(limit), clamp_rows(offset)),
@@ -45,9 +45,9 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
     return [_decode(row) for row in rows]
 
 
-def count_operations(connection: Connection, wanted: Operations) -> int:
+def count_operations(connection: Connection, where: Operations) -> int:
     """Return the number of operations."""
-    condition, values = _condition(wanted)
+    condition, values = _condition(where)
     row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
     return int(row[0])
 
@@ -58,14 +58,14 @@ def read_actors(connection: Connection) -> list[str]:
     return [actor for (actor,) in rows]
 
 
-def _condition(wanted: Operations) -> tuple[str, list[Any]]:
+def _condition(where: Operations) -> tuple[str, list[Any]]:
     """Return the SQL condition and its parameters."""
     values = {
-        "actor = ?": wanted.actor,
-        "kind = ?": wanted.kind,
+        "actor = ?": where.actor,
+        "kind = ?": where.kind,
         "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM word_tables) "
-        "AND record_id = ?)": wanted.of,  # all collections, so that the index is used
-        "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
+        "AND record_id = ?)": where.of,  # all collections, so that the index is used
+        "created_at >= ?": where.since.astimezone(UTC).isoformat() if where.since else "",
     }
     conditions = {condition: value for condition, value in values.items() if value}
     return " AND ".join(conditions) or "TRUE", list(conditions.values())

@@ -81,7 +81,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 
 
 def undo_many(
-    database: Database, clock: Clock, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None
+    database: Database, clock: Clock, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None
 ) -> UndoneMany:
     """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
 
@@ -96,7 +96,7 @@ def undo_many(
     """
     try:
         with database.write() as connection:
-            operations = _operations_to_undo(connection, wanted)
+            operations = _operations_to_undo(connection, where)
             draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
             writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
@@ -111,9 +111,9 @@ class _PreviewFinished(Exception):
         self.undone_many = done
 
 
-def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
+def _operations_to_undo(connection: Connection, where: Operations) -> list[Operation]:
     """Return the matching operations to undo, newest first."""
-    matches = read_operations(connection, wanted, limit=-1, offset=0)
+    matches = read_operations(connection, where, limit=-1, offset=0)
     ids = {operation.id for operation in matches}
     pending = [operation for operation in matches if not operation.undone_by]
     # An undo whose operations all match stays, because undoing it would redo them.
