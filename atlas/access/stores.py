@@ -295,7 +295,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
 
 
 def _actors(directory: Path) -> list[str]:
-    """Return the names in the history of a store, or None if the store does not exist yet."""
+    """Return the names in the history of a store. Empty if the store does not exist yet."""
     try:
         with Store.open(directory, read_only=True) as store:
             return store.ledger.history.actors()

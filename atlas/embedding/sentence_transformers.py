@@ -157,7 +157,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def checksum(self) -> str:
-        """Expected SHA-256 of the weights, or None if it is unknown."""
+        """Expected SHA-256 of the weights, or empty if it is unknown."""
         return BUNDLED_SHA256 if self.model_name == BUNDLED else ""
 
     @property

@@ -197,7 +197,7 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
 
 
 def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
-    """Return the share of successes among the known outcomes of the hits for an attempt's task."""
+    """Return the share of successes among the hits for an attempt's task. None if no outcome is known."""
     ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
     outcomes_found = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
     return sum(outcomes_found) / len(outcomes_found) if outcomes_found else None

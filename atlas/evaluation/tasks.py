@@ -114,7 +114,7 @@ def _blocks(
 
 
 def _without_record(key: str, values: Collection[str]) -> Where | None:
-    """Return a filter that excludes values of a field, as a union of ranges."""
+    """Return a filter that excludes values of a field, as a union of ranges. None without values."""
     if not values:
         return None
     ends = sorted(values)

@@ -36,7 +36,10 @@ def with_decided_outcome(attempt: Trajectory) -> Trajectory:
 
 
 def by_changes(attempt: Trajectory) -> bool | None:
-    """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers."""
+    """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers.
+
+    None if the attempt is not from τ-bench, or has no steps.
+    """
     expected = attempt.task.verification.parameters.get("actions")
     if attempt.task.verification.method != "reward" or not attempt.steps or not _are_calls(expected):
         return None

@@ -110,7 +110,7 @@ class LiveMap(LiveResult[MemoryMap]):
             self._follower.join()
 
     def _load_newest(self) -> MemoryMap | None:
-        """Return the cached map, or a newer saved one."""
+        """Return the cached map, or a newer saved map. None if there is no map, or if a purge made it invalid."""
         with self._lock:
             saved = self.saved()
             if saved.written_at > self._taken_at:
@@ -167,7 +167,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._follower.start()
 
     def _make_first(self) -> MemoryMap | None:
-        """Return the first map of a store."""
+        """Return the first map of a store, or None if it has no experiences."""
         embedded = self._read()
         if not embedded.ids:
             return None
@@ -180,7 +180,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return memory_map
 
     def _update(self, memory_map: MemoryMap) -> MemoryMap | None:
-        """Return the updated map. No vectors are read if no experience was added, changed or deleted."""
+        """Return the updated map, or None if no experiences are left. Vectors are only read after a change."""
         if not self._is_behind(memory_map):
             return memory_map
         embedded = self._read()

@@ -129,7 +129,7 @@ def draw_now(
 
 
 def saved_positions(directory: Path, collection: str) -> MapPositions:
-    """Return the positions of a collection's records on the stored map, or None if there is no map."""
+    """Return the positions of a collection's records on the stored map. Empty if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:

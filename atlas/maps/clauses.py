@@ -120,7 +120,7 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
 
 def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield the runs of words without punctuation between them, or None for a negation."""
+    """Yield the clauses of words without punctuation between them. A negated sentence yields none."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
     reading = _SentenceState()

@@ -294,7 +294,7 @@ class _PlacedRecords:
     strengths: Strengths
 
     def restore(self, ids: Sequence[str], fitted: MemoryMap) -> None:
-        """Return records of the fitted map to their positions, so that undoing a prune restores the map."""
+        """Move records of the fitted map back to their positions there, so that undoing a prune restores the map."""
         rows, fitted_rows = _shared_rows(ids, fitted.ids)
         for target, source in (
             (self.coordinates, fitted.coordinates),

@@ -154,7 +154,7 @@ class Promoter:
         return Promotion(entries=(reflection,), becomes=strategy, task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """Return the last earlier task that is linked to an entry, or else the last task of its generation."""
+        """Return the last earlier task that is linked to an entry, or else the last task of its generation, if any."""
         names = self._journal.types.counting_as(TASK)
         linked = [
             neighbour

@@ -81,7 +81,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
-    """Return the latest plan of a language model if it has the same limits, so that the model is not called twice.
+    """Return the latest plan of a language model, or None if it has other limits. So the model is not called twice.
 
     Raises:
         NotFound: A model's plan was requested, but there is none.

@@ -55,7 +55,7 @@ def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leav
 
 
 def encode_instant(instant: datetime | None, name: str = "") -> str | None:
-    """Return a time as ISO 8601 in UTC, or raise `InvalidInput` if it has no time zone."""
+    """Return a time as ISO 8601 in UTC, None for None. Raise `InvalidInput` if it has no time zone."""
     if instant is None:
         return None
     if instant.tzinfo is None:

@@ -468,7 +468,7 @@ class Memory(Records, ABC, Generic[T]):
     ashown_hits = twin(shown_hits)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the effective filter of a search.
+        """Return the effective filter of a search, None for all records.
 
         Subclasses may exclude more records if `with_buried` is False.
         """

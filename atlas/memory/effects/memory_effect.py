@@ -233,7 +233,7 @@ def memory_effect(
 
 
 def unused_share(experience: ChromaExperienceMemory) -> UnusedShare | None:
-    """Return the unused share of context blocks, over the stored attempts that received a block."""
+    """Return the unused share of the context blocks of stored attempts, or None if no attempt received one."""
     tokens, unused = (_numbers(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
     if not sum(tokens):
         return None

@@ -185,7 +185,7 @@ def time_of(entry: JournalEntry) -> datetime:
 
 
 def _read_summarised_at(entry: JournalEntry) -> datetime:
-    """Return the time at which a summary was written, or None if malformed."""
+    """Return the time at which a summary was written, or the earliest time if it is malformed."""
     at = _metadata_instant(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 

@@ -12,7 +12,10 @@ from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
-    """Return a function that removes quotations of purged records from other records' texts, and re-embeds them."""
+    """Return a function that removes quotations of purged records from other texts, and re-embeds these.
+
+    None if there are no such texts.
+    """
     logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {
         memory.collection_name: (memory.embedder, memory.collection.projection(), log_text)

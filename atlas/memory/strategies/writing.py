@@ -178,7 +178,7 @@ def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
 
 
 def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position of the nearest strategy that may be joined with the draft."""
+    """Return the position of the nearest strategy that may be joined with the draft, if any."""
     joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
     return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 

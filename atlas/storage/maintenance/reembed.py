@@ -53,7 +53,7 @@ def reembed(
 
 
 def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
-    """Return the projection of token vectors: the stored one if the model stays, since others may be writing."""
+    """Return the projection of token vectors, or None if the model has none. It is kept if the model stays."""
     if not returns_tokens(embedder):
         return None
     with suppress(StoreDamaged):

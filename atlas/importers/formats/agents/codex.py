@@ -180,7 +180,7 @@ def _output(value: Any) -> tuple[str, bool]:
 
 
 def _exit_code(text: Any) -> int | None:
-    """Return the exit code from the first lines of a command's output."""
+    """Return the exit code from the first lines of a command's output, or None if it is not there."""
     if not isinstance(text, str):
         return None
     for line in text[:400].splitlines()[:6]:

@@ -43,7 +43,11 @@ def _read_answers(answers: Sequence[Any]) -> tuple[Answers, ...]:
 
 
 def decode_measurement(text: str | None) -> LevelMeasurement | None:
-    """Return a measurement from its text, or raise an error of the JSON reader if it is damaged."""
+    """Return a measurement from its text, or None without a text or for another version.
+
+    Raises:
+        ValueError: The text is damaged.
+    """
     if text is None:
         return None
     encoded: dict[str, Any] = json.loads(text, parse_constant=_refuse)

@@ -90,6 +90,8 @@ class LLMStrategyAbstractor:
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
         """Return the strategy of a success or the warning of a failure, given similar strategies.
 
+        None if the outcome is unknown, or the model finds nothing reusable.
+
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
         """

@@ -70,7 +70,7 @@ class TemplateStrategyAbstractor:
         return await asyncio.to_thread(self.abstract_now, trajectory)
 
     def abstract_now(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the same in the caller's thread, without an event loop."""
+        """Return the result of `abstract`, without an event loop."""
         return _abstract(trajectory)
 
 
