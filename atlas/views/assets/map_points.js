@@ -8,11 +8,12 @@ layout(location=3) in float category;
 layout(location=4) in float flags;
 uniform vec2 centre, perPixel;
 uniform float size, ratio;
-uniform int part;          // 0 what is left out, 1 the rest, 2 what is chosen, which lies over all
+uniform int part;          // 0 what is left out, 1 the rest, 2 what failed, 3 what is chosen, which lies over all
 uniform bool someChosen, someHit;
 uniform vec2 days;
 uniform vec4 palette[64];
 uniform vec4 faint, ring;
+uniform vec4 bold;         // what the colours of failures are mixed with, and how much of it
 out vec4 colour;
 out vec4 edge;
 out float thickness;
@@ -22,10 +23,11 @@ void main() {
   vec4 own = palette[int(category + .5)];
   bool out_ = (bits & 1) == 0 || own.a == 0. || day < days.x || day > days.y;
   bool chosen = !out_ && (bits & 2) != 0;
-  int mine = out_ ? 0 : chosen ? 2 : 1;
+  bool failed = !out_ && int(outcome + .5) == 1;
+  int mine = out_ ? 0 : chosen ? 3 : failed ? 2 : 1;
   shape = size * ratio < 5. ? 0 : int(outcome + .5);
-  float grown = chosen ? size + 2. : out_ ? max(size * .7, 1.5) : size;
-  colour = out_ ? faint : own;
+  float grown = chosen || failed ? size + 2. : out_ ? max(size * .7, 1.5) : size;
+  colour = out_ ? faint : failed ? vec4(mix(own.rgb, bold.rgb, bold.a), own.a) : vec4(own.rgb, own.a * (1. - .5 * bold.a));
   if ((someChosen || someHit) && !chosen && (bits & 4) == 0) colour.a *= someHit ? .16 : .3;
   edge = chosen && size > 4.5 ? ring : vec4(colour.rgb, 0.); // a small point would be all rim
   gl_PointSize = grown * ratio;
@@ -88,7 +90,7 @@ function pointRenderer(canvas) {
     gl.vertexAttribPointer(place, width, kind, false, 0, 0)
   }
 
-  function draw({ view, width, height, ratio, size, days, palette, faint, ring, someOut, someChosen, someHit }) {
+  function draw({ view, width, height, ratio, size, days, palette, faint, ring, bold, someOut, someChosen, someHit }) {
     if (gl.isContextLost()) return
     gl.viewport(0, 0, canvas.width, canvas.height)
     gl.clearColor(0, 0, 0, 0)
@@ -102,9 +104,10 @@ function pointRenderer(canvas) {
     gl.uniform4fv(places['palette'], palette)
     gl.uniform4fv(places.faint, faint)
     gl.uniform4fv(places.ring, ring)
+    gl.uniform4fv(places.bold, bold)
     gl.uniform1i(places.someChosen, someChosen ? 1 : 0)
     gl.uniform1i(places.someHit, someHit ? 1 : 0)
-    for (const part of [...(someOut ? [0] : []), 1, ...(someChosen ? [2] : [])]) {
+    for (const part of [...(someOut ? [0] : []), 1, 2, ...(someChosen ? [3] : [])]) {
       gl.uniform1i(places.part, part)
       gl.drawArrays(gl.POINTS, 0, n)
     }

@@ -32,9 +32,13 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("name", "Domain", 150),
+    Column("name", "Domain", 140),
     Column(
-        "rate", "Succeeded", 92, "meter", "Of the attempts whose outcome is known. Red is clearly below the average"
+        "rate",
+        "Succeeded",
+        104,
+        "meter",
+        "Of the attempts whose outcome is known, and where the true rate lies (95 %). Red is clearly below the average",
     ),
 )
 SIGNS = replace(OUTCOME, width=58)
@@ -87,7 +91,7 @@ class DomainRow:
     def as_line(self) -> Row:
         """Return the domain as a table shows it."""
         n = self.rate.n_known
-        text = f"{rate_text(self.rate)} of {n:,}" if n else "–"
+        text = f"{rate_text(self.rate)} of {n:,}\nlikely {interval_text(self.rate)}" if n else "–"
         return DomainLine(
             id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
         )
