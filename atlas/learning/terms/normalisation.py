@@ -1,23 +1,29 @@
-"""Programs in normalised form, without comments, docstrings and annotations."""
+"""Programs in normalised form, without comments, docstrings, annotations, and `else` after a branch that exits."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from atlas.learning.terms.parsing import InvalidPython, parse, too_deep
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
 
 def normalise(source: str) -> ast.Module:
-    """Return the program without docstrings, annotations, comments and `from __future__` imports.
+    """Return the program as `strip` does, and without `else` after branches that leave their block.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
     """
     module = strip(source)
+    try:
+        _ElseRemover().visit(module)
+    except RecursionError as error:
+        raise too_deep() from error
     check_round_trip(module)
     return module
 
@@ -37,7 +43,7 @@ def check_round_trip(module: ast.Module) -> None:
 
 
 def strip(source: str) -> ast.Module:
-    """Return the result of `normalise`, even for code that does not survive `ast.unparse`.
+    """Return the program without docstrings, annotations, comments and `from __future__` imports.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested.
@@ -48,6 +54,16 @@ def strip(source: str) -> ast.Module:
         raise too_deep() from error
     module.type_ignores = []
     return module
+
+
+def leaves(block: Sequence[ast.stmt]) -> bool:
+    """Return whether a block never reaches the code after it."""
+    match block:
+        case [*_, ast.If(body=body, orelse=other)]:
+            return leaves(body) and leaves(other)
+        case [*_, last]:
+            return isinstance(last, _LEAVING)
+    return False
 
 
 def own_checks(module: ast.Module) -> list[ast.stmt]:
@@ -120,6 +136,17 @@ class _Stripper(ast.NodeTransformer):
         node.returns = None
         node.body = _without_docstring(node.body)
         return node
+
+
+class _ElseRemover(ast.NodeTransformer):
+    """A transformer that moves the code of an `else` after its `if` where the branch before it leaves the block."""
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        self.generic_visit(node)
+        following: list[ast.stmt] = []
+        if leaves(node.body):
+            following, node.orelse = node.orelse, []
+        return [node, *following]
 
 
 def _without_docstring(body: list[ast.stmt], *, keep_one: bool = True) -> list[ast.stmt]:

@@ -47,6 +47,29 @@ def compressed() -> Compression:
     return compress(programs(), limits=Limits(iterations=5), verify=verify)
 
 
+def test_code_after_an_else_is_found_in_code_without_the_else() -> None:
+    corpus = [
+        Program(id="elif", task_id="1", source=_classify("a", "elif"), tests="assert a(30) == '2both'"),
+        Program(id="plain", task_id="2", source=_classify("b", "if"), tests="assert b(31) == '1none'"),
+        Program(id="else", task_id="3", source=_classify("c", "else"), tests="assert c(45) == '3both'"),
+    ]
+    found = compress(corpus, engine=AntiUnificationEngine(), verify=verify)
+    (function,) = found.abstractions
+    assert function.uses == ("elif", "else", "plain")
+    assert function.proofs == function.uses
+
+
+def _classify(name: str, keyword: str) -> str:
+    both, none = "return str(n // 15) + 'both'", "return str(n % 15) + 'none'"
+    first = f"def {name}(n):\n    if n < 0:\n        return '{name}'\n"
+    match keyword:
+        case "if":
+            return f"{first}    if n % 15 == 0:\n        {both}\n    {none}"
+        case "elif":
+            return f"{first}    elif n % 15 == 0:\n        {both}\n    else:\n        {none}"
+    return f"{first}    else:\n        if n % 15 == 0:\n            {both}\n        else:\n            {none}"
+
+
 def test_what_programs_have_in_common_becomes_a_function(compressed: Compression) -> None:
     (prime,) = compressed.abstractions
     assert (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from atlas.learning.search.forms.nodes import (
     GIVING_NOTHING,
@@ -17,6 +17,7 @@ from atlas.learning.search.forms.nodes import (
     reads,
     substitute,
 )
+from atlas.learning.terms.normalisation import leaves
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
 """Function that takes the rest of a block, and how often each name occurs in the whole code.
@@ -28,18 +29,6 @@ MAX_COPIED_NODES = 40
 
 _OFTEN_OR_NEVER = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.IfExp, ast.BoolOp)
 """Expressions whose parts are evaluated several times, or not at all."""
-
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-
-
-def leaves(block: Sequence[ast.stmt]) -> bool:
-    """Return whether a block never reaches the code after it."""
-    match block:
-        case [*_, ast.If(body=body, orelse=other)]:
-            return leaves(body) and leaves(other)
-        case [*_, last]:
-            return isinstance(last, _LEAVING)
-    return False
 
 
 def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
