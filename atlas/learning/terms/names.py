@@ -116,19 +116,23 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 def looks_up_names(tree: ast.AST) -> set[str]:
     """Return the builtins that code uses to look up names by string, such as `eval`."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    nodes = list(ast.walk(tree))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    if not any(node.id in _BY_TEXT for node in names):
+        return set()
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return {name for name in called | ({node.id for node in names} - bound) if name in _BY_TEXT}
 
 
 def looks_at_stack(tree: ast.AST) -> bool:
     """Return whether code may inspect the call stack, where inserted functions would be visible."""
-    mentioned = set[str]().union(*map(_names_of, ast.walk(tree)))
+    nodes = list(ast.walk(tree))
+    mentioned = set[str]().union(*map(_names_of, nodes))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:
         return True
-    return bool(mentioned & _OF_STACK) or any(map(_is_of_builtins, ast.walk(tree)))
+    return bool(mentioned & _OF_STACK) or any(map(_is_of_builtins, nodes))
 
 
 def _names_of(node: ast.AST) -> set[str]:

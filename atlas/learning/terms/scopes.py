@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -67,6 +67,8 @@ def constants_of(module: ast.Module) -> dict[str, str]:
                 continue
             case _:
                 break
+    if not found:
+        return {}
     n_bound = Counter(name for node in ast.walk(module) for name in _names_bound_at(node))
     return {name: statement for name, statement in found.items() if n_bound[name] == 1}
 
@@ -99,24 +101,34 @@ def _names_bound_at(node: ast.AST) -> list[str]:
 
 def _module_scope(module: ast.Module) -> _Scope:
     """Return the module's scope, whose variables count as local unless a function or class can read them."""
-    scope = _bound_in(module)
-    visible = set[str]()
-    for node in ast.walk(module):
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            visible.update(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-    for name, binding in scope.bound.items():
-        if binding == LOCAL and (name in visible or name.startswith("__")):
+    scope = _bound_in(module, list(own_nodes(module)))
+    variables = {name for name, binding in scope.bound.items() if binding == LOCAL}
+    visible = _names_in_definitions(module) if variables else set()
+    for name in variables:
+        if name in visible or name.startswith("__"):
             scope.bound[name] = OWN
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
     scope.bound |= dict.fromkeys(declared, OWN)
     return scope
 
 
-def _bound_in(node: ast.AST) -> _Scope:
+def _names_in_definitions(module: ast.Module) -> set[str]:
+    """Return the names in all functions and classes of a module."""
+    definitions = [node for node in ast.walk(module) if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
+    return {part.id for node in definitions for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _bound_in(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
+    """Return the scope of a node.
+
+    Args:
+        nodes: The nodes that the scope evaluates itself, as `own_nodes` yields them.
+    """
     scope = _Scope(node)
-    for inner in own_nodes(node):
+    for inner in nodes:
         _bind(inner, scope)
-    scope.bound |= dict.fromkeys(_unsure_imports(node, scope.bound), OWN)
+    imports = {name for inner in nodes if isinstance(inner, IMPORTS) for name in imported_names(inner)}
+    scope.bound |= dict.fromkeys(_unsure_imports(node, imports, scope.bound), OWN)
     for name in scope.nonlocals:
         scope.bound.pop(name, None)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -125,15 +137,12 @@ def _bound_in(node: ast.AST) -> _Scope:
     return scope
 
 
-def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
+def _unsure_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str]) -> set[str]:
     """Return the imported names of a scope that may be undefined or rebound when they are used."""
-    imports = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported_names(node)}
-    if "*" in bound:
+    if not imports or "*" in bound:
         return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
     sure: set[str] = set()
-    if not imports:
-        return imports
     for statement in getattr(scope, "body", []):
         if isinstance(statement, IMPORTS):
             sure |= set(imported_names(statement)) - mentioned
@@ -233,8 +242,9 @@ def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
 def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> None:
     if not isinstance(node, (*SCOPES, ast.Module)):
         return
-    inner = [*scopes, _bound_in(node)] if isinstance(node, SCOPES) else scopes
-    for part in own_nodes(node):
+    nodes = list(own_nodes(node))
+    inner = [*scopes, _bound_in(node, nodes)] if isinstance(node, SCOPES) else scopes
+    for part in nodes:
         name = _name_of(part)
         if name is not None:
             origins[id(part)] = _origin_of_name(name, inner)
