@@ -14,6 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.canonical import form_of
+from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
 from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, is_constant, own_nodes
@@ -274,7 +275,7 @@ def canonical_function(function: Function) -> Function:
 
 def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
     """Return a definition as a string, with local variables numbered. In a class, they keep their names."""
-    copied = copy.deepcopy(node)
+    copied = copy_tree(node)
     Renamer(names).visit(copied)
     if isinstance(copied, ast.ClassDef):
         return ast.dump(copied)

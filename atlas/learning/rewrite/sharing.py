@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from atlas.learning.rewrite.definitions import (
 )
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.rename import Renamer
+from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.imports import merge_imports, removable_imports, remove_unread_imports
@@ -325,7 +325,7 @@ def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, s
 def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
     unit = source.units[name]
     renamed = {unit_name: names[source.forms[unit_name]] for unit_name in (name, *unit.calls)}
-    node = copy.deepcopy(unit.node)
+    node = copy_tree(unit.node)
     Renamer(renamed).visit(node)
     node.body[:0] = ast.parse("\n".join(filter(is_constant, unit.imports))).body
     imports = ast.parse("\n".join(merge_imports(each for each in unit.imports if not is_constant(each)))).body
@@ -397,7 +397,7 @@ def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.M
     if tested is not None:
         kept &= bound | tested | unread
     body: list[ast.stmt] = []
-    for node in copy.deepcopy(source.module).body:
+    for node in copy_tree(source.module).body:
         name = getattr(node, "name", "")
         if name not in shared:
             Renamer(renamed).visit(node)

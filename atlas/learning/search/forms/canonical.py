@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Sequence
 
 from atlas.learning.search.forms import blocks, loops
 from atlas.learning.search.forms.expressions import simplify
 from atlas.learning.search.forms.imports import by_module
-from atlas.learning.search.forms.nodes import count_names, is_nested_deeply, text
+from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, text
 from atlas.learning.search.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function
 
@@ -30,7 +29,7 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
     n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
     if n_nodes > MAX_NODES or is_nested_deeply(function.body):
         return []
-    return _simplify(by_module(copy.deepcopy(function.body), imports))
+    return _simplify(by_module([copy_tree(statement) for statement in function.body], imports))
 
 
 def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 
-from atlas.learning.search.forms.nodes import Comprehension, is_same_code, load, reads, substitute
+from atlas.learning.search.forms.nodes import Comprehension, copy_tree, is_same_code, load, reads, substitute
 
 
 def without_enumerate(node: Comprehension) -> Comprehension:
@@ -25,13 +24,13 @@ def without_enumerate(node: Comprehension) -> Comprehension:
 
 def positions_of(items: ast.expr) -> ast.expr:
     """Return `range(len(items))`."""
-    length = ast.Call(load("len"), [copy.deepcopy(items)], [])
+    length = ast.Call(load("len"), [copy_tree(items)], [])
     return ast.Call(load("range"), [length], [])
 
 
 def element_at(items: ast.expr, position: str) -> ast.expr:
     """Return `items[position]`."""
-    return ast.Subscript(copy.deepcopy(items), load(position), ast.Load())
+    return ast.Subscript(copy_tree(items), load(position), ast.Load())
 
 
 def indexed_items(iterated: ast.expr) -> ast.expr | None:
@@ -45,7 +44,7 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
     """Return a copy that reads the element instead of the index, or None if the index has other uses."""
     reader = _ElementReader(items, position)
-    changed = reader.visit(copy.deepcopy(node))
+    changed = reader.visit(copy_tree(node))
     return changed if reads(changed, position) == reader.n else None
 
 
@@ -69,7 +68,7 @@ def over_elements(node: Comprehension) -> Comprehension:
         items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
             continue
-        emptied = copy.deepcopy(node)
+        emptied = copy_tree(node)
         emptied.generators[number].target = emptied.generators[number].iter = ast.Constant(None)
         changed = read_elements(emptied, items, generator.target.id)
         if isinstance(changed, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
@@ -84,7 +83,7 @@ def fuse(node: Comprehension) -> Comprehension:
         inner = generator.iter
         if not isinstance(inner, ast.ListComp | ast.GeneratorExp) or not isinstance(generator.target, ast.Name):
             continue
-        after = copy.deepcopy(node)
+        after = copy_tree(node)
         after.generators[number].target = after.generators[number].iter = ast.Constant(None)
         changed = substitute(after, {generator.target.id: inner.elt})
         last = inner.generators[-1]
@@ -103,7 +102,7 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
             return ast.GeneratorExp(function.body, [_generator(only.arg, items)])
         case ast.Lambda():
             return None
-    value = ast.Call(copy.deepcopy(function), [load(name)], [])
+    value = ast.Call(copy_tree(function), [load(name)], [])
     return ast.GeneratorExp(value, [_generator(name, items)])
 
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.learning.search.forms.blocks import Rule
 from atlas.learning.search.forms.comprehensions import element_at, indexed_items, positions_of, read_elements
-from atlas.learning.search.forms.nodes import call, changed_names, count_names, load, negate, reads, substitute
+from atlas.learning.search.forms.nodes import (
+    call,
+    changed_names,
+    copy_tree,
+    count_names,
+    load,
+    negate,
+    reads,
+    substitute,
+)
 
 _NUMBERS = (int, float)
 
@@ -224,7 +232,7 @@ def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
             changed = changed_names(inside)
             if name in changed or changed & set(count_names([stop])) or _may_skip(inside):
                 return None
-            end = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy.deepcopy(stop), ast.Add(), ast.Constant(1))
+            end = stop if isinstance(operator, ast.Lt) else ast.BinOp(copy_tree(stop), ast.Add(), ast.Constant(1))
             return ast.For(ast.Name(name, ast.Store()), call("range", start, end), inside, other)
     return None
 
