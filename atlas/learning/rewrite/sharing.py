@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import InvalidInput
@@ -56,6 +56,18 @@ class SharedDefinition:
     """Parameter names of the definition and of all definitions that it depends on."""
 
 
+class Keys(dict[str, str]):
+    """Keys of the units of a program by name, each computed when it is first read."""
+
+    def __init__(self, key_of: Callable[[str], str]) -> None:
+        super().__init__()
+        self._key_of = key_of
+
+    def __missing__(self, name: str) -> str:
+        """Compute the key."""
+        return self.setdefault(name, self._key_of(name))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A program whose definitions may be shared."""
@@ -76,8 +88,8 @@ class Source:
     parameters: Mapping[str, tuple[str, ...]]
     """Parameter names of each unit and of all units that it depends on, by the unit's name."""
 
-    solutions: Collection[str]
-    """Name of the main unit, if the program consists only of this unit and its helpers. Empty otherwise."""
+    helpers: Mapping[str, str]
+    """Key of each unit's canonical form, without the main unit of a program that consists of it and its helpers."""
 
     free: Collection[str]
     """Names of the tools that the program uses."""
@@ -136,9 +148,8 @@ def share(
     sources = _mark_judged(sources, judged)
     groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
     for source in sources:
-        for name, form in source.forms.items():
-            if name not in source.solutions:
-                groups[form].append((source, name))
+        for name, form in source.helpers.items():
+            groups[form].append((source, name))
     free = {name for source in sources for name in source.free}
     refused = frozenset(excluded)
     while True:
@@ -179,8 +190,8 @@ def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
     Args:
         tools: Returns the names that are tools if the program does not bind them.
     """
-    forms: dict[str, str] = {}
-    sources = (_read(program, tools(program), forms) for program in programs)
+    forms_by_key: dict[str, str] = {}
+    sources = (_read(program, tools(program), forms_by_key) for program in programs)
     return [source for source in sources if source is not None]
 
 
@@ -188,39 +199,43 @@ def _mark_judged(sources: Sequence[Source], judged: Collection[str]) -> list[Sou
     return [replace(source, is_judged=source.program.id in judged) for source in sources]
 
 
-def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
+def _read(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
     """Return a program as a source, or None if it is invalid or nested too deeply.
 
     Args:
-        forms: Cache of canonical forms by key, which is updated. Computing them takes most of the time.
+        forms_by_key: Cache of canonical forms, which is updated. Computing them takes most of the time.
     """
     try:
-        return _source(program, tools, forms)
+        return _source(program, tools, forms_by_key)
     except (InvalidInput, RecursionError):
         return None
 
 
-def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
+def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
     module = normalise(program.source)
     if is_wide(module) or looks_up_names(module) or looks_at_stack(module):
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
     units = units_of(module, origins, replaced=bound_names(tests))
-    keys = {name: equivalence_key(name, units) for name in units}
-    for name, key in keys.items():
-        if key not in forms:
-            forms[key] = equivalence_key(name, units, canonical_function)
+    keys = Keys(lambda name: equivalence_key(name, units))
+
+    def form_of(name: str) -> str:
+        if keys[name] not in forms_by_key:
+            forms_by_key[keys[name]] = equivalence_key(name, units, canonical_function)
+        return forms_by_key[keys[name]]
+
+    forms, solutions = Keys(form_of), _solutions(module, units)
     return Source(
         program=program,
         module=module,
         units=units,
         keywords=keywords_in(module, tests),
         keys=keys,
-        forms={name: forms[key] for name, key in keys.items()},
+        forms=forms,
         lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
         parameters={name: parameters_in(name, units) for name in units},
-        solutions=_solutions(module, units),
+        helpers={name: forms[name] for name in units if name not in solutions},
         free={node.id for node in ast.walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
@@ -335,11 +350,16 @@ def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) 
         source=ast.unparse(module),
         calls=tuple(names[source.forms[callee]] for callee in unit.calls),
         tools=unit.tools,
-        arity=len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0,
+        arity=_arity(unit),
         key=source.keys[name],
         form=form,
         parameters=source.parameters[name],
     )
+
+
+def _arity(unit: Unit) -> int:
+    """Return the number of parameters, 0 for a class."""
+    return len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0
 
 
 def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
@@ -363,11 +383,7 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}
     for source in sources:
-        found = {
-            name: by_form[form]
-            for name, form in source.forms.items()
-            if form in by_form and source.is_replaceable(name, by_form[form].key)
-        }
+        found = _known_definitions(source, by_form)
         fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
         shared = {
             name: definition.name for name, definition in found.items() if fitting >= set(closure(name, source.units))
@@ -379,6 +395,21 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
                 definition.name for definition in definitions if definition.name in shared.values()
             )
     return Sharing(definitions=tuple(definitions), programs=programs, used=used)
+
+
+def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
+    """Return the definitions that may replace units of a program, by the unit's name. Empty if it is nested too deeply.
+
+    Only units of equal arity are compared, because a canonical form takes milliseconds.
+    """
+    arities = {definition.arity for definition in by_form.values()}
+    try:
+        known = {
+            name: by_form.get(source.forms[name]) for name, unit in source.units.items() if _arity(unit) in arities
+        }
+    except (InvalidInput, RecursionError):
+        return {}
+    return {name: found for name, found in known.items() if found and source.is_replaceable(name, found.key)}
 
 
 def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:

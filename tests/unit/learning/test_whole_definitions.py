@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from atlas.learning.compression import compress
+from atlas.learning.reading import no_tools
 from atlas.learning.results import Compression
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import Sandbox
+from atlas.learning.search.limits import Limits
 from atlas.learning.terms.programs import Program
+from atlas.learning.whole_definitions import verified_sharing
 from tests.support.learning.planted import KINDS, N_OF_KIND, decoys, planted
 
 
@@ -113,3 +116,14 @@ def test_a_function_beside_other_code_is_shared(sandbox: Sandbox) -> None:
 def test_where_no_tests_decide_only_equal_code_is_shared(sandbox: Sandbox) -> None:
     assert compress(equal_in_canonical_form()).library.definitions == ()
     assert compress(equal_in_canonical_form(tests=""), sandbox=sandbox).library.definitions == ()
+
+
+def test_a_whole_program_that_equals_a_shared_helper_uses_it() -> None:
+    helper = (
+        "def middle(values):\n    ordered = sorted(values)\n    return ordered[len(ordered) // 2] - ordered[0] * 2\n"
+    )
+    calls = ("print(middle([3, 1, 2]))", "total = middle([4, 4]) + 1", "for row in [[1], [2]]:\n    print(middle(row))")
+    sources = {"alone": helper} | {f"calling {number}": f"{helper}\n{call}\n" for number, call in enumerate(calls)}
+    programs = [Program(id=name, task_id=name, description="", source=source) for name, source in sources.items()]
+    sharing, _ = verified_sharing(programs, no_tools, Limits(), "concept_", None)
+    assert sharing.used == dict.fromkeys(sources, ("concept_0",))
