@@ -18,6 +18,7 @@ from atlas.learning.rewrite.executable import rewritten_source, sources, standal
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
+from atlas.learning.rewrite.sharing import read_sources
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
@@ -94,7 +95,8 @@ def compress(
     originals_by_id = {program.id: program for program in corpus}
     allowed, prefix = make_tools(tools, are_run=verify is not None), free_prefix(corpus)
     limits = limits or Limits()
-    sharing, n_changed = verified_sharing(corpus, allowed, limits, prefix, verify)
+    definition_sources = read_sources(corpus, allowed)
+    sharing, n_changed = verified_sharing(definition_sources, limits, prefix, verify)
     corpus = [sharing.programs.get(program.id, program) for program in corpus]
     run = _Run(
         programs={program.id: program for program in corpus},
@@ -107,7 +109,19 @@ def compress(
     if engine is None and (missing := missing_package("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
     run.refused[CHANGING] += n_changed
-    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_and_definitions(allowed, sharing))
+    readable = read_programs(
+        corpus,
+        run.limits,
+        run.refused,
+        star_names,
+        tools_and_definitions(allowed, sharing),
+        modules={
+            source.program.id: source.module
+            for source in definition_sources
+            if source.program.id not in sharing.programs
+        },
+    )
+    del definition_sources  # syntax trees of perhaps thousands of programs
     run.notes += readable.notes
     sampled = _sample(readable.terms, run)
     originals = _unchanged_programs(sampled, readable, run)

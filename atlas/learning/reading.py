@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_excluded
@@ -94,11 +95,13 @@ def read_programs(
     refused: Counter[str],
     star_names: StarNames | None = None,
     tools: Tools = no_tools,
+    modules: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Originals:
     """Return the terms of programs, and count the programs that cannot be compressed by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.
+        modules: The normal forms of programs without a `reading_problem`, by id, as far as they are known.
     """
     stars = {program.id: _stars(program.source) for program in programs}
     asked_modules = sorted({module for modules in stars.values() for module in modules if module})
@@ -108,7 +111,7 @@ def read_programs(
     originals = Originals(notes=_notes(unknown, stars))
     for program in programs:
         known = public if set(stars[program.id]) <= public.keys() else {}
-        original = _read_program(program, limits, known, tools(program))
+        original = _read_program(program, modules.get(program.id), limits, known, tools(program))
         if isinstance(original, str):
             refused[f"program: {original}"] += 1
         else:
@@ -146,13 +149,22 @@ class _Original:
 
 
 def _read_program(
-    program: Program, limits: Limits, public: Mapping[str, frozenset[str]], tools: Container[str]
+    program: Program,
+    module: ast.Module | None,
+    limits: Limits,
+    public: Mapping[str, frozenset[str]],
+    tools: Container[str],
 ) -> _Original | str:
-    """Return a program and its removable imports, or the reason why it cannot be compressed."""
+    """Return a program and its removable imports, or the reason why it cannot be compressed.
+
+    Args:
+        module: The normal form of the program if it is known to have no problem.
+    """
     try:
-        module = normalise(program.source)
-        if problem := _problem(module):
-            return problem
+        if module is None:
+            module = normalise(program.source)
+            if problem := reading_problem(module):
+                return problem
         tests = try_parse(program.tests)
         tested = read_names(tests) if tests is not None else frozenset()
         as_written = module
@@ -171,7 +183,7 @@ def _read_program(
     return _Original(term=term, with_stars=with_stars, removable_imports=removable_imports(module, tested))
 
 
-def _problem(module: ast.Module) -> str:
+def reading_problem(module: ast.Module) -> str:
     """Return why a program cannot be compressed as it is written, or an empty string."""
     if is_wide(module):
         return TOO_WIDE

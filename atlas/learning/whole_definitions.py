@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from atlas.learning.reading import Tools
 from atlas.learning.results import Abstraction, Compression, RewrittenProgram
 from atlas.learning.rewrite.executable import raising_stub
-from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, read_sources, share
+from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, Source, share
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
@@ -37,12 +37,11 @@ def tools_and_definitions(tools: Tools, sharing: Sharing) -> Tools:
 
 
 def verified_sharing(
-    programs: Sequence[Program], tools: Tools, limits: Limits, prefix: str, verify: Verify | None
+    sources: Sequence[Source], limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[Sharing, int]:
     """Return the shared definitions that do not change any program, and the number of excluded definitions."""
-    originals = {program.id: program for program in programs}
+    originals = {source.program.id: source.program for source in sources}
     excluded: set[str] = set()
-    sources = read_sources(programs, tools)
     judged = set[str]() if verify is None else set(originals)
     while True:
         sharing = share(sources, limits, prefix, excluded, judged)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping, 
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.reading import Tools
+from atlas.learning.reading import Tools, reading_problem
 from atlas.learning.rewrite.definitions import (
     Definition,
     Unit,
@@ -25,9 +25,9 @@ from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.imports import merge_imports, removable_imports, remove_unread_imports
-from atlas.learning.terms.names import Function, bound_names, looks_at_stack, looks_up_names, parameters_of
+from atlas.learning.terms.names import Function, bound_names, parameters_of
 from atlas.learning.terms.normalisation import normalise
-from atlas.learning.terms.parsing import is_wide, try_parse
+from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import TOOL, bindings, constants_of, is_constant
 
@@ -213,7 +213,7 @@ def _read(program: Program, tools: Container[str], forms_by_key: dict[str, str])
 
 def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
     module = normalise(program.source)
-    if is_wide(module) or looks_up_names(module) or looks_at_stack(module):
+    if reading_problem(module):
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
