@@ -93,13 +93,13 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
 
     A function is changed if programs and library get no longer. Such a function fits more programs.
     """
-    n_opened = 0
+    n_opened, lengths = 0, Lengths(shelf, functions)
     for name in list(shelf.patterns):
         raise_if_cancelled()
         pattern = shelf.patterns[name]
         if (opened := _value_of(pattern) or _with_open_end(pattern)) is None:
             continue
-        closed, lengths = functions[name], Lengths(shelf, functions)
+        closed = functions[name]
         saving = lengths.saving_in(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
         trial_shelf = shelf.copy()
         trial_shelf.inline([name])
@@ -114,6 +114,7 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
         shelf.patterns[name] = opened
         for program, term in trial.programs.items():
             shelf.put(program, term)
+        lengths = Lengths(shelf, functions)
     return n_opened
 
 
