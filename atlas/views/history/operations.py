@@ -107,7 +107,7 @@ class OperationRow:
     """The operation to undo for that."""
 
     undo_sentence: str
-    """What that does: `Undo brings back 12 experiences`, or empty if it changed no record."""
+    """The effect of that: `Undo brings back 12 experiences`, or empty if it changed no record."""
 
     is_final: bool
     """True if it cannot be undone: it was a purge."""

@@ -51,7 +51,7 @@ _UNDOING = {
     "changed": ("puts {} back as before", "changes {} again"),
     "marked": ("restores the former marks of {}", "marks {} again"),
 }
-"""What undoing a change of records does, and what redoing it does, by the kind of change."""
+"""The effects of undoing and of redoing a change of records, by the kind of change."""
 
 _OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
 """How the reason begins that an operation gets by itself, by its kind."""
