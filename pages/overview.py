@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.curate.attention import attention
 from atlas.views.curate.queues import ScanState
 from atlas.views.kinds.strategy import STRATEGY
-from atlas.views.overview.attention import attention
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen

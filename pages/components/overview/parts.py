@@ -8,11 +8,11 @@ from functools import partial
 import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
+from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
 from atlas.views.curate.queues import DuplicatesResult
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.attention import AttentionRow
 from atlas.views.overview.summary import Day, Groups, Overview, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted

@@ -12,9 +12,9 @@ from atlas.jobs.duplicates import DuplicatesResult
 from atlas.jobs.worker import JobStatus
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.curate.attention import attention
 from atlas.views.curate.cases import Cases, find_cases
 from atlas.views.curate.health import health
-from atlas.views.overview.attention import attention
 from tests.support.records import START, attempt
 
 NO_CASES = Cases(by_queue={}, inbox=())
