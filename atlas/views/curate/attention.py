@@ -1,4 +1,4 @@
-"""What needs attention first: the strategy that fails most, open cases, and a backup that is missing or old."""
+"""The first things that need attention: the strategy that fails most, open cases, and a missing or old backup."""
 
 from __future__ import annotations
 
