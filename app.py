@@ -14,7 +14,7 @@ from pages.components.concepts.room import ROOM as CONCEPTS
 from pages.components.experience.room import ROOM as EXPERIENCES
 from pages.components.journal.room import ROOM as ENTRIES
 from pages.components.shared.live import begin_run
-from pages.components.shared.memory import keep_store, warmed
+from pages.components.shared.memory import keep_store, warming_up
 from pages.components.shared.messages import show_failure, show_problem
 from pages.components.shared.narrowing import follow_address, follow_click, return_to
 from pages.components.shared.sidebar import draw_sidebar
@@ -105,7 +105,7 @@ if __name__ == "__main__":
 else:  # imported once by the server, and not by runs of a page
     app = st.App(
         __file__,
-        lifespan=warmed,
+        lifespan=warming_up,
         middleware=[
             Middleware(each) for each in (SecurityHeadersMiddleware, PageChangeMiddleware, UnknownAddressMiddleware)
         ],

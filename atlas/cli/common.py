@@ -259,7 +259,7 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
     """Print the summary of a plan, and each record that it removes or keeps."""
     if with_head:
         print(view.headline, *view.notes, sep="\n")
-    if view.loss is not None and view.loss.n_leaving:
+    if view.loss is not None and view.loss.n_removed:
         print_loss(view.loss)
     for is_removed in (True, False) if not show_all else (None,):
         rows = [row for row in view.rows if is_removed is None or row.goes == is_removed]

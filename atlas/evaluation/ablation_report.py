@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from atlas.core.statistics import Estimate
 from atlas.evaluation.ablation import Ablation, AblationRow
-from atlas.evaluation.report import Grid, aligned, cell, table
+from atlas.evaluation.report import Grid, cell, table, to_lines
 
 NONE = "–"
 
@@ -19,7 +19,7 @@ def as_json(ablation: Ablation) -> str:
 
 def as_text(ablation: Ablation) -> str:
     """Return the report as aligned columns."""
-    return "\n".join([_head(ablation), "", *aligned(_grid(ablation)), "", *notes(ablation)])
+    return "\n".join([_head(ablation), "", *to_lines(_grid(ablation)), "", *notes(ablation)])
 
 
 def as_markdown(ablation: Ablation) -> str:

@@ -121,7 +121,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Return how often each attempt's outcome is the one predicted from the hits for its task, by retriever.
+    """Return how often the hits for an attempt's task predict its outcome, by retriever.
 
     None if no outcome is known.
 

@@ -18,7 +18,7 @@ from atlas.core.statistics import Estimate
 from atlas.embedding.choice import model_size
 from atlas.evaluation.bootstrap import Half, sample
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
-from atlas.evaluation.report import aligned, table
+from atlas.evaluation.report import table, to_lines
 from atlas.evaluation.tasks import AgentRow, Watch, own_tasks, read_attempts
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -188,7 +188,7 @@ def models_as_json(report: ModelReport) -> str:
 
 def models_as_text(report: ModelReport) -> str:
     """Return the report as aligned columns."""
-    return "\n".join(_lines(report, aligned, "{}"))
+    return "\n".join(_lines(report, to_lines, "{}"))
 
 
 def models_as_markdown(report: ModelReport) -> str:

@@ -98,13 +98,13 @@ def as_text(report: Report) -> str:
     """Return the report as aligned columns."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *aligned(_task_grid(task))]
+        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *to_lines(_task_grid(task))]
     if report.outcomes:
-        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *aligned(_outcome_grid(report.outcomes))]
+        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *to_lines(_outcome_grid(report.outcomes))]
     if report.foreign:
-        parts += ["", "foreign queries", f"  {FOREIGN}", *aligned(_foreign_grid(report.foreign))]
+        parts += ["", "foreign queries", f"  {FOREIGN}", *to_lines(_foreign_grid(report.foreign))]
     if report.blocks:
-        parts += ["", "context blocks", f"  {BLOCKS}", *aligned(_block_grid(report.blocks))]
+        parts += ["", "context blocks", f"  {BLOCKS}", *to_lines(_block_grid(report.blocks))]
     return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -235,7 +235,7 @@ def _count(n: int, singular: str, several: str) -> str:
     return f"{n:,} {singular if n == 1 else several}"
 
 
-def aligned(grid: Grid) -> list[str]:
+def to_lines(grid: Grid) -> list[str]:
     """Return the rows as lines for a terminal, in columns."""
     widths = [max(map(len, column)) for column in zip_longest(*grid, fillvalue="")]
     padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in grid]

@@ -68,7 +68,7 @@ class SuccessRule:
     def __str__(self) -> str:
         return f"{self.name} {_SIGNS.get(self.sign, self.sign)} {self.bound:g}"
 
-    def judged(self, attempt: Trajectory) -> Trajectory:
+    def apply(self, attempt: Trajectory) -> Trajectory:
         """Return the attempt with the outcome that its score decides, or unchanged if it has no such score."""
         scores = attempt.metadata.get(SCORES)
         score = scores.get(self.name) if isinstance(scores, dict) else None
@@ -103,7 +103,7 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
         return [item]
     clean = scrub_record(item, secrets)
     assert isinstance(clean, Trajectory)
-    judged = with_decided_outcome(options.success.judged(clean) if options.success else clean)
+    judged = with_decided_outcome(options.success.apply(clean) if options.success else clean)
     return [as_exported(judged), *(_crashes(judged) if options.crashes else ())]
 
 

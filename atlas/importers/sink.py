@@ -56,7 +56,7 @@ class MemorySink:
         if self._logs is None:
             self._logs = LogNames(self._memory.journal)
         records = [item for item in items if not isinstance(item, JournalEntry)]
-        return [*records, *self._logs.recognised(entries)]
+        return [*records, *self._logs.with_known_names(entries)]
 
 
 def _attempt_id(item: Item) -> str:
@@ -158,7 +158,7 @@ class CountingSink:
         return self._memory.experience.collection.known_hashes(hashes).keys() if self._memory else set()
 
     def _is_first(self, item: Item, hashes: list[str]) -> bool:
-        """Return whether no earlier item is the same, and remember this one."""
+        """Record an item, and return whether no earlier item is the same."""
         names = {kind_of_item(item).id_of(item), *hashes}
         is_first = not names & self._seen
         self._seen |= names if is_first else set()

@@ -97,7 +97,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     def is_made_since(self, before: Publication | None) -> bool:
         """Return whether another server has finished this job since."""
-        now = self._shared.published(self.name) if self._shared is not None else None
+        now = self._shared.publication(self.name) if self._shared is not None else None
         if now is None or (before is not None and now.version == before.version):
             return False
         return now.is_whole and now.job == self._job
@@ -125,7 +125,7 @@ class ArtefactFile(ABC, Generic[T]):
         shared = self._shared
         if shared is None:
             return
-        published, time = shared.published(self.name), self._file_time()
+        published, time = shared.publication(self.name), self._file_time()
         if published is None and time:
             self._publish_or_drop(shared)
         elif published is not None and published.is_whole and published.version != time:
@@ -149,7 +149,7 @@ class ArtefactFile(ABC, Generic[T]):
     def _publish_or_drop(self, shared: SharedState) -> None:
         """Publish a file from before results were shared. Remove a file of an older ledger, whose row was purged."""
         with locked_cache(self.path.parent):
-            if shared.published(self.name) is not None:
+            if shared.publication(self.name) is not None:
                 return
             ledger_id = load_artefact(self.path, lambda header, arrays: _ledger_of(header))
             if ledger_id and ledger_id == shared.ledger_id():

@@ -131,7 +131,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
 
     def look(self) -> None:
         """Start a new search."""
-        self._look()
+        self._start_search()
 
     def file(self, directory: Path) -> DuplicatesFile:
         """Return the file of the groups."""
@@ -154,14 +154,14 @@ class LiveDuplicates(LiveResult[Duplicates]):
         is_done = status is not None and status.state == "done"
         if loaded is None or loaded.ledger_id != now[0]:
             is_other = loaded is not None and (status is None or is_done)  # from another store or model
-            status = self._look() if is_other or status is None else status
+            status = self._start_search() if is_other or status is None else status
             return DuplicatesResult(status=None if status.state == "done" else status)
         if self._result is None or self._result[0] != now:
             n_since = n_changed(self.memory.storage, self._collection, loaded.revision)
             self._result = (now, self._split_groups(loaded, n_changed=n_since))
         return replace(self._result[1], status=None if is_done else status)
 
-    def _look(self) -> JobStatus:
+    def _start_search(self) -> JobStatus:
         return self._submit(DuplicatesJob(**self._job_arguments, collection=self._collection))
 
     def _moment(self, written_at: int) -> _Moment:

@@ -81,7 +81,7 @@ class StoreJob(ABC):
             if shared is None:
                 file.save(self.make(on_progress, file))
                 return
-            before = shared.published(file.name)
+            before = shared.publication(file.name)
             with shared.locked(self._task, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
                 file.with_shared_state(shared, self._task)
                 if has_waited and file.is_made_since(before):

@@ -97,7 +97,7 @@ class TokenUsage:
         return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
 
 
-def priced(model: str, usage: TokenUsage) -> TokenUsage:
+def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
     """Return the usage of one call with its cost, which is None for a model without a list price."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:

@@ -21,7 +21,7 @@ from atlas.core.json_values import dump
 from atlas.core.settings import Settings
 from atlas.llm.anthropic import AnthropicApi
 from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
-from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
+from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, with_cost
 from atlas.llm.openai import OpenAIApi
 from atlas.llm.structured_output import shorten
 
@@ -85,7 +85,7 @@ class ModelClient:
 
         Args:
             settings: Model, server, timeouts and retries.
-            api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, depending on the protocol.
+            api_key: By default the value of ANTHROPIC_API_KEY or OPENAI_API_KEY, depending on the protocol.
             backoff_seconds: Initial backoff. The backoff doubles with each retry.
             on_wait: For work that a user watches and can cancel. If given, the client waits for a server that is down,
                 and calls this with a message before each wait. An exception from it ends the wait.
@@ -116,7 +116,7 @@ class ModelClient:
 
     @property
     def api_title(self) -> str:
-        """Display name of the protocol: of the one that answered, once known."""
+        """Display name of the protocol, which is known for certain once the server has answered."""
         return self._service.api.title
 
     @property
@@ -162,7 +162,7 @@ class ModelClient:
         usage = TokenUsage()
         try:
             reply = await self._service.ask(exchange, seconds)
-            usage = self._service.priced(reply.usage)
+            usage = self._service.with_cost(reply.usage)
         finally:
             meter.settle(reserved, usage)
             self._total.settle(0, usage)
@@ -238,11 +238,11 @@ class _Service:
                     await asyncio.sleep(min(self._backoff_seconds * 2**attempt, MAX_PATIENT_PAUSE_SECONDS))
                 attempt += 1
 
-    def priced(self, usage: TokenUsage) -> TokenUsage:
+    def with_cost(self, usage: TokenUsage) -> TokenUsage:
         """Return the usage of one reply with its cost, which is 0 for a model on this machine."""
         if _is_this_machine(self._host):
             return usage
-        return priced(self._settings.llm_model if self._host == PRICED_HOST else "", usage)
+        return with_cost(self._settings.llm_model if self._host == PRICED_HOST else "", usage)
 
     def close(self) -> None:
         """Close the connections."""

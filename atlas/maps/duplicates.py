@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vectors
-from atlas.maps.snapshot import EmbeddedRecords, among
+from atlas.maps.snapshot import EmbeddedRecords, subset
 
 THRESHOLD = 0.97
 """Smallest cosine of two near-duplicates."""
@@ -78,7 +78,7 @@ def duplicate_attempts(
     """
     groups: list[DuplicateGroup] = []
     for n_done, rows in enumerate(tasks, 1):
-        groups += near_duplicates(among(embedded, rows), threshold)
+        groups += near_duplicates(subset(embedded, rows), threshold)
         if on_progress and (n_done % REPORT_EVERY == 0 or n_done == len(tasks)):
             on_progress(n_done, len(tasks))
     return _largest_first(groups)

@@ -190,22 +190,22 @@ def make_map(
     Raises:
         InvalidInput: There is no such engine.
     """
-    tell = on_progress or _ignore_progress
+    report = on_progress or _ignore_progress
     neighbours = nearest_neighbours(
-        embedded.vectors, N_NEIGHBOURS, on_progress=lambda done, total: tell(40 * done // total, 100, "comparing")
+        embedded.vectors, N_NEIGHBOURS, on_progress=lambda done, total: report(40 * done // total, 100, "comparing")
     )
     coordinates = fit(
         embedded.vectors,
         neighbours,
         engine=engine,
         seed=seed,
-        on_progress=lambda done, total: tell(40 + 45 * done // total, 100, "laying out"),
+        on_progress=lambda done, total: report(40 + 45 * done // total, 100, "laying out"),
     )
     if previous is not None:
         coordinates = align(coordinates, previous.coordinates, _shared_rows(embedded.ids, previous.ids))
     else:
         coordinates = rotate_to_fill(coordinates)
-    tell(85, 100, "judging")
+    report(85, 100, "judging")
     fitted = MemoryMap(
         ids=embedded.ids,
         coordinates=coordinates,
@@ -218,7 +218,7 @@ def make_map(
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
-    tell(90, 100, "finding domains")
+    report(90, 100, "finding domains")
     return _group(fitted, embedded, min_domain_size, previous)
 
 

@@ -88,7 +88,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
 
 
 def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
-    """Return a name for each domain that no other one has. Where each of its names is taken, the first is numbered.
+    """Return a distinct name for each domain. If all possible names of a domain are taken, the first gets a number.
 
     Args:
         terms_by_domain: Possible names of each domain. Earlier domains choose first.

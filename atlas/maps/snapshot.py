@@ -52,7 +52,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     if ids is None:
         return embedded
     id_set = set(ids)
-    return among(embedded, [row for row, record_id in enumerate(embedded.ids) if record_id in id_set])
+    return subset(embedded, [row for row, record_id in enumerate(embedded.ids) if record_id in id_set])
 
 
 def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
@@ -66,7 +66,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
         now = replace(earlier, revision=begun.revision)
         changed_ids = {entry.id for entry in changes}
         if not changed_ids.isdisjoint(earlier.ids):
-            now = among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids])
+            now = subset(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids])
         return _append_records(now, store, collection, seqs)
 
 
@@ -88,7 +88,7 @@ def _empty_snapshot(store: Store, collection: str) -> EmbeddedRecords:
     )
 
 
-def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
+def subset(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
     """Return a snapshot of only these rows."""
     return replace(
         embedded,

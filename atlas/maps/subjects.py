@@ -221,13 +221,13 @@ class _Namer:
 
     def names(self) -> Iterator[str]:
         """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
-        few, any_number = (self._ranked(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
+        few, any_number = (self._rank(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(few, any_number))
         yield from dict.fromkeys(
             name for name in spelled if len(name) <= CHARACTERS and len(name.split()) <= MOST_WORDS
         )
 
-    def _ranked(self, fewest: float) -> Iterator[Subjects]:
+    def _rank(self, fewest: float) -> Iterator[Subjects]:
         """Yield single phrases and pairs of them, best first, but more precise names before a single noun.
 
         Args:
@@ -235,27 +235,31 @@ class _Namer:
         """
         values = self._phrases(fewest)
         ranked = sorted(values, key=lambda subject: (-values[subject], subject))
-        found = [*self._ordered(values, ranked)]
-        if found and found[0] == (Subject(found[0][0].words[-1:]),):
-            yield from self._more_precise(found[0][0], ranked)
-        yield from found
+        names = [*self._order_by_fit(values, ranked)]
+        if names and names[0] == (Subject(names[0][0].words[-1:]),):
+            yield from self._more_precise(names[0][0], ranked)
+        yield from names
 
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield phrases with this noun that many tasks are about, then the noun with another one of the same tasks."""
         many = [subject for subject in ranked if self._share((subject,)) >= PRECISE]
         yield from ((subject,) for subject in many if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
         others = (subject for subject in many[:PHRASES] if not subject.verb and subject.stems.isdisjoint(noun.stems))
-        yield from sorted(((noun, other) for other in others), key=lambda pair: (-self._pair_worth(*pair), pair))
+        yield from sorted(
+            ((noun, other) for other in others), key=lambda pair: (-self._pair_distinctiveness(*pair), pair)
+        )
 
-    def _ordered(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
+    def _order_by_fit(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield single phrases and pairs of them by how well they name the group."""
         enough = [(subject,) for subject in ranked if self._share((subject,)) >= ENOUGH[subject.n_words]]
-        pairs = self._joined(ranked[:PHRASES])
+        pairs = self._pairs(ranked[:PHRASES])
         if not enough or self._share(enough[0]) <= HALF:
             yield from filter(self._covers_most, pairs)
         yield from enough
         yield from pairs
-        yield from ((subject,) for subject in sorted(ranked, key=lambda one: -values[one] * self._share((one,))))
+        yield from (
+            (subject,) for subject in sorted(ranked, key=lambda phrase: -values[phrase] * self._share((phrase,)))
+        )
 
     def _share(self, subjects: Subjects) -> float:
         """Return the share of the group's tasks that are about any of the subjects."""
@@ -273,7 +277,7 @@ class _Namer:
         for subject, n in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
             if n_about >= fewest and n >= min(fewest, self.group.n / MANY) and not self._is_proper(subject):
-                value = self._worth((subject,)) * FORM[subject.n_words] * (WITH_VERB if subject.verb else 1.0)
+                value = self._distinctiveness((subject,)) * FORM[subject.n_words] * (WITH_VERB if subject.verb else 1.0)
                 if value:
                     values[subject] = value
         return values
@@ -282,12 +286,12 @@ class _Namer:
         """Return whether a phrase is a single proper noun, such as a place."""
         return subject.n_words == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
 
-    def _joined(self, ranked: Sequence[Subject]) -> list[Subjects]:
-        """Return two phrases, or two verbs of one phrase, best first. Of few tasks, pairs would only list the tasks."""
+    def _pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
+        """Return two phrases, or two verbs of one phrase, best first. Empty for a few tasks."""
         if self.group.n <= FEW:
             return []
         values: dict[Subjects, float] = {
-            pair: self._pair_worth(*pair) for pair in combinations(ranked, 2) if self._may_join(*pair)
+            pair: self._pair_distinctiveness(*pair) for pair in combinations(ranked, 2) if self._may_join(*pair)
         }
         return sorted(values, key=lambda pair: (-values[pair], pair))
 
@@ -303,12 +307,12 @@ class _Namer:
         n_added = min((ours & ~others).bit_count(), (others & ~ours).bit_count())
         return n_added >= ADDED * self.group.n and (ours | others).bit_count() >= HALF * self.group.n
 
-    def _pair_worth(self, first: Subject, second: Subject) -> float:
+    def _pair_distinctiveness(self, first: Subject, second: Subject) -> float:
         n_bare = (first.n_words == 1) + (second.n_words == 1)
         factor = TWO_VERBS if _is_same_noun(first, second) else PAIR * WORD_IN_PAIR**n_bare
-        return self._worth((first, second)) * factor * (WITH_VERB if first.verb else 1.0)
+        return self._distinctiveness((first, second)) * factor * (WITH_VERB if first.verb else 1.0)
 
-    def _worth(self, subjects: Subjects) -> float:
+    def _distinctiveness(self, subjects: Subjects) -> float:
         """Return how many tasks are about any of the subjects, times how much rarer that is elsewhere."""
         early = anywhere = 0
         for subject in subjects:

@@ -29,7 +29,7 @@ class CurationLoss(Tabular):
     task used it, or if it was judged right for the task's text.
     """
 
-    n_leaving: int
+    n_removed: int
     """Number of records that would leave the searches."""
 
     n_sampled: int
@@ -78,7 +78,7 @@ class CurationLoss(Tabular):
     @property
     def is_sampled(self) -> bool:
         """True if only some of the records' tasks were replayed."""
-        return self.n_sampled < self.n_leaving or self.n_tasks < self.n_known
+        return self.n_sampled < self.n_removed or self.n_tasks < self.n_known
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class CurationLoss(Tabular):
             return self._proofs
         sampling = (
             f"Sampled: {self.n_tasks:,} of {_with_count(self.n_known, 'task')} of {self.n_sampled:,} of "
-            f"{_with_count(self.n_leaving, 'record')}."
+            f"{_with_count(self.n_removed, 'record')}."
         )
         return (
             *([sampling] if self.is_sampled else []),
@@ -113,7 +113,7 @@ class CurationLoss(Tabular):
 
 NO_LOSS = CurationLoss(
     n_losing=0,
-    n_leaving=0,
+    n_removed=0,
     n_sampled=0,
     n_known=0,
     n_tasks=0,
@@ -135,7 +135,7 @@ class MeasuredPlan(Protocol):
     """Name of the memory."""
 
     @property
-    def leaving(self) -> Mapping[str, str]:
+    def replacements(self) -> Mapping[str, str]:
         """For each removed record's id, the id of the record that it is merged into, or an empty string."""
         ...
 
@@ -155,7 +155,7 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
 
 def reason_with_loss(reason: str, loss: CurationLoss | None) -> str:
     """Return the reason of a plan for the history, with the loss if it was measured."""
-    if loss is None or not loss.n_leaving:
+    if loss is None or not loss.n_removed:
         return reason
     return "; ".join(filter(None, (reason, loss.sentence)))
 

@@ -35,7 +35,7 @@ class MeteredMemories(ABC):
     def token_counter(self) -> TokenCounter:
         """The counter of a context's tokens."""
 
-    def curation_loss(self, memory: str, leaving: Mapping[str, str]) -> CurationLoss:
+    def curation_loss(self, memory: str, replacements: Mapping[str, str]) -> CurationLoss:
         """Return the loss to agents if some records are deleted, merged or buried.
 
         The tasks of these records are replayed against the memories with and without them. Many records are sampled.
@@ -43,16 +43,16 @@ class MeteredMemories(ABC):
 
         Args:
             memory: `experience`, `concepts`, `strategies` or `journal`.
-            leaving: For each removed record's id, the id of the record that it is merged into, or an empty string.
+            replacements: For each removed record's id, the id of the record that it is merged into, or an empty string.
 
         Raises:
             InvalidInput: There is no such memory, or its store keeps no history.
         """
-        if not leaving:
+        if not replacements:
             return NO_LOSS
         from atlas.memory.effects.curation import Meter
 
-        return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)
+        return Meter(self._memories, self.storage, self.token_counter).measure(memory, replacements)
 
     def _right_attempts(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
         """Return the attempts that are right for a task, each with its worth, by id. See `AskedQuery.right`."""
@@ -66,6 +66,6 @@ class MeteredMemories(ABC):
 
     def with_loss(self, plan: P) -> P:
         """Return a plan with its `loss`. After the plan is applied, the history shows the loss."""
-        loss = self.curation_loss(plan.memory, plan.leaving)
+        loss = self.curation_loss(plan.memory, plan.replacements)
         measured: Any = plan
         return replace(measured, loss=loss)  # type: ignore[no-any-return]

@@ -42,7 +42,7 @@ def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence
     source_ids = set(trajectory_ids) - {""}
     if not source_ids:
         return {}
-    where = {"$or": [_among("trajectory_id", source_ids), _among("merged_trajectories", source_ids)]}
+    where = {"$or": [_any_of("trajectory_id", source_ids), _any_of("merged_trajectories", source_ids)]}
     linked_attempts = attempts(experience, where if len(source_ids) <= MANY else None)
     return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
@@ -59,7 +59,7 @@ def rates_without(
     if not all_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for attempt in attempts(experience, _among("task_id", all_ids) if len(all_ids) <= MANY else None):
+    for attempt in attempts(experience, _any_of("task_id", all_ids) if len(all_ids) <= MANY else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
     rates = dict[str, SuccessRate]()
@@ -150,5 +150,5 @@ def merged_experiences(
     return [pair for record_id, pair in merged.items() if record_id not in restored]
 
 
-def _among(key: str, values: Iterable[str]) -> dict[str, object]:
+def _any_of(key: str, values: Iterable[str]) -> dict[str, object]:
     return {key: {"$in": sorted(values)}}

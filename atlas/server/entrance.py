@@ -120,7 +120,7 @@ class Entrance:
         secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
             if request.method != "POST" and (name := self._sessions.ended_by(secret, **browser)):
-                return forms.opening(name)
+                return forms.guest_page(name)
             return self._with_session(request, self._sessions.follow(secret, **browser))
         except NotAllowed as error:
             if wait := self._sessions.stores.refuse(peer(request.scope), str(error), error):
@@ -132,7 +132,7 @@ class Entrance:
         browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
         if not is_wanted and self._sessions.is_let_in(**browser):
-            return forms.leaving()
+            return forms.logout_page()
         self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
 
@@ -185,7 +185,7 @@ class Entrance:
             has_keys = self._sessions.stores.has_key()
         except StoreUnavailable:  # an entered key gets its own message, and sign-in needs none
             has_keys = True
-        return forms.entering(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
+        return forms.login_page(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
 
     def _with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
         """Return a redirect to the pages that sets the session cookie."""

@@ -24,7 +24,7 @@ def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLRes
     return _page("enter the token", parts, status, problem=problem, file=file)
 
 
-def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
+def login_page(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
     """Return the login form.
 
     Args:
@@ -49,7 +49,7 @@ def unavailable(problem: str) -> HTMLResponse:
     return _page("not available now", ["problem"], 503, problem=problem)
 
 
-def opening(name: str) -> HTMLResponse:
+def guest_page(name: str) -> HTMLResponse:
     """Return the page on which a signed-in user confirms to continue as a guest.
 
     Args:
@@ -58,7 +58,7 @@ def opening(name: str) -> HTMLResponse:
     return _page("open a copy", ["link"], name=name)
 
 
-def leaving() -> HTMLResponse:
+def logout_page() -> HTMLResponse:
     """Return the page on which a user confirms a logout."""
     return _page("leave", ["leave"])
 

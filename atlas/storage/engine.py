@@ -182,7 +182,7 @@ class VectorTable(Protocol):
     def count(self, collection: str) -> int:
         """Return the number of vectors in a collection."""
 
-    def exceed(self, collection: str, n_vectors: int) -> bool:
+    def has_more_than(self, collection: str, n_vectors: int) -> bool:
         """Return whether the live records of a collection have more than `n_vectors` vectors."""
 
     def texts(self) -> list[str]:
@@ -283,7 +283,7 @@ class SharedState(Protocol):
     def ledger_id(self) -> str:
         """Return the current id of the ledger."""
 
-    def published(self, name: str) -> Publication | None:
+    def publication(self, name: str) -> Publication | None:
         """Return the published result, without its content, or None."""
 
     def content(self, name: str, version: int) -> bytes | None:

@@ -78,7 +78,7 @@ class LedgerCollection(Collection):
 
     @property
     def vector_store(self) -> LedgerVectorStore:
-        """The same records as the specification's vector store."""
+        """The collection as a vector store of the specification."""
         return LedgerVectorStore(self)
 
     @property

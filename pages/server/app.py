@@ -42,7 +42,7 @@ from atlas.server.rounds import repeating
 from atlas.server.served import ServedMemory
 from atlas.server.sessions import Sessions
 from atlas.server.spool import PAUSE_SECONDS, Spool
-from pages.components.shared.memory import opened_now, warmed
+from pages.components.shared.memory import opened_now, warming_up
 from pages.frame.messages import MessageMiddleware
 from pages.frame.page_changes import PageChangeMiddleware
 from pages.frame.unknown_addresses import UnknownAddressMiddleware
@@ -132,7 +132,7 @@ def make_app(
                 sweeping = partial(sweep_copies, store.directory)
                 stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
-            async with limited_threads(_has_model), warmed(server), tools.session_manager.run():
+            async with limited_threads(_has_model), warming_up(server), tools.session_manager.run():
                 yield
 
     return st.App(DASHBOARD, lifespan=lifespan, middleware=middleware)

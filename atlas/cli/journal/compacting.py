@@ -67,7 +67,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
         if plan is None:
             plan = memory.with_loss(_plan_compaction(memory, options, settings))
         _print_plan(plan, show_all=options.all)
-        if plan.loss is not None and plan.loss.n_leaving:
+        if plan.loss is not None and plan.loss.n_removed:
             print_loss(plan.loss)
         if plan.spent:
             print(f"A language model was asked for it: {plan.spent}.")

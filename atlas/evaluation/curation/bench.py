@@ -17,7 +17,7 @@ from atlas.core.words import FUNCTION_WORDS
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.curation.policies import EXPERIENCE, POLICIES, Policy, Remains, Shrinking, in_order, text_of
 from atlas.evaluation.replay import scratch_memory, task_of
-from atlas.evaluation.report import Grid, aligned, cell, table
+from atlas.evaluation.report import Grid, cell, table, to_lines
 from atlas.protocols.infra import Progress, WholeEmbedder
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
@@ -162,7 +162,7 @@ def as_json(bench: CurationBench) -> str:
 
 def as_text(bench: CurationBench) -> str:
     """Return the report as aligned columns."""
-    return "\n".join([_head(bench), "", *aligned(_grid(bench)), "", *NOTES])
+    return "\n".join([_head(bench), "", *to_lines(_grid(bench)), "", *NOTES])
 
 
 def as_markdown(bench: CurationBench) -> str:

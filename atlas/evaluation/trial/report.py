@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.schema import decode
 from atlas.core.statistics import Interval
 from atlas.core.types import Task
-from atlas.evaluation.report import Grid, aligned, table
+from atlas.evaluation.report import Grid, table, to_lines
 from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, report_of
 from atlas.evaluation.trial.journal import FinishedCell
 
@@ -80,7 +80,7 @@ def read_report(text: str) -> TrialReport:
 
 def as_text(report: TrialReport) -> str:
     """Return the report as aligned columns."""
-    tables = [aligned(arms_grid(report)), aligned(comparisons_grid(report))]
+    tables = [to_lines(arms_grid(report)), to_lines(comparisons_grid(report))]
     return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *NOTES])
 
 

@@ -3,7 +3,7 @@
     {"about": "…", "nonsense": ["…"],
      "queries": [{"id": "q1", "kind": "symptom", "query": "…", "grades": {"a task's id": 3}}]}
 
-A task's grade, from 0 to 3 as in `atlas.evaluation.metrics`, is that of every attempt at it.
+A task's grade, from 0 to 3 as in `atlas.evaluation.metrics`, is the grade of every attempt at it.
 """
 
 from __future__ import annotations

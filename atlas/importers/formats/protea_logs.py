@@ -50,7 +50,7 @@ class LogNames:
         self._journal = journal
         self._known_as: dict[str, str] = {}
 
-    def recognised(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+    def with_known_names(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return the entries, renamed to the log's existing name if the journal contains that log already."""
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._known_as:

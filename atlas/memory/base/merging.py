@@ -43,7 +43,7 @@ class GroupsPlan(Tabular, Generic[G]):
     """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
-    def leaving(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """Id of the kept record, by the id of each removed record."""
         return {record.id: group.kept_id for group in self.groups for record in group.removed}
 

@@ -33,9 +33,9 @@ from atlas.memory.concepts.plugged import check_plugged, select_succeeded, with_
 from atlas.memory.concepts.primitives import load_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
-    checked,
     to_entry,
     usage_of,
+    validate,
 )
 from atlas.memory.concepts.writing import ConceptWriter
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -115,7 +115,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: The code is empty or does not parse, the name is not an identifier, or the library has a
                 concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
-        concept = self._new(checked(concept))
+        concept = self._new(validate(concept))
         added = retry(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
@@ -131,7 +131,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A concept is invalid; none was added.
         """
-        valid = [in_actor_scope(checked(concept)) for concept in concepts]
+        valid = [in_actor_scope(validate(concept)) for concept in concepts]
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
         return self._writer.add(valid, restored, reason)
 
@@ -155,7 +155,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aupdate_primitives = twin(update_primitives)
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
-        """Return a loader's primitives that differ from the library's, as they would be after an update.
+        """Return a loader's primitives that differ from the library's, each in the form that an update would store.
 
         Primitives edited since they were loaded are left out.
         """
@@ -337,7 +337,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         by_id = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
-        return self._writer.add([in_actor_scope(checked(item.concept)) for item in by_id.values()], restored)
+        return self._writer.add([in_actor_scope(validate(item.concept)) for item in by_id.values()], restored)
 
     arestore_many = twin(restore_many)
 

@@ -37,7 +37,7 @@ PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
 
-def checked(concept: CodeConcept) -> CodeConcept:
+def validate(concept: CodeConcept) -> CodeConcept:
     """Return the concept with its language in lower case, or raise if it is invalid.
 
     Raises:

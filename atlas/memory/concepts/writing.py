@@ -12,7 +12,7 @@ from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
-from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
+from atlas.memory.concepts.records import PYTHON, made_at, to_entry, usage_of, validate
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import RestoredHistory
@@ -61,7 +61,7 @@ class ConceptWriter:
             if not rows:
                 raise not_found("concept", concept_id)
             [before] = read_concepts(self.store, rows)
-        changed = checked(replace(before, **changes))
+        changed = validate(replace(before, **changes))
         if changed.code != before.code:
             changed = with_calls(self.store, [replace(changed, calls=())])[0]
         if changed.name != before.name:

@@ -53,8 +53,8 @@ class Replay:
     """The answers for a task with all records, and without the removed records."""
 
     task: Task
-    now: Answer
-    then: Answer
+    before: Answer
+    after: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ class Meter:
     storage: Store
     counter: TokenCounter
 
-    def measure(self, name: str, leaving: Mapping[str, str]) -> CurationLoss:
+    def measure(self, name: str, replacements: Mapping[str, str]) -> CurationLoss:
         """Return the records that agents would no longer get. The store is not changed, and no retrieval is counted.
 
         Args:
             name: Name of the memory.
-            leaving: For each removed record's id, the id of the record that it is merged into, or an empty string.
+            replacements: For each removed record's id, the id of the record that it is merged into, or an empty string.
 
         Raises:
             InvalidInput: There is no such memory of ATLAS, or its store keeps no history.
@@ -81,23 +81,23 @@ class Meter:
                 memory_name for memory_name, records in self.memories.items() if isinstance(records, Memory)
             )
             raise InvalidInput(f"expected one of {memory_names} for the memory, got {name!r}")
-        sampled = spread(list(leaving), N_SAMPLED)
+        sampled = spread(list(replacements), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():
             of_sampled = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
             every = to_replay(of_sampled, self._experience)
         tasks = spread(every, N_TASKS)
-        masked = memory.without(list(leaving)) if tasks else memory
+        masked = memory.without(list(replacements)) if tasks else memory
         sections = {name: _with_cache(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():
             records = [
-                record for replay in replays for record in (*replay.now.hits.values(), *replay.then.hits.values())
+                record for replay in replays for record in (*replay.before.hits.values(), *replay.after.hits.values())
             ]
             of_found = tasks_of(memory, records, self._experience, judgements)
-            unproven = self._unprovable_names(name, leaving)
+            unproven = self._unprovable_names(name, replacements)
         return replace(
-            _loss(leaving, replays, of_found),
+            _loss(replacements, replays, of_found),
             n_sampled=len(sampled),
             n_known=len(every),
             unproven=tuple(sorted(unproven)),
@@ -109,7 +109,7 @@ class Meter:
         return memory if isinstance(memory, ChromaExperienceMemory) else None
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
-        """Ask all memories for a task, and the affected memory again without the leaving records."""
+        """Search all memories for a task, and the affected memory again without the records to remove."""
         searches = prepare_searches(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
             other_memories = {
@@ -119,9 +119,9 @@ class Meter:
             }
             answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
         results = [result_of({**other_memories, name: answer}) for answer in answers]
-        now = self._answer(name, results[0], task, sections)
-        is_same = list(now.hits) == [hit.item.id for hit in answers[1].hits]
-        return Replay(task, now, now if is_same else self._answer(name, results[1], task, sections))
+        before = self._answer(name, results[0], task, sections)
+        is_same = list(before.hits) == [hit.item.id for hit in answers[1].hits]
+        return Replay(task, before, before if is_same else self._answer(name, results[1], task, sections))
 
     def _answer(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
         block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
@@ -135,12 +135,12 @@ class Meter:
             texts=tuple("\n".join(text.lines).partition("]")[2] for text in texts),  # without ids
         )
 
-    def _unprovable_names(self, name: str, leaving: Mapping[str, str]) -> list[str]:
+    def _unprovable_names(self, name: str, replacements: Mapping[str, str]) -> list[str]:
         """Return the names of proven concepts that are removed, or that no remaining attempt could prove again."""
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
-        deleted = {record_id for record_id, kept_id in leaving.items() if not kept_id}
+        deleted = {record_id for record_id, kept_id in replacements.items() if not kept_id}
         where = {"id" if name == "concepts" else "found_in": {"$in": sorted(deleted)}}
         deleted_concepts: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if deleted else [])
         if not deleted_concepts:
@@ -174,14 +174,14 @@ def spread(values: Sequence[Any], limit: int) -> list[Any]:
     return [values[index * len(values) // n] for index in range(n)]
 
 
-def _loss(leaving: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
+def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
     """Return the loss over the replayed tasks, without the counts of records that were not sampled."""
-    lost = _lost_records(leaving, replays, tasks)
-    right_hits = [(_right_ids(replay.now.hits, replay, tasks), replay.then.hits) for replay in replays]
-    right_in_blocks = [(_right_ids(replay.now.shown, replay, tasks), replay.then.shown) for replay in replays]
+    lost = _lost_records(replacements, replays, tasks)
+    right_hits = [(_right_ids(replay.before.hits, replay, tasks), replay.after.hits) for replay in replays]
+    right_in_blocks = [(_right_ids(replay.before.shown, replay, tasks), replay.after.shown) for replay in replays]
     return CurationLoss(
-        n_leaving=len(leaving),
-        n_sampled=len(leaving),
+        n_removed=len(replacements),
+        n_sampled=len(replacements),
         n_known=len(replays),
         n_tasks=len(replays),
         n_losing=sum(len(record_tasks) for _, record_tasks in lost),
@@ -190,24 +190,24 @@ def _loss(leaving: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTa
             for record, record_tasks in lost
         ),
         n_in_hits=sum(len(ids) for ids, _ in right_hits),
-        n_lost_from_hits=sum(_n_lost(ids, remaining, leaving) for ids, remaining in right_hits),
+        n_lost_from_hits=sum(_n_lost(ids, remaining, replacements) for ids, remaining in right_hits),
         n_in_blocks=sum(len(ids) for ids, _ in right_in_blocks),
-        n_lost_from_blocks=sum(_n_lost(ids, remaining, leaving) for ids, remaining in right_in_blocks),
+        n_lost_from_blocks=sum(_n_lost(ids, remaining, replacements) for ids, remaining in right_in_blocks),
         words=tuple(sorted({word for replay in replays for word in _lost_words(replay)})),
         conditions=tuple(dict.fromkeys(condition for replay in replays for condition in _lost_conditions(replay))),
     )
 
 
 def _lost_records(
-    leaving: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
+    replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
 ) -> list[tuple[Any, list[str]]]:
-    """Return each leaving record that was the best of a task, with these tasks. The most needed record is first."""
+    """Return each removed record that was the best of a task, with these tasks. The most needed record is first."""
     records: dict[str, Any] = {}
     record_tasks = defaultdict[str, list[str]](list)
     for replay in replays:
-        right = [replay.now.hits[record_id] for record_id in _right_ids(replay.now.hits, replay, tasks)]
+        right = [replay.before.hits[record_id] for record_id in _right_ids(replay.before.hits, replay, tasks)]
         best = max(right, key=worth, default=None)
-        if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
+        if best is not None and best.id in replacements and not _is_replaced(best, replay, replacements, tasks):
             records[best.id] = best
             record_tasks[best.id].append(replay.task.description)
     lost = [(record, record_tasks[record_id]) for record_id, record in records.items()]
@@ -216,28 +216,28 @@ def _lost_records(
 
 def _right_ids(ids: Iterable[str], replay: Replay, tasks: RecordTasks) -> list[str]:
     """Return the ids of hits that are right for the task of a replay."""
-    return [i for i in ids if i in replay.now.hits and tasks.is_right(i, replay.task)]
+    return [i for i in ids if i in replay.before.hits and tasks.is_right(i, replay.task)]
 
 
-def _n_lost(ids: Sequence[str], remaining: Collection[str], leaving: Mapping[str, str]) -> int:
+def _n_lost(ids: Sequence[str], remaining: Collection[str], replacements: Mapping[str, str]) -> int:
     """Return how many records are no longer found, neither themselves nor the record that they are merged into."""
-    return sum(i not in remaining and leaving.get(i, "") not in remaining for i in ids)
+    return sum(i not in remaining and replacements.get(i, "") not in remaining for i in ids)
 
 
 def _lost_words(replay: Replay) -> set[str]:
-    return _words(replay.now.texts) - _words(replay.then.texts)
+    return _words(replay.before.texts) - _words(replay.after.texts)
 
 
 def _lost_conditions(replay: Replay) -> list[str]:
-    remaining = set(_conditions(replay.then.texts))
-    return [condition for condition in _conditions(replay.now.texts) if condition not in remaining]
+    remaining = set(_conditions(replay.after.texts))
+    return [condition for condition in _conditions(replay.before.texts) if condition not in remaining]
 
 
-def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
+def _is_replaced(best: Any, replay: Replay, replacements: Mapping[str, str], tasks: RecordTasks) -> bool:
     """Return whether a task still finds an equally good right record, or the record that the best is merged into."""
     return any(
-        worth(record) >= worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
-        for i, record in replay.then.hits.items()
+        worth(record) >= worth(best) and (i == replacements[best.id] or tasks.is_right(i, replay.task))
+        for i, record in replay.after.hits.items()
     )
 
 

@@ -269,7 +269,7 @@ def _attempts_at_tasks(
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
         task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(used_by)).values()}
-        where = _among("task_id", task_ids)
+        where = _any_of("task_id", task_ids)
         candidates = attempts(experience, where)
     judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]
     return judged, where
@@ -291,7 +291,7 @@ class _Origins:
             if not isinstance(memory, Memory):
                 continue
             name = memory.collection_name
-            where = _among("id", {record_id for collection, record_id in used if collection == name})
+            where = _any_of("id", {record_id for collection, record_id in used if collection == name})
             source = "trajectory_id" if name == experience.collection_name else "sources"
             written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
             origins = memory.column(source, where).items()
@@ -304,7 +304,7 @@ class _Origins:
         return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
 
 
-def _among(key: str, values: Collection[str]) -> dict[str, object] | None:
+def _any_of(key: str, values: Collection[str]) -> dict[str, object] | None:
     """Return a filter on these values, or None if scanning the column is faster."""
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 

@@ -353,7 +353,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def check_refine(self, plan: RefinePlan) -> None:
         """Raise `PlanOutdated` if a record that the plan touches has changed since."""
-        self._store.check_unchanged(plan.touched, plan.moment)
+        self._store.check_unchanged(plan.changed_ids, plan.moment)
 
     acheck_refine = twin(check_refine)
 

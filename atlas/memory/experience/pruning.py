@@ -161,7 +161,7 @@ class PrunePlan(Tabular):
     """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
-    def leaving(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """The ids of the removed records, each with an empty string, because it is not merged into another."""
         return dict.fromkeys((decision.id for decision in self.removals), "")
 

@@ -56,7 +56,7 @@ def apply_refine(store: Collection, plan: RefinePlan) -> int:
     """
     if not plan.removed_ids:
         return 0
-    store.check_unchanged(plan.touched, plan.moment)
+    store.check_unchanged(plan.changed_ids, plan.moment)
     groups = plan.groups
     subjects = merge_subjects(store, [record_id for group in groups for record_id in group])
     merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)

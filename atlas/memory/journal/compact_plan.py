@@ -125,7 +125,7 @@ class CompactPlan(Tabular):
     """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
-    def leaving(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """The ids of the entries that searches would no longer find, each with an empty string."""
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
@@ -144,7 +144,7 @@ class CompactPlan(Tabular):
         return not self.moves and not self.summaries and not self.evictions
 
     @property
-    def touched(self) -> tuple[str, ...]:
+    def changed_ids(self) -> tuple[str, ...]:
         """The ids of all entries that would be moved, deleted or summarised."""
         ids = [*(move.id for move in self.moves), *(eviction.id for eviction in self.evictions)]
         return tuple(dict.fromkeys([*ids, *(source for draft in self.summaries for source in draft.source_ids)]))

@@ -162,10 +162,10 @@ def read_subjects(log: EntryLog) -> list[Subject]:
 
 def check_compact(log: EntryLog, plan: CompactPlan) -> None:
     """Raise `PlanOutdated` if an entry of the plan has changed, been deleted or been pinned."""
-    touched_ids = plan.touched
+    changed_ids = plan.changed_ids
     with log.store.reading():
-        n_gone = len(set(touched_ids) - log.store.present(touched_ids))
-        n_pinned = sum(marks.pinned for marks in log.store.marks(touched_ids).values())
+        n_gone = len(set(changed_ids) - log.store.present(changed_ids))
+        n_pinned = sum(marks.pinned for marks in log.store.marks(changed_ids).values())
         if n_gone:
             raise PlanOutdated(
                 f"{n_gone} of the entries were deleted since the plan was made; nothing was done. Plan again"
@@ -174,7 +174,7 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
             raise PlanOutdated(
                 f"{n_pinned} of the entries were pinned since the plan was made; nothing was done. Plan again"
             )
-        log.store.check_unchanged(touched_ids, plan.moment)
+        log.store.check_unchanged(changed_ids, plan.moment)
 
 
 def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:

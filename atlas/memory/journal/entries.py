@@ -18,7 +18,7 @@ from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
-from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_reserved_keys, written_at
+from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_created_at, with_reserved_keys
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Moment
@@ -99,7 +99,7 @@ class EntryLog(Log):
 
     def add(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries as one operation. See `Journal.add_entries`."""
-        entries_by_id = {entry.id: written_at(entry, self.clock.now()) for entry in entries}
+        entries_by_id = {entry.id: with_created_at(entry, self.clock.now()) for entry in entries}
         for entry in entries_by_id.values():
             to_entry(entry)
         known_ids = self.store.present(list(entries_by_id)) | self.store.purged(list(entries_by_id))

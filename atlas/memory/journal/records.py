@@ -164,7 +164,7 @@ def instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
+def with_created_at(entry: JournalEntry, now: datetime) -> JournalEntry:
     """Return the entry with `created_at` set."""
     return entry if entry.created_at else replace(entry, created_at=now)
 

@@ -12,9 +12,9 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import LINES, ExportedConcept, ExportedExperience, ExportedStrategy, LineKind
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.types import CodeConcept, JournalEntry, Task, Trajectory, Turn
-from atlas.memory.concepts.records import checked
+from atlas.memory.concepts.records import validate
 from atlas.memory.kinds.kind import FURTHER, MemoryKind
-from atlas.memory.strategies.records import checked as checked_strategy
+from atlas.memory.strategies.records import validate as validate_strategy
 
 
 def _add_attempts(memory: Any, items: list[Any]) -> list[str]:
@@ -56,7 +56,7 @@ KINDS: Mapping[str, MemoryKind] = {
         records=lambda memory: memory.concepts,
         types=(CodeConcept, ExportedConcept),
         add=_add_concepts,
-        check=lambda item: encode_concept(checked(item.concept if isinstance(item, ExportedConcept) else item)),
+        check=lambda item: encode_concept(validate(item.concept if isinstance(item, ExportedConcept) else item)),
         id_of=lambda item: item.concept.id if isinstance(item, ExportedConcept) else item.id,
         summary=lambda concept: f"{concept.name}: {concept.description}",
     ),
@@ -73,7 +73,7 @@ KINDS: Mapping[str, MemoryKind] = {
         records=lambda memory: memory.strategies,
         types=(ExportedStrategy,),
         add=lambda bank, items: bank.restore_many(items),
-        check=lambda item: encode_strategy(checked_strategy(item.strategy, datetime.now(UTC))),
+        check=lambda item: encode_strategy(validate_strategy(item.strategy, datetime.now(UTC))),
         id_of=attrgetter("strategy.id"),
         summary=lambda strategy: strategy.title or strategy.suggestion,
     ),

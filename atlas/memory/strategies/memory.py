@@ -34,7 +34,7 @@ from atlas.memory.strategies.outcomes import (
     retired_by_outcomes,
     unretire,
 )
-from atlas.memory.strategies.records import FIELDS, TextOf, checked, content_hash, from_row, situation_of
+from atlas.memory.strategies.records import FIELDS, TextOf, content_hash, from_row, situation_of, validate
 from atlas.memory.strategies.writing import StrategyWritePlan, StrategyWriter
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
@@ -136,7 +136,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: The strategy is invalid, or the bank already has a strategy with its id or content.
         """
-        valid = self._new(checked(strategy, self._clock.now()))
+        valid = self._new(validate(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.encode(valid))
         if not added:
             raise self._known_already(valid)
@@ -166,7 +166,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         now = self._clock.now()
         added, changed = (
-            tuple(self._new(checked(strategy, now)) for strategy in group) for group in (plan.added, plan.joined)
+            tuple(self._new(validate(strategy, now)) for strategy in group) for group in (plan.added, plan.joined)
         )
         return self._writer.apply(replace(plan, added=added, joined=changed))
 
@@ -343,7 +343,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:
             return []
-        valid = [in_actor_scope(checked(item.strategy, self._clock.now())) for item in by_id.values()]
+        valid = [in_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
         restored = {strategy_id: to_restored(item) for strategy_id, item in by_id.items()}
         return self._store.add_unknown(*self._writer.encode(*valid), restored)
 
@@ -375,7 +375,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Edit a strategy, or raise `PlanOutdated` if it changes concurrently."""
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
-        changed = checked(replace(before, **changes), self._clock.now())
+        changed = validate(replace(before, **changes), self._clock.now())
         if self._store.known_hashes([content_hash(changed)]).get(content_hash(changed), before.id) != before.id:
             raise self._known_already(changed)
         self._store.update(*self._writer.encode(changed), unchanged_since=moment)

@@ -41,7 +41,7 @@ def is_warning(strategy: Strategy) -> bool:
     return strategy.metadata.get(WARNING) is True
 
 
-def checked(strategy: Strategy, now: datetime) -> Strategy:
+def validate(strategy: Strategy, now: datetime) -> Strategy:
     """Return the strategy with a title and `created_at`, or raise if it is invalid.
 
     Raises:

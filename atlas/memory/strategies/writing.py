@@ -22,7 +22,7 @@ from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import join_distinct
 from atlas.memory.base.records import EncodedEntries, encode_entries, retry
 from atlas.memory.strategies.outcomes import RetirementRule, read_retired
-from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
+from atlas.memory.strategies.records import TextOf, content_hash, is_warning, to_entry, validate
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
 from atlas.protocols.strategies import (
     CombinedStrategy,
@@ -314,7 +314,7 @@ class StrategyWriter:
             try:
                 sources = join_distinct(strategy.sources, [trajectory.id])
                 metadata = {**strategy.metadata, **scope_of(trajectory.metadata)}
-                yield checked(replace(strategy, sources=sources, metadata=metadata), self.clock.now())
+                yield validate(replace(strategy, sources=sources, metadata=metadata), self.clock.now())
             except AtlasError as error:
                 yield error
 

@@ -97,10 +97,10 @@ class _Server(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            raise await self._in_our_words(name, arguments, error) from error.__cause__
+            raise await self._readable_error(name, arguments, error) from error.__cause__
 
-    async def _in_our_words(self, name: str, arguments: dict[str, Any], error: ToolError) -> ToolError:
-        """Return the error of a failed call without the words of the libraries."""
+    async def _readable_error(self, name: str, arguments: dict[str, Any], error: ToolError) -> ToolError:
+        """Return the error of a failed call. For wrong arguments, it has our message instead of pydantic's."""
         match error.__cause__:
             case ToolError() as ours:
                 return ours

@@ -104,7 +104,7 @@ def move_backup(store: Store, path: Path, target: Path) -> None:
     path.rename(target)
     forget_backup(store, path)
     if not store.read_only:
-        _note_made(store.ledger, target)
+        _record_backup(store.ledger, target)
 
 
 def forget_backup(store: Store, path: Path) -> None:
@@ -118,7 +118,7 @@ def _note(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
     ledger.notes.write({_MADE + path: made_at for path, made_at in made_at_by_path.items()})
 
 
-def _note_made(ledger: LedgerEngine, target: Path) -> None:
+def _record_backup(ledger: LedgerEngine, target: Path) -> None:
     try:
         _note(ledger, {str(target.resolve()): ledger.clock.now().isoformat()})
     except StoreError as error:  # the backup itself is done
@@ -146,7 +146,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             _pack(temporary, copy, names_text(store).read())
             temporary.replace(target)
             if not store.read_only:
-                _note_made(store.ledger, target)
+                _record_backup(store.ledger, target)
                 store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
     except StoreUnavailable:  # the store itself is unavailable

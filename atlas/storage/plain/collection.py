@@ -21,7 +21,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.plain.listing import list_rows
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
-from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
+from atlas.storage.plain.usage import COLUMNS, as_metadata, statistics, usage_in, with_outcome
 from atlas.storage.records import Context, Moment, RestoredHistory
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -257,7 +257,7 @@ class PlainCollection(Collection):
             raise InvalidInput("this vector store keeps no usage; use atlas.open_memory")
         with self._lock:
             [row] = self._rows([record_id])
-            metadata = counted(row["metadata"], success, updater)
+            metadata = with_outcome(row["metadata"], success, updater)
             self._replace([row], [row["embedding"]], [metadata], [row["document"]])
 
     def n_records(self) -> int:

@@ -42,7 +42,7 @@ def as_metadata(usage: Usage) -> dict[str, Any]:
     return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
 
 
-def counted(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
+def with_outcome(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
     """Return a record's metadata after one more use, with the updated rate and count."""
     counts = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
     rate, count = updater.update(counts[RATE], counts[COUNT], success)

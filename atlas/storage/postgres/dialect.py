@@ -38,7 +38,7 @@ class PostgresDialect:
         """Return the expression of a value that is a string."""
         return f"({a}.value || {a}.rest)"
 
-    def grouped(self, a: str) -> str:
+    def group_key(self, a: str) -> str:
         """Return the expression to group by."""
         return f"{a}.value, {a}.rest, {a}.number"
 
@@ -54,7 +54,7 @@ class PostgresDialect:
             f"OR ({a}.value, {a}.rest) < ({b}.value, {b}.rest))"
         )
 
-    def same(self, a: str, b: str) -> str:
+    def equals(self, a: str, b: str) -> str:
         """Return the condition that two values are equal."""
         return f"({a}.number = {b}.number OR ({a}.value = {b}.value AND {a}.rest = {b}.rest))"
 

@@ -80,7 +80,7 @@ _MERGE = f"""
 """
 """Merges the small rows of words whose ranges of records do not overlap, by joining their bytes.
 
-Parameters: those of `_OVERLAPPING`, and words to leave out."""
+Parameters: the same as for `_OVERLAPPING`, and words to leave out."""
 
 _INSERT = (
     "INSERT INTO word_postings (key, term, first_seq, last_seq, n, seqs, often, places) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

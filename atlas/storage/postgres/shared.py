@@ -35,7 +35,7 @@ class PostgresShared:
         with self._database.read() as connection:
             return read_ledger_id(connection)
 
-    def published(self, name: str) -> Publication | None:
+    def publication(self, name: str) -> Publication | None:
         """Return the description of a published result, without its content, or None."""
         with self._database.read() as connection:
             row = connection.execute(

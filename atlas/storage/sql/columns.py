@@ -76,7 +76,7 @@ class SqlColumns:
         searched, which suffices for thirty concurrent conversations.
         """
         with self._database.read() as connection:
-            is_same = connection.dialect.same("their", "own")
+            is_same = connection.dialect.equals("their", "own")
             rows = connection.execute(
                 f"SELECT own.seq, (SELECT group_concat(seq) FROM (SELECT near.seq FROM ({_PREDECESSORS}) near "
                 "CROSS JOIN attributes their "
@@ -140,7 +140,7 @@ def check_unique(connection: Connection, collection: str, key: str, ids: Sequenc
         f"SELECT other.id, {dialect.text('other_value')}, other.metadata "
         "FROM records own JOIN attributes own_value ON own_value.seq = own.seq "
         "JOIN attributes other_value ON other_value.key = own_value.key "
-        f"AND {dialect.same('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
+        f"AND {dialect.equals('other_value', 'own_value')} AND other_value.seq <> own_value.seq "
         "JOIN records other ON other.seq = other_value.seq AND other.deleted = 0 "
         f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND own_value.key = {KEY}",
         (collection, Texts(ids), collection, key),

@@ -203,7 +203,7 @@ class Dialect(Protocol):
     def text(self, a: str) -> str:
         """Return the expression of a value that is a string."""
 
-    def grouped(self, a: str) -> str:
+    def group_key(self, a: str) -> str:
         """Return the expression to group by, which is equal for equal values."""
 
     def order(self, a: str, direction: str) -> str:
@@ -212,7 +212,7 @@ class Dialect(Protocol):
     def less(self, a: str, b: str) -> str:
         """Return the condition that one value comes before another."""
 
-    def same(self, a: str, b: str) -> str:
+    def equals(self, a: str, b: str) -> str:
         """Return the condition that two values are equal."""
 
     def test(self, compare: Compare) -> Sql:

@@ -223,7 +223,7 @@ class SqlLedger:
             condition = where_sql(dialect, collection, where) if where else Sql("TRUE", ())
             values = f"SELECT a.* FROM attributes a {join} WHERE a.key = {KEY} AND {condition.text}"
             rows = connection.execute(
-                f"SELECT {dialect.value('a')}, count(*) FROM ({values}) a GROUP BY {dialect.grouped('a')} "
+                f"SELECT {dialect.value('a')}, count(*) FROM ({values}) a GROUP BY {dialect.group_key('a')} "
                 f"ORDER BY count(*) DESC, {dialect.order('a', 'ASC')}",
                 (collection, key, *condition.parameters),
             ).fetchall()

@@ -80,7 +80,7 @@ class SqlVectors:
             ).fetchone()
         return int(row[0])
 
-    def exceed(self, collection: str, n_vectors: int) -> bool:
+    def has_more_than(self, collection: str, n_vectors: int) -> bool:
         """Return whether the live records of a collection have more than `n_vectors` vectors."""
         with self._database.read() as connection:
             rows = connection.execute(

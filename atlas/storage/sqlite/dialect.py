@@ -24,7 +24,7 @@ class SqliteDialect:
         """Return the expression of a value."""
         return f"{a}.value"
 
-    text = grouped = value
+    text = group_key = value
 
     def order(self, a: str, direction: str) -> str:
         """Return the expression to order by. SQLite orders numbers before texts."""
@@ -34,7 +34,7 @@ class SqliteDialect:
         """Return the condition that one value comes before another."""
         return f"{a}.value < {b}.value"
 
-    def same(self, a: str, b: str) -> str:
+    def equals(self, a: str, b: str) -> str:
         """Return the condition that two values are equal."""
         return f"{a}.value = {b}.value"
 

@@ -69,7 +69,7 @@ class Postings:
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
         """Return the postings after a change of some records, given the occurrences that these have now, sorted."""
         if not len(self.seqs) or seqs.min(initial=self.seqs[-1] + 1) > self.seqs[-1]:
-            return self._followed(Postings.of_occurrences(occurrences)) if len(occurrences) else self
+            return self._with_later(Postings.of_occurrences(occurrences)) if len(occurrences) else self
         is_changed = np.isin(self.occurrences >> POSITION_BITS, seqs)
         if not len(occurrences) and not is_changed.any():
             return self
@@ -81,8 +81,8 @@ class Postings:
         n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << POSITION_BITS)
         return Postings(self.seqs[:n_records], self.frequencies[:n_records], self.occurrences[:n_occurrences])
 
-    def _followed(self, later: Postings) -> Postings:
-        """Return the postings together with those of later records."""
+    def _with_later(self, later: Postings) -> Postings:
+        """Return the postings extended by the postings of later records."""
         return Postings(
             np.concatenate([self.seqs, later.seqs]),
             np.concatenate([self.frequencies, later.frequencies]),

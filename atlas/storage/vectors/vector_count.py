@@ -23,6 +23,6 @@ class VectorCount:
         state = now.ledger_id, now.revision // max(1, limit // RECOUNTS)
         counted_state, _ = self._results.get(limit, (None, False))
         if counted_state != state:
-            self._results[limit] = state, self._ledger.vectors.exceed(self._collection, limit)
+            self._results[limit] = state, self._ledger.vectors.has_more_than(self._collection, limit)
         _, is_exceeded = self._results[limit]
         return is_exceeded

@@ -21,11 +21,11 @@ from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, shortened, signed
 
-TELL = "auto"
+AUTOMATIC = "auto"
 """Name of the choice to detect the format by a file's contents."""
 
-TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {
-    one.name: one.title for one in all_formats().values()
+TITLES: Mapping[str, str] = {AUTOMATIC: "Detected by content"} | {
+    format.name: format.title for format in all_formats().values()
 }
 """Selectable formats, by their names."""
 
@@ -37,7 +37,7 @@ class ImportRequest:
     """A person's wish for an import."""
 
     sources: Sources
-    format: str = TELL
+    format: str = AUTOMATIC
     success: SuccessRule | None = None
     crashes: bool = False
 
@@ -84,7 +84,12 @@ class ImportResult:
 
 
 def request_of(
-    files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
+    files: Sequence[tuple[str, bytes]],
+    path: str = "",
+    *,
+    format: str = AUTOMATIC,
+    success: str = "",
+    crashes: bool = False,
 ) -> ImportRequest:
     """Return a person's import request. The caller closes it after the import or its cancellation.
 

@@ -86,7 +86,9 @@ def matched_spans(text: str, query: str) -> tuple[Span, ...]:
     query_words = _query_words(query)
     if not query_words:
         return ()
-    return tuple(_united(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, query_words)))
+    return tuple(
+        _merge_spans(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, query_words))
+    )
 
 
 def passage_of(sources: Sequence[Source], query: str) -> Passage:
@@ -119,13 +121,13 @@ def _first_looked_at(text: str, query: str) -> int:
     query_words = _query_words(query)
     if len(text) <= LOOKED_AT or not query_words or matched_spans(text, query):
         return 0
-    for near in islice(_like(query_words).finditer(text, LOOKED_AT), MAX_TRIED):
+    for near in islice(_possible_matches(query_words).finditer(text, LOOKED_AT), MAX_TRIED):
         if matched_spans(text[near.start() - LEAD_CHARACTERS : near.end() + LEAD_CHARACTERS], query):
             return near.start() - PASSAGE_CHARACTERS
     return 0
 
 
-def _like(query_words: frozenset[str]) -> re.Pattern[str]:
+def _possible_matches(query_words: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern for possible matches of a term. Forms of a word can differ in their last letter."""
     stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in query_words}
     return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
@@ -256,7 +258,7 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text.lower())))
 
 
-def _united(spans: Iterable[Span]) -> Iterator[Span]:
+def _merge_spans(spans: Iterable[Span]) -> Iterator[Span]:
     """Return the sorted spans, with adjacent and overlapping spans joined."""
     current: Span | None = None
     for start, end in sorted(spans):

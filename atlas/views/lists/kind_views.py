@@ -102,7 +102,7 @@ class KindViews(Generic[R]):
     selection: Callable[[MemorySystem, Sequence[str], str], SelectionSummary] | None = None
     """Function that returns the current state of a selection, given its ids and origin.
 
-    By default its rate is that of its uses.
+    By default its rate is the success rate of its uses.
     """
 
     def act(self, name: str) -> Act:

@@ -58,7 +58,7 @@ class SparingRequest(Protocol):
     """A requested change from which records can be excluded."""
 
     def sparing(self, ids: Sequence[str]) -> PlanRequest[Any]:
-        """Return the same request without these records, which stay."""
+        """Return the request without these records, which stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A switch that turns a plan into another one."""
+    """A switch between variants of a plan."""
 
     name: str
     """Its name in the keys of widgets."""

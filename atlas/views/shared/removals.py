@@ -91,7 +91,7 @@ class MergeRequest:
     ids: tuple[str, ...]
 
     def sparing(self, ids: Sequence[str]) -> MergeRequest:
-        """Return the same request without these records."""
+        """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
@@ -119,7 +119,7 @@ class DeleteRequest:
     ids: tuple[str, ...]
 
     def sparing(self, ids: Sequence[str]) -> DeleteRequest:
-        """Return the same request without these records."""
+        """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def view(self, memory: MemorySystem) -> PlanView:
@@ -185,7 +185,7 @@ class BuryRequest:
     ids: tuple[str, ...]
 
     def sparing(self, ids: Sequence[str]) -> BuryRequest:
-        """Return the same request without these records."""
+        """Return the request without these records."""
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def view(self, memory: MemorySystem) -> PlanView:

@@ -66,8 +66,8 @@ class Scope:
         return where
 
 
-def narrowed(text: str = "", by: str = BEST_MATCH, domains: Sequence[int] = (), **values: Any) -> Scope:
-    """Return the scope with these values of filters, by name: `narrowed(outcomes=("failed",))`."""
+def scope_with(text: str = "", by: str = BEST_MATCH, domains: Sequence[int] = (), **values: Any) -> Scope:
+    """Return the scope with these values of filters, by name: `scope_with(outcomes=("failed",))`."""
     return Scope(text=text, by=by, domains=tuple(domains), values=without_empty(values))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from atlas.maps.map import UNCLUSTERED, MemoryMap
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Options, address_text, known_values
-from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, has_domains, narrowed
+from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, has_domains, scope_with
 
 NUMBERS = 100_000
 """Upper bound of the numbers of domains. All numbers below it are accepted before there is a map."""
@@ -66,7 +66,7 @@ def read_address(address: Address, options: Mapping[str, Options], memory_map: M
     values = {
         each.name: each.read(address[key], options[each.name]) for key, each in BY_NAME.items() if address.get(key)
     }
-    scope = narrowed(
+    scope = scope_with(
         text=["", *address.get("scope_text", ())][-1],
         by=next(iter(known_values(address.get("scope_by", ()), BY)), BEST_MATCH),
         domains=known_values(address.get("scope_domains", ()), _domains(address, memory_map)),

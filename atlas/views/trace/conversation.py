@@ -37,18 +37,18 @@ class Reading:
     whole: frozenset[str] = frozenset()
     """Long texts that are shown in full, each `step.turn`."""
 
-    def jumped(self, step: int) -> Reading:
-        """Return the same at another step."""
+    def at_step(self, step: int) -> Reading:
+        """Return the reading at another step."""
         return replace(self, at=step, n_jumps=self.n_jumps + 1)
 
     def looked_for(self, words: str, steps: Sequence[Step]) -> Reading:
-        """Return the position at the first step that contains a text, or the same one."""
+        """Return the reading at the first step that contains a text, or at the same step if there is none."""
         found = matching(steps, words)
         reading = replace(self, words=words.strip())
-        return reading.jumped(found[0]) if found else reading
+        return reading.at_step(found[0]) if found else reading
 
     def opened(self, text: str) -> Reading:
-        """Return the same with one more text in full."""
+        """Return the reading with one more text in full."""
         return replace(self, whole=self.whole | {text})
 
 

@@ -62,7 +62,7 @@ def draw_trace(
     _conversation(
         key=key,
         data={**data, "of": of},
-        on_step_change=keep("step", lambda step: reading().jumped(int(step))),
+        on_step_change=keep("step", lambda step: reading().at_step(int(step))),
         on_whole_change=keep("whole", lambda text: reading().opened(str(text))),
         on_words_change=keep("words", lambda words: find(str(words)) if find else reading()),
     )

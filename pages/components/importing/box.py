@@ -9,7 +9,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.importing.files import (
-    TELL,
+    AUTOMATIC,
     TITLES,
     ImportPreview,
     ImportResult,
@@ -61,9 +61,9 @@ def _draw_asking(memory: MemorySystem) -> None:
         uploads = [(file.name, file.getvalue()) for file in files]
         _forget(_PREVIEW)
         with announcing_problems():
-            request = request_of(uploads, path, format=format or TELL, success=success or "", crashes=crashes)
-            with _progress("Reading …") as tell:
-                st.session_state[_PREVIEW] = preview_import(memory, request, tell)
+            request = request_of(uploads, path, format=format or AUTOMATIC, success=success or "", crashes=crashes)
+            with _progress("Reading …") as show_progress:
+                st.session_state[_PREVIEW] = preview_import(memory, request, show_progress)
         st.rerun()
     if may_name_paths():
         with st.expander("Import large files from a terminal"):
@@ -124,8 +124,8 @@ def _draw_problems(problems: tuple[str, ...]) -> None:
 
 def _import(memory: MemorySystem, preview: ImportPreview) -> None:
     _forget(_REFUSED)
-    with announcing_problems(), _progress("Importing …") as tell:
-        imported = import_request(memory, preview.request, tell)
+    with announcing_problems(), _progress("Importing …") as show_progress:
+        imported = import_request(memory, preview.request, show_progress)
         if imported.done:
             announce(imported.done.operation_id, imported.done.sentence)
         if imported.problems != preview.problems:  # else the person has seen them

@@ -62,7 +62,7 @@ def keep_store() -> None:
 
 
 def opened_now() -> OpenedMemory:
-    """Return the visitor's memory, or else that of ATLAS_STORE, opened with the ATLAS_* variables.
+    """Return the visitor's memory, or else the memory at ATLAS_STORE, opened with the ATLAS_* variables.
 
     Raises:
         AtlasError: It cannot be opened; the message names the remedy. The next run retries.
@@ -94,7 +94,7 @@ def _copies() -> set[tuple[str, bool]]:
 
 
 @asynccontextmanager
-async def warmed(server: st.App) -> AsyncIterator[None]:
+async def warming_up(server: st.App) -> AsyncIterator[None]:
     """Start the warm-up in the background, on a server."""
     threading.Thread(target=_warm_up, name="atlas-opening", daemon=True).start()
     yield

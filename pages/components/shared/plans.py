@@ -130,7 +130,7 @@ def _draw(memory: MemorySystem) -> None:
             st.caption(note)
         if view.choice is not None:
             _draw_choice(memory, open_plan, view.choice)
-    if view.loss is not None and view.loss.n_leaving:
+    if view.loss is not None and view.loss.n_removed:
         _draw_loss(view.loss)
     _draw_rows(memory, open_plan)
     open_plan.draw_extra(open_plan.plan)

@@ -19,8 +19,8 @@ from atlas.views.shared.scope import (
     Scope,
     domain_titles,
     left_out_sentence,
-    narrowed,
     scope_sentence,
+    scope_with,
 )
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest, draw_filter
@@ -60,7 +60,7 @@ def draw_scope(memory: MemorySystem) -> None:
     foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
     with st.container():  # a container, like each widget that may disappear, as otherwise the others would be recreated
         domains = _draw_domains(memory_map, stored.domains)
-    scope = narrowed(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
+    scope = scope_with(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
     keep_scope(scope)
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)

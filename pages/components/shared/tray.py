@@ -31,7 +31,7 @@ def draw_tray(memory: MemorySystem, page: str, rooms: Mapping[str, Room]) -> Non
     """Draw the open plan and the selection of the page's kind, if any. The router calls this last.
 
     Args:
-        rooms: The pages of kinds, by name. On other pages the selection is that of the first.
+        rooms: The pages of kinds, by name. Other pages show the selection of the first.
     """
     is_planning = draw_plan(memory) or draw_purge(memory)
     for room in rooms.values():

@@ -89,7 +89,7 @@ def test_a_plan_does_not_outlive_a_change_of_what_it_touches(memory, file, chang
     file.save(plan_now(memory, 5))
     plan = file.load()
     memory.journal.check_compact(plan)
-    touched = plan.touched[0]
+    touched = plan.changed_ids[0]
     if change == "edit":
         memory.journal.edit(touched, importance=1.0)
     elif change == "delete":

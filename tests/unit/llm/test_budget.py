@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.errors import LLMBudgetExceeded
 from atlas.core.settings import Settings
-from atlas.llm.budget import PRICES, Meter, TokenUsage, estimated_tokens, priced
+from atlas.llm.budget import PRICES, Meter, TokenUsage, estimated_tokens, with_cost
 
 MILLION = TokenUsage(
     n_calls=1,
@@ -18,28 +18,28 @@ MILLION = TokenUsage(
 
 
 def test_each_kind_of_token_has_its_price():
-    assert priced("claude-sonnet-5-5", MILLION).cost_usd == pytest.approx(2 + 10 + 0.1 + 2.5)
+    assert with_cost("claude-sonnet-5-5", MILLION).cost_usd == pytest.approx(2 + 10 + 0.1 + 2.5)
 
 
 def test_a_name_with_a_date_has_the_price_of_its_model():
-    assert priced("claude-haiku-4-5-20251001", TokenUsage(output_tokens=1_000_000)).cost_usd == pytest.approx(5)
+    assert with_cost("claude-haiku-4-5-20251001", TokenUsage(output_tokens=1_000_000)).cost_usd == pytest.approx(5)
 
 
 def test_a_long_prompt_costs_more_where_the_model_says_so():
     short, long = TokenUsage(input_tokens=100_000), TokenUsage(input_tokens=90_000, cache_read_tokens=10_001)
-    assert priced("claude-haiku-5-5", short).cost_usd == pytest.approx(0.01)
-    assert priced("claude-haiku-5-5", long).cost_usd == pytest.approx(5 * (0.09 * 0.1 + 0.010001 * 0.01))
+    assert with_cost("claude-haiku-5-5", short).cost_usd == pytest.approx(0.01)
+    assert with_cost("claude-haiku-5-5", long).cost_usd == pytest.approx(5 * (0.09 * 0.1 + 0.010001 * 0.01))
 
 
 def test_the_price_of_an_unknown_model_is_unknown_and_not_nothing():
-    unknown = priced("llama", MILLION)
+    unknown = with_cost("llama", MILLION)
     assert unknown.cost_usd is None
-    assert (unknown + priced("claude-opus-5", MILLION)).cost_usd is None
+    assert (unknown + with_cost("claude-opus-5", MILLION)).cost_usd is None
     assert "cost unknown" in str(unknown)
 
 
 def test_sums_add_every_kind():
-    twice = priced("claude-opus-5-5", MILLION) + priced("claude-opus-5-5", MILLION)
+    twice = with_cost("claude-opus-5-5", MILLION) + with_cost("claude-opus-5-5", MILLION)
     assert (twice.n_calls, twice.tokens) == (2, 8_000_000)
     assert twice.cost_usd == pytest.approx(2 * (4 + 20 + 0.2 + 5))
     assert str(twice) == "2 calls, 8,000,000 tokens, $58.4000"

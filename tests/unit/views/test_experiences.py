@@ -24,7 +24,7 @@ from atlas.views.shared.scope import (
     Scope,
     domain_titles,
     left_out_sentence,
-    narrowed,
+    scope_with,
 )
 from atlas.views.shared.scope_address import address_of, read_address
 from atlas.views.shared.state import store_state
@@ -107,9 +107,9 @@ def test_domains_of_one_name_are_told_apart(memory):
     "scope",
     [
         Scope(),
-        narrowed(text=" an egg & <b>", by=WORDS, outcomes=("failed", "unknown"), domains=(2, UNCLUSTERED)),
-        narrowed(tags=("a", "b+c"), sources=(3, "three"), agents=("ann",), pinned=True),
-        narrowed(since=date(2026, 3, 1), until=date(2026, 3, 2)),
+        scope_with(text=" an egg & <b>", by=WORDS, outcomes=("failed", "unknown"), domains=(2, UNCLUSTERED)),
+        scope_with(tags=("a", "b+c"), sources=(3, "three"), agents=("ann",), pinned=True),
+        scope_with(since=date(2026, 3, 1), until=date(2026, 3, 2)),
     ],
 )
 def test_an_address_says_all_of_a_scope(scope):
@@ -216,7 +216,7 @@ def test_there_is_no_detail_of_what_is_not_there(memory):
 
 def query(**values) -> Query:
     """What a scope asks for."""
-    return Query(where=narrowed(**values).where())
+    return Query(where=scope_with(**values).where())
 
 
 def a_map(ids: list[str], labels: list[int]) -> MemoryMap:

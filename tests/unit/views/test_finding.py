@@ -15,7 +15,7 @@ from atlas.views.lists.hits import HitCard
 from atlas.views.lists.listing import found_page
 from atlas.views.lists.palette import MAX_RECORDS, found_records
 from atlas.views.lists.queries import Query, SearchResult, search
-from atlas.views.shared.scope import BEST_MATCH, WORDS, narrowed
+from atlas.views.shared.scope import BEST_MATCH, WORDS, scope_with
 from tests.support.records import attempt, attempts
 
 
@@ -142,7 +142,7 @@ def test_there_is_no_card_of_what_is_gone(memory):
 
 def query(text: str, **values) -> Query:
     """A question, and what it is asked among."""
-    scope = narrowed(text=text, **values)
+    scope = scope_with(text=text, **values)
     return Query(text=scope.text, by=scope.by, where=scope.where())
 
 

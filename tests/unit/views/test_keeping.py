@@ -65,7 +65,7 @@ def test_an_entry_to_keep_leaves_the_compaction(memory):
     gone = [eviction.id for eviction in plan.evictions]
     proposal = CompactRequest(plan=plan).sparing(gone[:1]).propose(memory)
     assert proposal.removed_ids == tuple(gone[1:])
-    assert proposal.view.loss.n_leaving == len(gone) - 1
+    assert proposal.view.loss.n_removed == len(gone) - 1
 
 
 def test_a_record_to_keep_is_not_deleted(memory):
@@ -131,4 +131,4 @@ def test_a_merge_of_strategies_is_measured(memory):
         for title in ("pump", "pumps")
     ]
     view = STRATEGIES.act("merge").request(tuple(ids)).propose(memory).view
-    assert (view.loss.n_leaving, view.loss.sentence) == (1, "no task to replay")
+    assert (view.loss.n_removed, view.loss.sentence) == (1, "no task to replay")

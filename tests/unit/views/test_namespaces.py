@@ -8,7 +8,7 @@ import atlas
 from atlas.testing import HashEmbedder
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import options_of
-from atlas.views.shared.scope import narrowed
+from atlas.views.shared.scope import scope_with
 from atlas.views.shared.scope_address import address_of, read_address
 
 
@@ -30,13 +30,13 @@ def test_the_namespaces_of_a_store_are_offered_most_frequent_first(memory):
 
 
 def test_several_namespaces_must_all_match(memory):
-    assert memory.experience.count(narrowed(namespaces=("project=shop",)).where()) == 2
-    assert memory.experience.count(narrowed(namespaces=("project=shop", "user=ada")).where()) == 1
-    assert memory.experience.count(narrowed(namespaces=("project=shop", "project=bank")).where()) == 0
+    assert memory.experience.count(scope_with(namespaces=("project=shop",)).where()) == 2
+    assert memory.experience.count(scope_with(namespaces=("project=shop", "user=ada")).where()) == 1
+    assert memory.experience.count(scope_with(namespaces=("project=shop", "project=bank")).where()) == 0
 
 
 def test_an_address_keeps_the_namespaces(memory):
-    scope = narrowed(namespaces=("project=shop", "user=ada"))
+    scope = scope_with(namespaces=("project=shop", "user=ada"))
     address = address_of(scope)
     assert address == {"scope_namespaces": ["project=shop", "user=ada"]}
     assert read_address(address, options_of(EXPERIENCE.filters, memory.experience), None).scope == scope

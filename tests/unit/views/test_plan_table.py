@@ -10,7 +10,7 @@ from atlas.views.shared.plans import PlanRow, PlanView
 
 NIGHT = "Nightly run {} ({}): rebuild the search index after the import. Time limit {} s."
 ONE_LOST = replace(
-    NO_LOSS, n_leaving=2, n_sampled=2, n_known=3, n_tasks=3, n_losing=2,
+    NO_LOSS, n_removed=2, n_sampled=2, n_known=3, n_tasks=3, n_losing=2,
     lost=(LostRecord(id="b", title="Boil an egg", tasks=("egg", "eggs")),),
 )  # fmt: skip
 

@@ -176,7 +176,7 @@ def test_a_long_attempt_comes_a_page_at_a_time_with_all_its_errors():
     first = conversation_as_json(steps)
     assert (first["first"], first["last"], first["n"], first["errors"]) == (1, MAX_STEPS, 350, [5, 250])
     assert first["summary"] == "350 steps · 2 with an error"
-    third = conversation_as_json(steps, Reading().jumped(250))
+    third = conversation_as_json(steps, Reading().at_step(250))
     assert (third["first"], third["last"], third["at"], third["jump"]) == (201, 300, 250, 1)
     assert [step["number"] for step in third["steps"] if step["is_error"]] == [250]
 
@@ -203,6 +203,6 @@ def test_a_long_text_is_sent_as_its_beginning_and_in_full_when_it_is_asked_for()
 
 
 def test_the_step_that_was_jumped_to_may_be_gone():
-    page = conversation_as_json([atlas.Step(action="a")], Reading().jumped(7))
+    page = conversation_as_json([atlas.Step(action="a")], Reading().at_step(7))
     assert (page["at"], len(page["steps"])) == (1, 1)
-    assert conversation_as_json([], Reading().jumped(7))["steps"] == []
+    assert conversation_as_json([], Reading().at_step(7))["steps"] == []

@@ -96,7 +96,7 @@ def _hex(value: Any, name: str) -> str:
 
 
 def _nanoseconds(value: Any, name: str) -> int | None:
-    """Return a time as nanoseconds since 1970, or None if it is empty. A number is in milliseconds, as in data frames."""
+    """Return a time as nanoseconds since 1970, or None if it is empty. Numbers are milliseconds, as in data frames."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value * 1_000_000)
     instant = as_instant(value, name)

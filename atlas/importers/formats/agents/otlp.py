@@ -26,7 +26,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text, present
 from atlas.importers.files import Record, lines, parse_json, read_document, read_head
-from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, unpacked
+from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, decode_json
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, convert, refusal
 from atlas.importers.spending import first_number
@@ -367,9 +367,9 @@ def _answer_of_ai_sdk(attributes: Json) -> Json:
     """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
     for prefix in ("ai.response.", "ai.result."):
         text = attributes.get(f"{prefix}text", attributes.get(f"{prefix}object", ""))
-        tool_calls = unpacked(attributes.get(f"{prefix}toolCalls"))
+        tool_calls = decode_json(attributes.get(f"{prefix}toolCalls"))
         calls = [
-            {"function": {"name": call.get("toolName"), "arguments": unpacked(call.get("input", call.get("args")))}}
+            {"function": {"name": call.get("toolName"), "arguments": decode_json(call.get("input", call.get("args")))}}
             for call in (tool_calls if isinstance(tool_calls, list) else [])
             if isinstance(call, dict)
         ]
@@ -433,7 +433,7 @@ def _first_value(attributes: Json, events: list[tuple[str, Json]], keys: tuple[s
     for source in (attributes, *(event for _, event in events)):
         value = next((source[key] for key in keys if source.get(key) not in (None, "", [], {})), None)
         if value is not None:
-            return unpacked(value)
+            return decode_json(value)
     return None
 
 
@@ -443,7 +443,7 @@ def _in_events(events: list[tuple[str, Json]], name: str) -> Any:
     if not matching:
         return None
     last = matching[-1]
-    return unpacked(last.get("content", last.get("message")))
+    return decode_json(last.get("content", last.get("message")))
 
 
 def _error(raw: Json, events: list[tuple[str, Json]]) -> str:

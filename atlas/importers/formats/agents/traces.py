@@ -133,7 +133,7 @@ class Trace:
 
 def input_text(value: Any) -> str:
     """Return the last user message in the input of a call, in the format of any vendor."""
-    value = unpacked(value)
+    value = decode_json(value)
     if isinstance(value, list) and value and all(isinstance(message, dict) and "role" in message for message in value):
         users = [message for message in value if message["role"] in ("user", "human")]
         return first_text(users[-1], _PROMPT_KEYS) if users else ""
@@ -151,7 +151,7 @@ def input_text(value: Any) -> str:
 
 def output_text(value: Any) -> str:
     """Return the output of a call as a string: its text and tool calls, or else the value as JSON."""
-    value = unpacked(value)
+    value = decode_json(value)
     calls = tuple(_calls(value, 0))
     text = first_text(value, _REPLY_KEYS)
     if text or calls:
@@ -161,7 +161,7 @@ def output_text(value: Any) -> str:
     return json.dumps(storable(value), ensure_ascii=False)
 
 
-def unpacked(value: Any) -> Any:
+def decode_json(value: Any) -> Any:
     """Return a value, with JSON texts decoded repeatedly."""
     for _ in range(3):
         if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
@@ -273,5 +273,5 @@ def _step(span: Span) -> Step:
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)
     action = ""
     if span.kind == TOOL:
-        action = without_blobs(conversation.call(span.name, storable(unpacked(span.input_value) or {})))
+        action = without_blobs(conversation.call(span.name, storable(decode_json(span.input_value) or {})))
     return Step(action=action, observation=answer, metadata=metadata)

@@ -99,7 +99,7 @@ class RefinePlan(Tabular):
     """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
-    def leaving(self) -> dict[str, str]:
+    def replacements(self) -> dict[str, str]:
         """For each removed experience, the id of the experience that it is merged into, or an empty string."""
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
 
@@ -152,7 +152,7 @@ class RefinePlan(Tabular):
         return tuple((survivor, *ids) for survivor, ids in groups.items())
 
     @property
-    def touched(self) -> tuple[str, ...]:
+    def changed_ids(self) -> tuple[str, ...]:
         """The ids of all experiences that the plan changes or removes."""
         return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.removed_ids]))
 
