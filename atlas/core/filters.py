@@ -257,6 +257,6 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return metadata whose scope is replaced by the one that its sources share."""
+    """Return metadata with the scope that all sources share, instead of its own scope."""
     scope = scope_of(metadata)
     return {**{name: value for name, value in metadata.items() if name not in scope}, **shared_scope(sources)}

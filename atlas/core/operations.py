@@ -132,7 +132,7 @@ UNDO = "undo"
 
 
 def undone_by(operation: Operation) -> tuple[str, ...]:
-    """Return the ids of the operations that one undid."""
+    """Return the ids of the operations that an operation undid."""
     return tuple(operation.undoes.split(",")) if operation.undoes else ()
 
 

@@ -166,7 +166,7 @@ class ClusteredRate:
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
     def times(self, factor: float) -> ClusteredRate:
-        """Return the same rate, as if it had been measured on a multiple of the attempts."""
+        """Return the rate as if it had been measured on a multiple of the attempts."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
 

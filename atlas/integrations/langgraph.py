@@ -62,7 +62,7 @@ class AtlasStore(base.BaseStore):
                 journal's level.
 
         Raises:
-            InvalidInput: A name of `levels` is repeated, or is that of the key.
+            InvalidInput: A name of `levels` is repeated, or is the name of the key.
         """
         if len({KEY, *levels}) <= len(levels):
             raise InvalidInput(f"expected distinct names other than {KEY!r} for levels, got {list(levels)}")

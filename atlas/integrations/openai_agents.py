@@ -61,7 +61,7 @@ class AtlasSession:
         """Return the latest items, oldest first.
 
         Args:
-            limit: Number of items, or None for that of the settings, or all.
+            limit: Number of items. None for the number in the settings, or for all.
         """
         number = limit if limit is not None else getattr(self.session_settings, "limit", None)
         return [entry.metadata[ITEM] for entry in await in_thread(self._latest, number)]

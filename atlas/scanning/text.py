@@ -24,7 +24,7 @@ EXCERPT_CHARACTERS = 160
 _STRONG = 0.6
 """Minimum weight of the rules for code, and for the thoughts and actions of an agent.
 
-They often speak of passwords, or of what is to be done from now on.
+They often speak of passwords, or of instructions for the future.
 """
 
 _OF_ACTIONS = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _STRONG)

@@ -32,7 +32,7 @@ HALF_LIFE_DAYS = (0.01, 1_000_000.0)
 
 _NOTES = "profile"
 _PREFIX, _IN_USE = "profile:", "profile_in_use"
-"""Prefix of the notes of saved profiles, and the note with the name of the one in use."""
+"""Prefix of the notes of saved profiles, and the note with the name of the profile in use."""
 
 _INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
 """Unicode categories of characters that break a line or are invisible."""
@@ -191,7 +191,7 @@ def check_name(name: str) -> str:
     """Return a name in stored form: stripped, and in Unicode's composed form (NFC).
 
     Raises:
-        InvalidInput: The name is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.
+        InvalidInput: The name is empty, longer than `MAX_NAME`, not one line, or the name of the built-in profile.
     """
     check_text(name, "the profile's name")
     name = _normalize(name)

@@ -1,13 +1,13 @@
-"""The parameters of a page's address, and how they stay right while one choice follows another.
+"""The parameters of a page's URL, kept correct when several choices follow quickly.
 
-A choice in a bound box is in the browser's address at once. A message of the server replaces the whole address by what
-it was when the run was requested, so a choice that was made meanwhile is lost from it. And a request that is sent
-before such a message arrives still names the old values of what the server put there. Hence two rules:
+A choice in a bound box changes the browser's URL at once. A message of the server replaces the whole URL by its state
+when the run was requested, so a choice made in between is lost from the URL. And a request that was sent before such a
+message arrives still has the values that the server replaced. Hence two rules:
 
-- What the server puts into the address is kept in the session (`parameter`). A request that names a replaced value is
-  not believed until one request has named the current value.
-- At the end of each run, the address is compared with the boxes and the session. It is sent where it differs, and
-  where the browser may have received another one since the run was requested.
+- Parameters that the server sets are kept in the session (`parameter`). A replaced value in a request is ignored, until
+  a request has the current value.
+- At the end of each run, the URL is compared with the boxes and the session. It is sent if it differs, or if the
+  browser may have received another URL since the run was requested.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Prevents reruns of fragments during a page switch, and the dialog at an address that no page has.
+"""Prevents reruns of fragments during a page switch, and Streamlit's dialog at an unknown URL.
 
-Streamlit would run such a fragment after the switch, with the name of the previous page. The browser takes that for
+Streamlit would run such a fragment after the switch, with the name of the previous page. The browser treats this as
 another switch, and clears the new page. Fragments that run every second make this likely.
 
-The first page stands at `/`. At another address that no page has, such as `/overview`, Streamlit draws it too, below a
-dialog. That message is left out.
+The first page is at `/`. At an unknown URL, such as `/overview`, Streamlit draws it too, below a dialog. The message of
+the dialog is dropped.
 """
 
 from __future__ import annotations

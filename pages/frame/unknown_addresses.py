@@ -1,7 +1,7 @@
-"""Redirects addresses below a page, such as `/map/x`, to the first page.
+"""Redirects URLs below a page, such as `/map/x`, to the first page.
 
-Streamlit answers them with its page, whose files the browser then looks for in `/map/`: it shows nothing. At an unknown
-address of one part, Streamlit draws the first page.
+Streamlit answers with its HTML, but the browser then requests the scripts from `/map/`, and shows an empty page. At an
+unknown URL with a single part, Streamlit draws the first page itself.
 """
 
 from __future__ import annotations

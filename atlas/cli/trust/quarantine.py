@@ -69,7 +69,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace) -> dict[str, str]:
-    """Return the reason for each record that the options name, empty if it is to be released."""
+    """Return the reason for the quarantine of each record. Empty for records to release."""
     if options.release:
         return dict.fromkeys(ids, "")
     if ids and not options.reason.strip():

@@ -9,7 +9,7 @@ from dataclasses import replace
 from atlas.core.codec import encode_concept
 from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept
-from atlas.memory.concepts.records import checked
+from atlas.memory.concepts.records import validate
 from atlas.protocols.strategies import PrimitiveLoader
 
 SHIPPED = "shipped"
@@ -28,7 +28,7 @@ def updates(
     get_many: Callable[[Sequence[str]], list[CodeConcept]],
     has_versions: Callable[[CodeConcept], bool],
 ) -> list[CodeConcept]:
-    """Return the loader's primitives that differ from the library's, as they would be after an update.
+    """Return the loader's primitives that differ from the library's, each in the form that an update would store.
 
     Args:
         get_many: Returns the library's concepts by their ids.
@@ -39,7 +39,7 @@ def updates(
     for concept in get_many(list(brought)):
         was_edited = SHIPPED not in concept.metadata and has_versions(concept)
         now = update_of(concept, brought[concept.id], was_edited=was_edited)
-        changes += [] if now is None else [checked(now)]
+        changes += [] if now is None else [validate(now)]
     return changes
 
 

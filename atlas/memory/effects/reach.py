@@ -52,7 +52,7 @@ class Reach:
     """
 
     n_tasks: int = 0
-    """Number of replayed tasks: those of the nearest stored attempts, then others spread over all attempts."""
+    """Number of replayed tasks: the tasks of the nearest stored attempts, then tasks spread over all attempts."""
 
     tasks: tuple[ReachedTask, ...] = ()
     """The replayed tasks whose context would contain any of the records."""
@@ -84,7 +84,7 @@ def reach_of(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> Reach
 def _tasks(
     experience: AnyMemory | None, memories: Mapping[str, Memory[Any]], ids_by_memory: Mapping[str, Collection[str]]
 ) -> list[Task]:
-    """Return distinct tasks to replay: those of the attempts nearest to the records, then others."""
+    """Return distinct tasks to replay: first the tasks of the attempts nearest to the records."""
     if not isinstance(experience, Memory):
         return []
     vectors = list[Vector]()

@@ -66,7 +66,7 @@ class RoleInput(RequestBody):
     """A role of a person."""
 
     role: RoleName | Literal["groups"]
-    """The role, or `groups` for that of the person's groups again."""
+    """The role, or `groups` to restore the role of the person's groups."""
 
 
 class PersonResponse(BaseModel):

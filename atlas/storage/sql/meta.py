@@ -124,9 +124,9 @@ def has_change(connection: Connection, tip: Tip) -> bool:
 
 
 def has_later_change(connection: Connection, collection: str, at: Position) -> bool:
-    """Return whether a change after a position's newest one left a record at its revision or an earlier one.
+    """Return whether a change after the position left a record at the position's revision, or at an earlier one.
 
-    Revisions only grow, so no reader has seen that revision together with that change.
+    Revisions only grow, so no reader can have seen such a change at such a revision.
     """
     row = connection.execute(
         "SELECT 1 FROM changes c JOIN records r ON r.collection = c.collection AND r.id = c.record_id "

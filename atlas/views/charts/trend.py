@@ -91,7 +91,7 @@ def _line(name: str, points: Sequence[tuple[date, SuccessRate]], band: str) -> l
 def _ends(lines: Mapping[str, Sequence[tuple[date, SuccessRate]]]) -> list[Chart]:
     """Return the names of the lines, each beside its end. Those that end close together are pushed apart.
 
-    They have the colour of other text, as that of a line is too faint for text on a dark page.
+    They have the colour of other text, because the colour of a line is too faint on a dark page.
     """
     shares = {name: _total([rate for _, rate in points]).share for name, points in lines.items()}
     known = sorted((share, name) for name, share in shares.items() if share is not None)

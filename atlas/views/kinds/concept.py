@@ -27,7 +27,7 @@ def source_word(source: str) -> str:
 
 
 RELATED = (NAME, HOW, DESCRIPTION_BESIDE)
-"""Concepts that another one has to do with."""
+"""Fields shown for the concepts related to a concept."""
 
 CONCEPT = Kind(
     noun="concept",

@@ -30,7 +30,7 @@ NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
-"""Entries just before another one, or just after it."""
+"""Fields shown for the entries just before and after an entry."""
 
 
 def fix_condition(journal: Journal, state: str) -> Any:

@@ -1,14 +1,14 @@
 """The scope: kept in the session, and written into the URL of every page.
 
-An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
-Any other address is older than what the person has chosen since, and is written again.
+The scope is read from the URL when a session begins, when a link is followed, and when the user goes back or forward.
+At any other time, the URL is older than the scope of the session, and is written again.
 
-The boxes of the scope bar begin with the scope, and return what was chosen since. Where the scope is set by anything
-else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
+The boxes of the scope bar get the scope as their default values, and return the user's choices. If the scope is set
+elsewhere, the boxes get new keys. Otherwise a late message from the earlier boxes would undo the change.
 
-A page's own boxes that are bound to the address have their values there under their keys, which begin with the page's
-name. When a person follows a link, Streamlit takes those values out of the address before the browser enters the next
-page into its history, so the entry that Back leads to has lost them. The session still has them.
+A page's own boxes are bound to URL parameters by their keys, which begin with the page's name. When a user follows a
+link, Streamlit removes these parameters before the browser adds the next page to its history. So they are missing after
+going back, and are restored from the session.
 """
 
 from __future__ import annotations

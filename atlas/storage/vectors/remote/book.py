@@ -84,13 +84,13 @@ class IndexNote:
         return next((pending for pending in reversed(self.seals) if pending.position <= position), None)
 
     def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
-        """Return this note with a further seal, without those older than the one visible at a position."""
+        """Return this note with a further seal. Seals older than the visible seal of a position are dropped."""
         visible = self.visible_seal(position)
         seals = [pending for pending in self.seals if visible is None or pending.seal.revision >= visible.seal.revision]
         return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
 
     def without_namespace(self) -> IndexNote:
-        """Return this note without its namespace, which the caller drops. One that was not created yet stays."""
+        """Return this note without its namespace, which the caller drops. It stays if it was not created yet."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
