@@ -49,10 +49,10 @@ def _purge(options: argparse.Namespace, settings: Settings) -> int:
 
 def _print(view: PurgeView, *, show_all: bool) -> None:
     print(view.headline)
-    _print_rows(view.going, "-", show_all=True)
-    if view.staying:
+    _print_rows(view.erased, "-", show_all=True)
+    if view.remaining:
         print("These have the same content or mention it, and stay; purge them too if necessary:")
-        _print_rows(view.staying, "+", show_all=show_all)
+        _print_rows(view.remaining, "+", show_all=show_all)
     _print_files(
         view.removed, "-", "These older copies of the ledger and of marks, with what was marked by hand, go too:"
     )

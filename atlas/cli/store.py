@@ -180,7 +180,7 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 def _copy(options: argparse.Namespace, settings: Settings) -> int:
     source = open_storage(settings=at(settings, options.source), create=False, read_only=True)
-    target = open_storage(settings=at(settings, options.target), begun=True)
+    target = open_storage(settings=at(settings, options.target), accept_incomplete=True)
     with source, target, progress_bar(unit="row") as on_progress:
         n_rows = copy_store(source, target, on_progress)
     print(f"Copied {counted(n_rows, 'row')}. Every row was compared with the original.")

@@ -39,11 +39,11 @@ class PlainBM25:
                 postings[word].append((position, n_times))
         self._postings = {word: np.array(pairs, np.int64) for word, pairs in postings.items()}
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return the texts that share a word with the query, highest score first, ties in the given order."""
         values = self._values(text)
         order = (self._ids[position] for position in np.argsort(-values, kind="stable") if values[position] > 0)
-        return Ranking(tuple(record_id for record_id in order if record_id not in without)[:depth])
+        return Ranking(tuple(record_id for record_id in order if record_id not in excluded)[:depth])
 
     def _values(self, text: str) -> npt.NDArray[np.float64]:
         values = np.zeros(len(self._ids))

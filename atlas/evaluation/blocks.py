@@ -72,7 +72,7 @@ def evaluate_blocks(
     cached_counter = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
     values = np.zeros((len(queries), len(BUDGETS), 4))
     for row, query in enumerate(queries):
-        hits = hits_for(query.text, query.without, EACH)
+        hits = hits_for(query.text, query.excluded, EACH)
         right = {*relevant_ids(query, texts)}
         right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in right}
         values[row] = [_values(hits, right_ids, cached_counter, budget) for budget in BUDGETS]

@@ -102,7 +102,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
                 text=attempt.text,
                 grades=dict.fromkeys(other_ids, SAME),
                 group=attempt.task_id,
-                without=frozenset({attempt.id}),
+                excluded=frozenset({attempt.id}),
             )
         )
     return RetrievalTask(

@@ -28,7 +28,7 @@ class JudgedQuery:
     group: str
     """The task of the query, which determines its half and is the unit of resampling."""
 
-    without: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     """Records excluded for this query, such as its own attempt."""
 
 
@@ -95,7 +95,7 @@ class Retriever(Protocol):
         """True if a relevance threshold may leave its answer empty."""
         ...
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return at most `depth` best records for a query, excluding `without`, ungrouped."""
         ...
 
@@ -192,7 +192,7 @@ def answerable_queries(task: RetrievalTask, texts: Mapping[str, str], half: Half
 def relevant_ids(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
     """Return the relevant records, without excluded ones."""
     ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
-    return [record_id for record_id in ids if record_id in texts and record_id not in query.without]
+    return [record_id for record_id in ids if record_id in texts and record_id not in query.excluded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +225,7 @@ def _run_retriever(
     texts: Mapping[str, str],
     counter: _QueryCounter,
 ) -> _RetrieverRun:
-    rankings = [_ask(retriever, query.text, query.without, counter) for query in queries]
+    rankings = [_ask(retriever, query.text, query.excluded, counter) for query in queries]
     judged_rankings = [_judge(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
     values = [[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged_rankings]
     return _RetrieverRun(
@@ -235,21 +235,21 @@ def _run_retriever(
     )
 
 
-def _ask(retriever: Retriever, text: str, without: frozenset[str], counter: _QueryCounter) -> Ranking:
-    ranking = retriever.rank(text, without, DEPTH)
-    if len(set(ranking.ids)) < len(ranking.ids) or without & set(ranking.ids):
+def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _QueryCounter) -> Ranking:
+    ranking = retriever.rank(text, excluded, DEPTH)
+    if len(set(ranking.ids)) < len(ranking.ids) or excluded & set(ranking.ids):
         raise InvalidInput(f"{retriever.name!r} ranked a record twice, or an excluded one, for {text!r}")
     counter.count()
     return ranking
 
 
 def _judge(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
-    grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.without}
-    n_without = sum(record_id in texts for record_id in query.without)
+    grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.excluded}
+    n_excluded = sum(record_id in texts for record_id in query.excluded)
     return JudgedRanking(
         retrieved=tuple(grades.get(record_id, 0) for record_id in ranked),
         grades=tuple(grades.values()),
-        n_records=len(texts) - n_without,
+        n_records=len(texts) - n_excluded,
     )
 
 

@@ -72,8 +72,8 @@ class _ModelRow:
     has_threshold = True
     about = "what `retrieve` gives an agent with this model"
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        return self.agent.rank(text, without, depth)
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
+        return self.agent.rank(text, excluded, depth)
 
 
 def compare_models(

@@ -59,10 +59,10 @@ class Row:
 
     has_threshold = False
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return the best records for a query, without those in `without`."""
-        ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(without))]
-        return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth])
+        ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(excluded))]
+        return Ranking(tuple(record_id for record_id in ids if record_id not in excluded)[:depth])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,16 @@ class AgentRow:
     against = (FUSED, "BM25", "dense", "RRF")
     has_threshold = True
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
         """Return the ranking for a query as if the memory did not contain the records in `without`.
 
         These records are excluded before ranking, because the threshold depends on the best hit.
         """
-        return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, without, depth)))
+        return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, excluded, depth)))
 
-    def hits(self, text: str, without: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
+    def hits(self, text: str, excluded: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
         """Return the hits of `rank`."""
-        where = _without_record(self.id_field, without)
+        where = _without_record(self.id_field, excluded)
         return self.experience.retrieve(text, depth, where=where, count_retrieval=False).hits
 
 

@@ -179,14 +179,22 @@ class _Makers:
         return Conversations(self.embedder, self.storage.collection(COLLECTION), **self._ranking_options)
 
 
-def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:
+def open_storage(
+    *, settings: Settings, read_only: bool = False, create: bool = True, accept_incomplete: bool = False
+) -> Store:
     """Open a store directory for operations without embedding: history, undo, backup, doctor.
 
     Args:
-        begun: Whether to accept an unfinished copy of another store.
+        accept_incomplete: Whether to accept an unfinished copy of another store.
     """
     is_read_only = read_only or settings.read_only
-    return Store.open(settings.directory, read_only=is_read_only, create=create, settings=settings, begun=begun)
+    return Store.open(
+        settings.directory,
+        read_only=is_read_only,
+        create=create,
+        settings=settings,
+        accept_incomplete=accept_incomplete,
+    )
 
 
 def reembed_store(settings: Settings, model: str = "", on_progress: Progress | None = None) -> tuple[str, int]:

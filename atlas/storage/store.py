@@ -105,13 +105,13 @@ class Store:
         create: bool = True,
         settings: Settings | None = None,
         clock: Clock | None = None,
-        begun: bool = False,
+        accept_incomplete: bool = False,
     ) -> Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
         Args:
             create: Whether it may be created if it does not exist.
-            begun: Whether it may contain an incomplete copy of another store.
+            accept_incomplete: Whether it may contain an incomplete copy of another store.
 
         Raises:
             ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
@@ -120,7 +120,7 @@ class Store:
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
         store = cls._open(path, settings or Settings(), clock, read_only=read_only, create=create)
-        if not begun and store.ledger.notes.read(COPY_NOTE):
+        if not accept_incomplete and store.ledger.notes.read(COPY_NOTE):
             store.ledger.close()
             raise StoreUnavailable(
                 f"a copy of another store was begun at {store.location} and is incomplete; to resume: atlas copy FROM "

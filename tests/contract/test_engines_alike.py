@@ -163,7 +163,7 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
         Store.open(place)
     told = []
     monkeypatch.setattr(copying, "_insert", inserted)
-    target = Store.open(place, begun=True)
+    target = Store.open(place, accept_incomplete=True)
     n_rows = copy_store(source, target, lambda done, total: told.append((done, total)))
     assert told[-1] == (n_rows, n_rows)
     assert told[0][0] > 50

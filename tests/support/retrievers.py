@@ -19,15 +19,15 @@ class ScriptedRetriever:
     has_threshold: bool = False
     about: str = "as scripted"
 
-    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        ids = [record_id for record_id in self.answers.get(text, ()) if record_id not in without]
+    def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
+        ids = [record_id for record_id in self.answers.get(text, ()) if record_id not in excluded]
         return Ranking(tuple(ids[:depth]))
 
 
-def query(text: str, *right: str, group: str = "", without: Collection[str] = (), **grades: int) -> JudgedQuery:
+def query(text: str, *right: str, group: str = "", excluded: Collection[str] = (), **grades: int) -> JudgedQuery:
     """A query to which some records are right."""
     judged = dict.fromkeys(right, SAME) | grades
-    return JudgedQuery(text=text, grades=judged, group=group or text, without=frozenset(without))
+    return JudgedQuery(text=text, grades=judged, group=group or text, excluded=frozenset(excluded))
 
 
 def task(*queries: JudgedQuery) -> RetrievalTask:

@@ -42,7 +42,7 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         original = Store.open(source.address or source.directory, read_only=True, create=False, settings=source)
-        with original, Store.open(target, settings=at(settings, str(target)), begun=True) as copy:
+        with original, Store.open(target, settings=at(settings, str(target)), accept_incomplete=True) as copy:
             copy_store(original, copy)
     return target
 

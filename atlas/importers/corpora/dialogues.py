@@ -70,7 +70,7 @@ def _corpus(
         number = talk.task_id.rpartition("/")[
             2
         ]  # the name seeds the dev/test split, so it must not change: late interaction was chosen on it
-        queries += [JudgedQuery(text=text, grades=grades, group=number, without=own_ids) for text in talk.questions]
+        queries += [JudgedQuery(text=text, grades=grades, group=number, excluded=own_ids) for text in talk.questions]
     task = RetrievalTask(
         name=f"{origin} {kind}, later message",
         about=f"What a customer says later on → the {record_kind} of the other trials of the same task; the "

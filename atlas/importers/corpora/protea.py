@@ -78,7 +78,7 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
         crashes = [crash for crash in entries if (crash.kind, crash.generation) == (CRASH, line.generation)]
         excluded_ids = frozenset(line_entry.id for line_entry in entries if _is_left_out(line_entry, line))
         grades = {crash.id: SAME for crash in crashes}
-        queries.append(JudgedQuery(text=line.text, grades=grades, group=line.task_id, without=excluded_ids))
+        queries.append(JudgedQuery(text=line.text, grades=grades, group=line.task_id, excluded=excluded_ids))
     return JudgedCorpus(
         name=name,
         trajectories=tuple(entry(line.id, line.task_id, line.text) for line in entries),

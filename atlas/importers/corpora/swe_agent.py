@@ -28,7 +28,7 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
                 text=run.task.description,
                 grades={run_id: SAME for run_id in of_issue[run.task.id] if run_id != run.id},
                 group=run.task.id,
-                without=frozenset({run.id}),
+                excluded=frozenset({run.id}),
             )
             for run in records
             if len(of_issue[run.task.id]) > 1

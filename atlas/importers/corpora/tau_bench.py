@@ -60,7 +60,7 @@ def _first_messages(name: str, records: Sequence[Trajectory], trials: Mapping[st
                 text=run.task.description,
                 grades={trial_id: SAME for trial_id in trials[run.task.id] if trial_id != run.id},
                 group=run.task.id,
-                without=frozenset({run.id}),
+                excluded=frozenset({run.id}),
             )
             for run in records
         ),

@@ -117,11 +117,11 @@ def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
 
 def _better(record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]) -> list[str]:
     """Return the strategies with more successes for a near situation."""
-    least = max(LEAST_SUCCESSES, successes.get(record_id, 0) + 1)
+    min_successes = max(LEAST_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other
         for other in others
-        if successes.get(other, 0) >= least
+        if successes.get(other, 0) >= min_successes
         and {record_id, other} <= vectors.keys()
         and float(vectors[record_id] @ vectors[other]) >= NEAR
     )

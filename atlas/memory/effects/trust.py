@@ -67,9 +67,9 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
     while is_changed:  # a source may be derived itself
         is_changed = False
         for memory, record_id, source_memory, source_id in sources:
-            least = trust[source_memory].get(source_id, Trust.AGENT)
-            if least < trust[memory].get(record_id, Trust.UNTRUSTED):
-                trust[memory][record_id], is_changed = least, True
+            lowest = trust[source_memory].get(source_id, Trust.AGENT)
+            if lowest < trust[memory].get(record_id, Trust.UNTRUSTED):
+                trust[memory][record_id], is_changed = lowest, True
     return {name: {i: trust[name][i] for i in records.ids()} for name, records in memories.items()}
 
 

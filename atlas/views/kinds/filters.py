@@ -97,8 +97,8 @@ class Choices(Filter):
         """Return the values that records have."""
         if self.values:
             return dict.fromkeys(self.values, 0)
-        found = known_tags(records) if self.key == TAGS else records.values(self.key)
-        return {value: found[value] for value in self.order if value in found} if self.order else found
+        counts = known_tags(records) if self.key == TAGS else records.values(self.key)
+        return {value: counts[value] for value in self.order if value in counts} if self.order else counts
 
     def condition(self, value: Any, records: Records | None) -> Any:
         """Return the condition that the field has one of the values."""
@@ -263,8 +263,8 @@ def options_of(filters: Filters, records: Records) -> dict[str, Options]:
 def known_tags(records: Records) -> dict[str, int]:
     """Return how many records have each tag, most frequent first."""
     tags: Counter[str] = Counter()
-    for found in records.column(TAGS).values():
-        tags.update([found] if isinstance(found, str) else found)
+    for value in records.column(TAGS).values():
+        tags.update([value] if isinstance(value, str) else value)
     return dict(tags.most_common())
 
 

@@ -97,8 +97,8 @@ def passage_of(sources: Sequence[Source], query: str) -> Passage:
     Args:
         sources: At least one. The first one wins a tie.
     """
-    found = [_best_passage(source, query) for source in sources]
-    return max(found, key=_n_words)
+    passages = [_best_passage(source, query) for source in sources]
+    return max(passages, key=_n_words)
 
 
 def _best_passage(source: Source, query: str) -> Passage:

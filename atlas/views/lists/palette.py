@@ -43,12 +43,12 @@ class Entry:
 
 def found_records(memory: MemorySystem, words: str) -> tuple[Entry, ...]:
     """Return the records of every kind with any of these words. The last word may be a prefix."""
-    found = []
+    entries = []
     for kind in KINDS.values():
         records = kind.records(memory)
         ids = [record.id for record in records.search_words(words, MAX_RECORDS, with_buried=True)]
         titles = records.titles(ids)
-        found += [
+        entries += [
             Entry(
                 group=plural(kind.noun).capitalize(),
                 label=shortened(" ".join(titles[record_id].split()), TITLE_CHARACTERS),
@@ -58,4 +58,4 @@ def found_records(memory: MemorySystem, words: str) -> tuple[Entry, ...]:
             for record_id in ids
             if record_id in titles
         ]
-    return tuple(found)
+    return tuple(entries)

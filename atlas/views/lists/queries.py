@@ -174,8 +174,8 @@ def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
     """Return the results of a query. It does not count as a retrieval, and includes buried records."""
     records = kind.records(memory)
     if query.is_by_words:
-        found = records.search_words(query.text, SEARCH_ROWS, where=query.where, with_buried=True)
-        return SearchResult(ids=tuple(item.id for item in found), notes=records.filter_notes(query.where))
+        items = records.search_words(query.text, SEARCH_ROWS, where=query.where, with_buried=True)
+        return SearchResult(ids=tuple(item.id for item in items), notes=records.filter_notes(query.where))
     ranked = records.retrieve(
         query.text,
         SEARCH_ROWS,

@@ -50,8 +50,8 @@ class PurgeView:
     headline: str
     """Contains no text of memories, nor do the notes."""
 
-    going: tuple[PurgeRow, ...]
-    staying: tuple[PurgeRow, ...]
+    erased: tuple[PurgeRow, ...]
+    remaining: tuple[PurgeRow, ...]
     """Other records with the same text, or with a reference to a removed one."""
 
     notes: tuple[str, ...]
@@ -98,8 +98,8 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
     beginnings = {record.id[:8] for record in plan.records}
     return PurgeView(
         headline=f"{in_words([counted(n, noun) for noun, n in nouns.items()])} would be erased for good.",
-        going=tuple(_going(memory, record) for record in plan.records),
-        staying=tuple(_staying(memory, quote) for quote in plan.quotes),
+        erased=tuple(_erased_row(memory, record) for record in plan.records),
+        remaining=tuple(_remaining_row(memory, quote) for quote in plan.quotes),
         notes=tuple(_notes(plan)),
         removed=plan.copies,
         files=tuple(_files(plan)),
@@ -133,7 +133,7 @@ def _files(plan: PurgePlan) -> Iterator[str]:
     yield from (f"{index} (an index of another store, or in a service that was left)" for index in plan.indexes)
 
 
-def _going(memory: MemorySystem, record: Removal) -> PurgeRow:
+def _erased_row(memory: MemorySystem, record: Removal) -> PurgeRow:
     where = "" if record.is_live else "deleted"
     earlier = counted(record.n_earlier, "earlier state") if record.n_earlier else ""
     return PurgeRow(
@@ -144,7 +144,7 @@ def _going(memory: MemorySystem, record: Removal) -> PurgeRow:
     )
 
 
-def _staying(memory: MemorySystem, quote: Quote) -> PurgeRow:
+def _remaining_row(memory: MemorySystem, quote: Quote) -> PurgeRow:
     how = f"shares {counted(quote.n_shared, 'passage')}" if quote.n_shared else "names it"
     return PurgeRow(
         id=quote.record_id,

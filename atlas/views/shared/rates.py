@@ -45,15 +45,15 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "") -> Record:
     """Return the record of something that was used, by how many of its uses succeeded."""
     if not n:
         return Record(tries=NOT_TRIED)
-    found = credible_interval(n_succeeded, n)
+    interval = credible_interval(n_succeeded, n)
     return Record(
         tries=f"{n_succeeded:,} of {counted(n, 'use')}",
         rate=n_succeeded / n,
-        low=found.low,
-        high=found.high,
-        range=likely(found),
-        verdict=_verdict(found),
-        tone="good" if found.low >= 0.5 else "bad" if found.high <= 0.5 else "",
+        low=interval.low,
+        high=interval.high,
+        range=likely(interval),
+        verdict=_verdict(interval),
+        tone="good" if interval.low >= 0.5 else "bad" if interval.high <= 0.5 else "",
         trend=trend,
     )
 

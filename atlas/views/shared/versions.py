@@ -63,10 +63,10 @@ def version_changes(
     Raises:
         NotFound: It, or that version of it, does not exist.
     """
-    found = {version.number: version.item for version in versions}
-    if now is None or number not in found:
+    items = {version.number: version.item for version in versions}
+    if now is None or number not in items:
         raise NotFound("this version is no longer in the store")
-    return changes_to(now, found[number], editable)
+    return changes_to(now, items[number], editable)
 
 
 def changes_to(now: T, wanted: T, editable: Sequence[str]) -> dict[str, Any]:

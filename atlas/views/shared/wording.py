@@ -72,9 +72,9 @@ def attempts_text(counts: Mapping[str, int]) -> str:
     return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
 
 
-def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
+def with_replaced(sentence: str, counts: Mapping[str, int]) -> str:
     """Return a sentence without its full stop, followed by the kinds of replaced secrets, if there are any."""
-    return f"{sentence}. {describe_counts(found)}" if found else sentence
+    return f"{sentence}. {describe_counts(counts)}" if counts else sentence
 
 
 def day_text(at: date) -> str:

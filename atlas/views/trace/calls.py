@@ -41,10 +41,10 @@ def pieces(action: str) -> Iterator[str | Call]:
     for match in _NAME.finditer(action):
         if match.start() < at:  # inside of the call before
             continue
-        found = _arguments(action, match.end())
-        if found is None:
+        parsed = _arguments(action, match.end())
+        if parsed is None:
             continue
-        value, end = found
+        value, end = parsed
         if before := action[at : match.start()].strip():
             yield before
         yield Call(name=match[1], arguments=tuple(_named(value)))

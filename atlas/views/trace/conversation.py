@@ -43,9 +43,9 @@ class Reading:
 
     def looked_for(self, words: str, steps: Sequence[Step]) -> Reading:
         """Return the reading at the first step that contains a text, or at the same step if there is none."""
-        found = matching(steps, words)
+        matches = matching(steps, words)
         reading = replace(self, words=words.strip())
-        return reading.at_step(found[0]) if found else reading
+        return reading.at_step(matches[0]) if matches else reading
 
     def opened(self, text: str) -> Reading:
         """Return the reading with one more text in full."""

@@ -15,7 +15,7 @@ from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.shared.wording import SIGNS, signed
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.forms import Begun, act, begin_typing, forget, form_key
+from pages.components.lists.forms import FormStart, act, begin_typing, forget, form_key
 from pages.components.shared.undo_toast import announce_problem, announcing_problems
 
 
@@ -56,7 +56,7 @@ def _with_sign(value: str) -> str:
 def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, stored: EditableFields) -> None:
     """Draw the boxes, and the button that saves them."""
     disabled, noun, name = memory.storage.read_only, views.kind.noun, _name(views)
-    begun = begin_typing(
+    start = begin_typing(
         name,
         record_id,
         stored,
@@ -64,15 +64,15 @@ def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, store
         differing=stored.changed_texts,
         sentence=f"This {noun} was changed elsewhere",
     )
-    draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, disabled)
+    draw_boxes(views.kind.fields, form_key(name, start), start.stored, disabled)
     help_text = "The previous version is kept." if views.versioned else "It can be undone."
     st.button(
-        "Save" if begun.stored == stored else "Overwrite with mine",
+        "Save" if start.stored == stored else "Overwrite with mine",
         key=f"{name}_save",
         disabled=disabled,
         help=READ_ONLY if disabled else help_text,
         on_click=_save,
-        args=(memory, views, begun, stored),
+        args=(memory, views, start, stored),
     )
 
 
@@ -80,25 +80,25 @@ def _name(views: KindViews[Any]) -> str:
     return f"{views.kind.noun}_edit"
 
 
-def _typed(name: str, begun: Begun) -> Any:
+def _typed(name: str, start: FormStart) -> Any:
     """Return the contents of a form's boxes."""
-    key = form_key(name, begun)
-    names = [field.name for field in fields(begun.stored)]
-    typed = {name: st.session_state.get(f"{key}_{name}", getattr(begun.stored, name)) for name in names}
-    return replace(begun.stored, **typed)
+    key = form_key(name, start)
+    names = [field.name for field in fields(start.stored)]
+    typed = {name: st.session_state.get(f"{key}_{name}", getattr(start.stored, name)) for name in names}
+    return replace(start.stored, **typed)
 
 
-def _save(memory: MemorySystem, views: KindViews[Any], begun: Begun, seen: EditableFields) -> None:
+def _save(memory: MemorySystem, views: KindViews[Any], start: FormStart, seen: EditableFields) -> None:
     """Save the form, unless the record has changed since it was opened."""
     records: Any = views.kind.records(memory)
-    now, noun, name = records.get(begun.key), views.kind.noun, _name(views)
+    now, noun, name = records.get(start.key), views.kind.noun, _name(views)
     if now is None:
         announce_problem(NotFound(f"this {noun} is no longer in the store; it was deleted elsewhere"))
         return
     with announcing_problems():
-        changes = _typed(name, begun).changes(begun.stored, now)
+        changes = _typed(name, start).changes(start.stored, now)
         if views.editable(now) != seen or not changes:
             return
         scoped = records.within("edit")
-        if act(lambda: scoped.edit(begun.key, **changes), scoped, f"Saved the {noun}"):
+        if act(lambda: scoped.edit(start.key, **changes), scoped, f"Saved the {noun}"):
             forget(name)

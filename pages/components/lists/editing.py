@@ -15,7 +15,7 @@ from atlas.views.shared.removals import BuryRequest
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
-from pages.components.lists.forms import Begun, act, begin, begin_typing, form_key
+from pages.components.lists.forms import FormStart, act, begin, begin_typing, form_key
 from pages.components.shared.plans import draw_proposing
 from pages.components.shared.scope import page_tags
 
@@ -54,7 +54,7 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
     """Draw the tags as chips. Tags of other records are offered, and new ones can be typed."""
     disabled, form = memory.storage.read_only, f"{kind.noun}_tags"
-    key = form_key(form, begin(form, record_id, tags, is_typed=lambda begun: False))
+    key = form_key(form, begin(form, record_id, tags, is_typed=lambda start: False))
     st.multiselect("Tags", offered(page_tags(memory, kind), tags), default=list(tags), key=key,
                    accept_new_options=True, placeholder="Add a tag", disabled=disabled,
                    help=READ_ONLY if disabled else None,
@@ -64,7 +64,7 @@ def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind:
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
     """Draw the note, and the button that saves it."""
     disabled, form = memory.storage.read_only, f"{kind.noun}_note"
-    begun = begin_typing(
+    start = begin_typing(
         form,
         record_id,
         stored,
@@ -73,15 +73,15 @@ def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EX
         sentence="The note was changed elsewhere",
     )
     st.text_area(
-        "Note", begun.stored, key=form_key(form, begun), height=120, disabled=disabled, placeholder=PLACEHOLDER
+        "Note", start.stored, key=form_key(form, start), height=120, disabled=disabled, placeholder=PLACEHOLDER
     )
     st.button(
-        "Save the note" if begun.stored == stored else "Overwrite with mine",
+        "Save the note" if start.stored == stored else "Overwrite with mine",
         key=f"{form}_save",
         disabled=disabled,
         help=READ_ONLY if disabled else None,
         on_click=_save_note,
-        args=(memory, begun, stored, kind),
+        args=(memory, start, stored, kind),
     )
 
 
@@ -102,15 +102,15 @@ def _retag(memory: MemorySystem, record_id: str, before: tuple[str, ...], key: s
         change_marks(memory, [record_id], sentence.capitalize(), kind, add_tags=added, remove_tags=removed)
 
 
-def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> None:
+def _save_note(memory: MemorySystem, start: FormStart, seen: str, kind: Kind) -> None:
     """Save the note, unless it has changed since it was shown."""
-    now = kind.records(memory).marks([begun.key])[begun.key].note
-    typed = _typed_note(f"{kind.noun}_note", begun)
+    now = kind.records(memory).marks([start.key])[start.key].note
+    typed = _typed_note(f"{kind.noun}_note", start)
     if now != seen or typed == now:
         return
-    change_marks(memory, [begun.key], "Saved the note", kind, note=typed)
+    change_marks(memory, [start.key], "Saved the note", kind, note=typed)
 
 
-def _typed_note(form: str, begun: Begun) -> str:
-    typed: str = st.session_state.get(form_key(form, begun), begun.stored)
+def _typed_note(form: str, start: FormStart) -> str:
+    typed: str = st.session_state.get(form_key(form, start), start.stored)
     return typed

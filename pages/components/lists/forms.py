@@ -14,11 +14,11 @@ from atlas.views.shared.wording import with_replaced
 from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announce, announce_problem
 
-_BEGUN = "form_begun"
+_START = "form_begun"
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class FormStart:
     """The stored record when the user started to edit."""
 
     key: str
@@ -30,26 +30,26 @@ class Begun:
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
     """Run `do`, announce it if it changed something, and return whether it did."""
     try:
-        with counting_secrets() as found:
+        with counting_secrets() as counts:
             is_done = bool(do())
     except AtlasError as error:
         announce_problem(error)
         return False
     if is_done:
-        announce(scoped.operation_id, with_replaced(sentence, found))
+        announce(scoped.operation_id, with_replaced(sentence, counts))
     return is_done
 
 
-def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
+def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[FormStart], bool]) -> FormStart:
     """Return the record as it was stored when the boxes were first drawn for it.
 
     If it has changed since and the boxes were not edited, they are reset.
     """
-    begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
-    if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):
-        begun = Begun(record_id, stored, begun.number + 1)
-        st.session_state[f"{_BEGUN}_{form}"] = begun
-    return begun
+    start: FormStart = st.session_state.get(f"{_START}_{form}") or FormStart("", None)
+    if start.key != record_id or (start.stored != stored and not is_typed(start)):
+        start = FormStart(record_id, stored, start.number + 1)
+        st.session_state[f"{_START}_{form}"] = start
+    return start
 
 
 def begin_typing(
@@ -57,10 +57,10 @@ def begin_typing(
     record_id: str,
     stored: Any,
     *,
-    typed: Callable[[Begun], Any],
+    typed: Callable[[FormStart], Any],
     differing: Callable[[Any], dict[str, str]],
     sentence: str,
-) -> Begun:
+) -> FormStart:
     """Start a form, and show both versions if another user has changed the record since.
 
     Args:
@@ -68,22 +68,22 @@ def begin_typing(
         differing: Stored values that changed since the form was opened, by label.
         sentence: Message about the change.
     """
-    begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))
+    start = begin(form, record_id, stored, is_typed=lambda start: typed(start) not in (start.stored, stored))
     with st.container():  # a container, so that the widgets below keep their identity
-        if begun.stored != stored:
-            _draw_conflict(form, record_id, differing(begun.stored), sentence)
-    return begun
+        if start.stored != stored:
+            _draw_conflict(form, record_id, differing(start.stored), sentence)
+    return start
 
 
-def form_key(form: str, begun: Begun) -> str:
+def form_key(form: str, start: FormStart) -> str:
     """Return the key of a form's box, or the prefix of the keys of its boxes."""
-    return f"{form}_{begun.key}_{begun.number}"
+    return f"{form}_{start.key}_{start.number}"
 
 
 def forget(form: str) -> None:
     """Reset the boxes to the stored values at the next run."""
-    begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
-    st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
+    start: FormStart = st.session_state[f"{_START}_{form}"]
+    st.session_state[f"{_START}_{form}"] = FormStart("", None, start.number)
 
 
 def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:

@@ -76,11 +76,11 @@ def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -
     opened = st.session_state.get(_OPENED)
     if opened is None:
         return {}
-    found = read_address(opened, options, memory_map)
+    scope_read = read_address(opened, options, memory_map)
     st.session_state[_PAGE] = page_hash()
-    _set(found.scope)
+    _set(scope_read.scope)
     del st.session_state[_OPENED]  # last: this run may be ended at any line, and the next one then takes it
-    return found.n_left_out
+    return scope_read.n_left_out
 
 
 def keep_scope(scope: Scope) -> None:

@@ -63,9 +63,9 @@ def _draw(memory: MemorySystem) -> None:
     proposal, ids, kind = opened
     view = proposal.view
     st.markdown(f"**{view.headline}**")
-    _draw_rows(view.going, "What is erased")
-    if view.staying:
-        _draw_rows(view.staying, "Records that hold the same text or name it, and stay unless purged too")
+    _draw_rows(view.erased, "What is erased")
+    if view.remaining:
+        _draw_rows(view.remaining, "Records that hold the same text or name it, and stay unless purged too")
     if view.removed:
         st.caption("Older copies of the database and of marks, with what was marked by hand, that are erased too")
         st.code("\n".join(view.removed), language=None)
@@ -119,7 +119,7 @@ def _apply(memory: MemorySystem, proposal: PurgeProposal) -> None:
         announce_problem(error)
         _close()
         return
-    ids = [row.id for row in proposal.view.going]
+    ids = [row.id for row in proposal.view.erased]
     unselect(ids)
     if opened_id() in ids:
         close_opened()

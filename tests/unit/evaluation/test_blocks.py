@@ -31,8 +31,8 @@ def hit(record_id: str, relevance: float) -> Hit[Experience]:
 HITS = [hit("long", 0.9), hit("short", 0.4)]
 
 
-def hits_for(text, without, depth):
-    return [each for each in HITS if each.item.trajectory_id not in without][:depth]
+def hits_for(text, excluded, depth):
+    return [each for each in HITS if each.item.trajectory_id not in excluded][:depth]
 
 
 def measured(*queries):
@@ -61,4 +61,4 @@ def test_a_gist_counts_as_in_the_block_but_not_as_in_full(monkeypatch):
 
 
 def test_queries_without_a_right_record_are_not_measured():
-    assert measured(query("long", without=frozenset({"long"}))) == ()
+    assert measured(query("long", excluded=frozenset({"long"}))) == ()

@@ -25,7 +25,7 @@ def agreement(attempts, retriever, half="both"):
 def test_an_attempt_asks_for_the_others_at_its_task_and_not_for_itself():
     attempts = [attempt("a1", "a"), attempt("b1", "b"), attempt("a2", "a"), attempt("a3", "a")]
     queries = leave_one_out(attempts, half="both", seed=0).queries
-    assert [(query.text, set(query.grades), set(query.without)) for query in queries] == [
+    assert [(query.text, set(query.grades), set(query.excluded)) for query in queries] == [
         ("text of a1", {"a2", "a3"}, {"a1"}),
         ("text of a2", {"a1", "a3"}, {"a2"}),
         ("text of a3", {"a1", "a2"}, {"a3"}),

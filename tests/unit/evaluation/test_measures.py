@@ -49,7 +49,7 @@ def test_chance_is_that_of_a_random_order():
 
 
 def test_what_is_left_out_is_neither_relevant_nor_counted_among_the_records():
-    left_out = task(query("A", "a", "b", without="a"))
+    left_out = task(query("A", "a", "b", excluded="a"))
     result = measured(ScriptedRetriever("all", {"A": "abcd"}), of=left_out)
     assert result.chance["hit@1"] == pytest.approx(1 / 3)
     assert means(result.rows[0])["recall@10"] == 1
@@ -74,7 +74,7 @@ def test_a_difference_is_paired_so_that_what_both_share_adds_no_doubt():
 
 
 def test_a_query_to_which_nothing_stored_is_relevant_is_counted_and_left_out():
-    asked = task(query("A", "a"), query("Z", "zebra"), query("B", b=1), query("C", "c", without="c"))
+    asked = task(query("A", "a"), query("Z", "zebra"), query("B", b=1), query("C", "c", excluded="c"))
     result = measured(GOOD, of=asked)
     assert (result.n_queries, result.n_unanswerable, result.n_groups) == (1, 3, 1)
     assert means(result.rows[0])["hit@1"] == 1
@@ -121,14 +121,14 @@ class Careless:
     def __init__(self, *ids: str) -> None:
         self.ids = ids
 
-    def rank(self, text, without, depth):
+    def rank(self, text, excluded, depth):
         return Ranking(self.ids)
 
 
 @pytest.mark.parametrize("ids", [("a", "b", "a"), ("d",)])
 def test_a_record_ranked_twice_or_though_left_out_is_refused(ids):
     with pytest.raises(InvalidInput, match="'careless' ranked a record twice, or an excluded one"):
-        measured(Careless(*ids), of=task(query("A", "a", without="d")))
+        measured(Careless(*ids), of=task(query("A", "a", excluded="d")))
 
 
 def test_progress_goes_over_every_question_of_every_retriever():

@@ -46,7 +46,7 @@ def test_a_first_message_asks_for_the_other_trials(tau_file):
     queries = tasks(corpus)["τ-bench airline, first message"].queries
     assert [query.text for query in queries] == [f"Hello from {n}" for n in range(4)]
     assert queries[0].grades == {"tau-bench/airline/0#1": SAME}
-    assert queries[0].without == {"tau-bench/airline/0#0"}
+    assert queries[0].excluded == {"tau-bench/airline/0#0"}
     assert [query.group for query in queries] == [f"tau-bench/airline/{n // 2}" for n in range(4)]
 
 
@@ -75,7 +75,7 @@ def test_a_reflection_asks_for_all_attempts_at_its_problem_and_no_record_holds_i
     [query] = tasks(corpus)["Reflexion, reflection"].queries
     assert query.text == "I added instead."
     assert query.grades == {"mbpp_9_double#0": SAME, "mbpp_9_double#1": SAME}
-    assert query.without == frozenset()
+    assert query.excluded == frozenset()
     assert len(corpus.trajectories) == 3
     assert "I added" not in json.dumps([encode_trajectory(run) for run in corpus.trajectories])
     assert corpus.trajectories[0].metadata == {"solution": "def double(n):\n    return 2 * n"}
@@ -130,7 +130,7 @@ def test_an_issue_asks_for_the_other_runs_and_single_runs_only_distract(files):
     assert len(corpus.trajectories) == 3
     assert [query.text for query in task.queries] == ["Colon is missing"] * 2
     first = task.queries[0]
-    assert first.without == {corpus.trajectories[0].id}
+    assert first.excluded == {corpus.trajectories[0].id}
     assert first.grades == {corpus.trajectories[1].id: SAME}
     assert corpus.trajectories[1].metadata["solution"] == "patch 1"
 
@@ -167,8 +167,8 @@ def test_a_reflection_asks_for_the_crash_of_its_generation(log_file):
 def test_in_the_whole_log_what_else_its_generation_says_and_its_repetitions_are_left_out(log_file):
     _, whole = corpora(log_file)
     assert len(whole.trajectories) == 8
-    assert whole.tasks[0].queries[0].without == {"protea#1", "protea#3", "protea#4"}
-    assert whole.tasks[0].queries[2].without == {"protea#7", "protea#8"}
+    assert whole.tasks[0].queries[0].excluded == {"protea#1", "protea#3", "protea#4"}
+    assert whole.tasks[0].queries[2].excluded == {"protea#7", "protea#8"}
     assert whole.tasks[0].queries[0].grades == {"protea#2": SAME}
 
 

@@ -40,10 +40,10 @@ def test_a_later_message_that_says_something_finds_the_other_trials_of_its_task(
     [task] = dialogues.tasks
     assert [query.text for query in task.queries] == [LATER, f"{LATER} today"]
     own, other = dialogues.trajectories[0].id, dialogues.trajectories[1].id
-    assert (set(task.queries[0].grades), task.queries[0].without) == ({other}, {own})
+    assert (set(task.queries[0].grades), task.queries[0].excluded) == ({other}, {own})
     [task] = turns.tasks
     assert all(one.startswith(f"{other}:") for one in task.queries[0].grades)
-    assert all(one.startswith(f"{own}:") for one in task.queries[0].without)
+    assert all(one.startswith(f"{own}:") for one in task.queries[0].excluded)
 
 
 def test_what_is_made_of_the_same_runs_is_not_foreign_to_each_other():

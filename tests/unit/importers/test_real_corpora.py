@@ -51,7 +51,7 @@ def test_what_is_right_is_stored_under_an_id_of_its_own_and_never_left_out(corpo
         assert len(set(ids)) == len(ids)
         for query in (query for task in corpus.tasks for query in task.queries):
             assert query.grades.keys() <= set(ids)
-            assert not query.grades.keys() & query.without
+            assert not query.grades.keys() & query.excluded
 
 
 def test_no_record_of_reflexion_holds_a_reflection(corpora):

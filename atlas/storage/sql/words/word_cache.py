@@ -166,18 +166,18 @@ class _CachedTable:
 
     def postings(self, words: Sequence[str], version: int) -> dict[str, Postings]:
         """Return the postings of cached words in a version, without words that have to be read."""
-        found: dict[str, Postings] = {}
+        cached: dict[str, Postings] = {}
         for word in words:
             since, postings = self._postings.get(word, (version, None))
             if postings is not None and since < version and self._version - since <= len(self._steps):
                 postings = self._updated(word, postings, since, version)
                 self._postings[word] = version, postings
-                found[word] = postings
+                cached[word] = postings
             elif postings is not None and since == version:
-                found[word] = postings
+                cached[word] = postings
             elif postings is not None and self._only_adds(version, since):
-                found[word] = postings.until(self._steps_between(version, since)[0].last_seq)
-        return found
+                cached[word] = postings.until(self._steps_between(version, since)[0].last_seq)
+        return cached
 
     def _updated(self, word: str, postings: Postings, since: int, version: int) -> Postings:
         """Return the postings of a word in one version, given those in an earlier one."""
