@@ -69,7 +69,7 @@ def test_who_is_removed_can_lose_the_keys_they_made(store, capsys, monkeypatch):
     run(capsys, "keys", "add", "crawler")
     monkeypatch.delenv("ATLAS_ACTOR")
     assert "They made 1 key that is in use: crawler. They no longer work." in run(
-        capsys, "people", "remove", "Ada", "--and-doors"
+        capsys, "people", "remove", "Ada", "--revoke-grants"
     )
     (key,) = json.loads(run(capsys, "keys", "list", "--json"))
     assert key["problem"]

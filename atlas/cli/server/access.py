@@ -18,8 +18,8 @@ from atlas.views.settings.audit import AuditRow, audit_rows, kinds_of, of_kind
 from atlas.views.settings.links import LinkRow, end_link, link_rows, make_link
 from atlas.views.settings.people import (
     PersonRow,
-    doors_of,
     follow_groups,
+    grants_of,
     person_rows,
     readmit_person,
     remove_person,
@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("role", choices=[*map(str, Role), GROUPS], help="the role, or that of their groups again")
     command = add_part(parts, "remove", _remove, "end somebody's access, from their next click on")
     command.add_argument("name", help="their name or id")
-    command.add_argument("--and-doors", action="store_true", help="also revoke the keys and end the links they made")
+    command.add_argument("--revoke-grants", action="store_true", help="also revoke their keys and end their links")
     command = add_part(parts, "readmit", _readmit, "restore somebody's access")
     command.add_argument("name", help="their name or id")
 
@@ -81,11 +81,11 @@ def _role(options: argparse.Namespace, settings: Settings) -> int:
 def _remove(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         person_id = _person(memory, options.name).id
-        doors = doors_of(memory, person_id)
-        person = remove_person(memory, person_id, and_doors=options.and_doors)
+        grants = grants_of(memory, person_id)
+        person = remove_person(memory, person_id, revoke_grants=options.revoke_grants)
     print(f"{safe(person.name)} no longer has access.")
-    if doors.sentence:
-        print(safe(doors.sentence), "They no longer work." if options.and_doors else "They still work.")
+    if grants.sentence:
+        print(safe(grants.sentence), "They no longer work." if options.revoke_grants else "They still work.")
     return 0
 
 

@@ -24,8 +24,8 @@ from atlas.views.settings.copies import make_own_backup, recorded_backups
 from atlas.views.settings.keys import KeyState, key_state, revoke_key, ring_of
 from atlas.views.settings.links import end_link, links_of, make_link
 from atlas.views.settings.people import (
-    doors_of,
     follow_groups,
+    grants_of,
     people_of,
     readmit_person,
     remove_person,
@@ -87,7 +87,7 @@ class PersonResponse(BaseModel):
 class Removal(RequestBody):
     """How to end a person's access."""
 
-    and_doors: bool = False
+    revoke_grants: bool = False
     """True to also revoke the keys and end the links that they made."""
 
 
@@ -101,7 +101,7 @@ class RemovalResponse(BaseModel):
     links: Mapping[str, str]
     """Names of the links that they made and that were open, by id."""
 
-    are_doors_closed: bool
+    are_grants_revoked: bool
     """False if these keys and links still work."""
 
 
@@ -199,10 +199,10 @@ def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonRespons
 @router.post("/people/{person_id}/remove")
 def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> RemovalResponse:
     """End a person's access, from their next request on."""
-    doors = doors_of(memory, person_id)
-    and_doors = removal is not None and removal.and_doors
-    person = _person(remove_person(memory, person_id, and_doors=and_doors))
-    return RemovalResponse(person=person, keys=doors.keys, links=doors.links, are_doors_closed=and_doors)
+    grants = grants_of(memory, person_id)
+    revoke_grants = removal is not None and removal.revoke_grants
+    person = _person(remove_person(memory, person_id, revoke_grants=revoke_grants))
+    return RemovalResponse(person=person, keys=grants.keys, links=grants.links, are_grants_revoked=revoke_grants)
 
 
 @router.post("/people/{person_id}/readmit")

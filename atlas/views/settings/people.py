@@ -19,7 +19,7 @@ from atlas.views.shared.wording import counted, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class Grants:
     """The valid keys and links that a person created, by id. Their names are untrusted text."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -28,11 +28,11 @@ class Doors:
     @property
     def sentence(self) -> str:
         """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or empty."""
-        doors = [("key", "in use", self.keys), ("link", "open", self.links)]
+        grants = [("key", "in use", self.keys), ("link", "open", self.links)]
         return " ".join(
             f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
             f"{', '.join(named.values())}."
-            for noun, state, named in doors
+            for noun, state, named in grants
             if named
         )
 
@@ -65,25 +65,25 @@ def follow_groups(memory: MemorySystem, person_id: str) -> Person:
     return people_of(memory).follow_groups(person_id)
 
 
-def doors_of(memory: MemorySystem, person_id: str) -> Doors:
+def grants_of(memory: MemorySystem, person_id: str) -> Grants:
     """Return a person's active keys and links. Raises `NotAllowed` unless the actor is an admin."""
     person = next((each for each in people_of(memory).all() if each.id == person_id), None)
-    return _doors_of(memory, person.names) if person else Doors()
+    return _grants_of(memory, person.names) if person else Grants()
 
 
-def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = False) -> Person:
+def remove_person(memory: MemorySystem, person_id: str, *, revoke_grants: bool = False) -> Person:
     """End a person's access, from their next request on.
 
     Args:
-        and_doors: Whether to revoke the keys that they made, and end their links.
+        revoke_grants: Whether to revoke the keys that they made, and end their links.
 
     Raises:
         NotAllowed: The actor is not an admin.
         NotFound: No person with this id has signed in.
     """
     removed = people_of(memory).remove(person_id)
-    if and_doors:
-        _close(memory, _doors_of(memory, removed.names))
+    if revoke_grants:
+        _revoke(memory, _grants_of(memory, removed.names))
     return removed
 
 
@@ -98,18 +98,18 @@ def people_of(memory: MemorySystem) -> People:
     return People(memory.storage.path, {}, owner=memory.storage.settings.actor)
 
 
-def _doors_of(memory: MemorySystem, names: Collection[str]) -> Doors:
+def _grants_of(memory: MemorySystem, names: Collection[str]) -> Grants:
     directory, now = memory.storage.path, datetime.now(UTC)
     keys = [key for key in KeyRing(directory).live_keys() if key.created_by in names]
     links = [link for link in Links(directory).all() if link.made_by in names and not link.problem(now)]
-    return Doors(keys={key.id: key.name for key in keys}, links={link.id: link.name for link in links})
+    return Grants(keys={key.id: key.name for key in keys}, links={link.id: link.name for link in links})
 
 
-def _close(memory: MemorySystem, doors: Doors) -> None:
-    for key_id in doors.keys:
+def _revoke(memory: MemorySystem, grants: Grants) -> None:
+    for key_id in grants.keys:
         with suppress(NotFound):  # another admin has just revoked it, as below
             revoke_key(memory, key_id)
-    for link_id in doors.links:
+    for link_id in grants.links:
         with suppress(NotFound):
             end_link(memory, link_id)
 

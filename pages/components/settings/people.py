@@ -12,8 +12,8 @@ from atlas import MemorySystem
 from atlas.views.settings.keys import ABOUT_ROLES
 from atlas.views.settings.people import (
     PersonRow,
-    doors_of,
     follow_groups,
+    grants_of,
     person_rows,
     readmit_person,
     remove_person,
@@ -30,7 +30,7 @@ COLUMNS = {
     "seen": st.column_config.TextColumn("Last sign-in", width=160),
 }
 
-_AND_DOORS = "settings_person_and_doors"
+_REVOKE_GRANTS = "settings_person_revoke_grants"
 
 
 def draw_people(memory: MemorySystem) -> None:
@@ -69,15 +69,15 @@ def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
             st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=disabled,
                       on_click=_remove, args=(memory, chosen),
                       help="They are let in no more. What they did stays.")  # fmt: skip
-    if chosen is not None and (doors := doors_of(memory, chosen).sentence) and not rows[chosen].is_removed:
-        st.text(doors)
-        st.checkbox("Also revoke these when removing them", value=True, key=f"{_AND_DOORS}_{chosen}")
+    if chosen is not None and (grants := grants_of(memory, chosen).sentence) and not rows[chosen].is_removed:
+        st.text(grants)
+        st.checkbox("Also revoke these when removing them", value=True, key=f"{_REVOKE_GRANTS}_{chosen}")
 
 
 def _remove(memory: MemorySystem, person_id: str) -> None:
-    and_doors = bool(st.session_state.get(f"{_AND_DOORS}_{person_id}"))  # only what was shown
+    revoke_grants = bool(st.session_state.get(f"{_REVOKE_GRANTS}_{person_id}"))  # only what was shown
     with announcing_problems():
-        remove_person(memory, person_id, and_doors=and_doors)
+        remove_person(memory, person_id, revoke_grants=revoke_grants)
 
 
 def _act(act: Callable[..., Any], *arguments: Any) -> None:

@@ -16,7 +16,7 @@ from atlas.storage.location.audit import AuditLog
 from atlas.testing import HashEmbedder
 from atlas.views.settings.keys import key_rows, make_key, revoke_key
 from atlas.views.settings.links import end_link, link_rows, make_link
-from atlas.views.settings.people import doors_of, remove_person
+from atlas.views.settings.people import grants_of, remove_person
 
 EVE = Actor("Eve", Role.ADMIN)
 
@@ -50,11 +50,11 @@ def test_live_keys_and_links_that_they_made_are_listed_under_each_of_their_names
     with acting(Actor("Eve Miller", Role.ADMIN)):
         make_key(memory, "nightly", "writer", 30)
     make_key(memory, "own", "writer", 30)
-    assert doors_of(memory, eve).sentence == (
+    assert grants_of(memory, eve).sentence == (
         "They made 2 keys that are in use: nightly, crawler. They made 1 link that is open: board."
     )
     with acting(Actor("root", Role.CURATOR)), pytest.raises(NotAllowed, match="needs the role admin"):
-        doors_of(memory, eve)
+        grants_of(memory, eve)
 
 
 def test_removing_them_revokes_and_ends_these_and_the_audit_log_has_a_line_for_each(memory, eve):
@@ -62,7 +62,7 @@ def test_removing_them_revokes_and_ends_these_and_the_audit_log_has_a_line_for_e
         make_key(memory, "crawler", "writer", 30)
         make_link(memory, "board", 7)
     make_key(memory, "own", "writer", 30)
-    remove_person(memory, eve, and_doors=True)
+    remove_person(memory, eve, revoke_grants=True)
     assert [row.name for row in key_rows(memory) if row.is_live] == ["own"]
     assert [row.is_live for row in link_rows(memory)] == [False]
     assert not list(memory.storage.path.glob("frozen-*")), "nobody sees the copy any more"
@@ -76,4 +76,4 @@ def test_removing_them_alone_leaves_these(memory, eve):
         make_link(memory, "board", 7)
     remove_person(memory, eve)
     assert [row.is_live for row in (*key_rows(memory), *link_rows(memory))] == [True, True]
-    assert doors_of(memory, eve).keys, "they are still told once the person is gone"
+    assert grants_of(memory, eve).keys, "they are still told once the person is gone"

@@ -72,9 +72,9 @@ def test_a_person_is_given_a_role_removed_and_readmitted(admin, memory):
     sent(admin, "/access/keys", 201, name="crawler")
     KeyRing(memory.storage.path).add("nightly", Role.WRITER, created_by="Ada")
     kept = sent(admin, f"{path}/remove")
-    assert (list(kept["keys"].values()), kept["are_doors_closed"]) == (["nightly"], False)
+    assert (list(kept["keys"].values()), kept["are_grants_revoked"]) == (["nightly"], False)
     assert sent(admin, f"{path}/readmit")["removed_at"] is None
-    assert sent(admin, f"{path}/remove", and_doors=True)["person"]["removed_at"]
+    assert sent(admin, f"{path}/remove", revoke_grants=True)["person"]["removed_at"]
     assert [key.name for key in KeyRing(memory.storage.path).live_keys()] == ["crawler", "the admin"]
     assert admin.post("/access/people/nobody/role", json={"role": "viewer"}).status_code == 404
 
