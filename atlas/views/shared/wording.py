@@ -93,7 +93,7 @@ def time_text(at: datetime) -> str:
 
 
 def moment_of(made_at: str) -> str:
-    """Return `2026-01-31 09:05 UTC` for a time in ISO 8601, or an empty string if it is malformed."""
+    """Return `31 Jan 2026, 09:05 UTC` for a time in ISO 8601, or an empty string if it is malformed."""
     try:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:

@@ -45,7 +45,7 @@ MEMBERS = {
     "task": st.column_config.TextColumn("Task, compared with the first", width=430),
     "solution": st.column_config.TextColumn("Solution, compared with the first", width=310),
     "agent": st.column_config.TextColumn("Agent", width=100),
-    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
+    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="D MMM YYYY, HH:mm", timezone="UTC", width=140),
 }
 
 

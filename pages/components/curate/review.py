@@ -33,7 +33,7 @@ COLUMNS = {
     "noun": st.column_config.TextColumn("Kind", width=90),
     "title": st.column_config.TextColumn("What", width="large"),
     "writer": st.column_config.TextColumn("Key", width=140),
-    "stored_at": st.column_config.DatetimeColumn("Stored (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
+    "stored_at": st.column_config.DatetimeColumn("Stored (UTC)", format="D MMM YYYY, HH:mm", width=130, timezone="UTC"),
 }
 
 

@@ -18,7 +18,7 @@ COLUMNS = {
     "query": st.column_config.TextColumn("Query", width="large"),
     "right": st.column_config.TextColumn("Right", width=200),
     "wrong": st.column_config.TextColumn("Wrong", width=200),
-    "judged_at": st.column_config.DatetimeColumn("Judged last (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC"),
+    "judged_at": st.column_config.DatetimeColumn("Judged last (UTC)", format="D MMM YYYY, HH:mm", timezone="UTC"),
 }
 ABOUT = (
     "The measurement uses these judgements. A query should find the experiences that were judged right, and nothing if "

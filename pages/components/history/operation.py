@@ -24,7 +24,7 @@ from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_announce
 from pages.frame.address import OPERATION, set_parameter
 
-TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
+TIME = partial(st.column_config.DatetimeColumn, format="D MMM YYYY, HH:mm:ss", timezone="UTC", width=160)
 CHANGE_COLUMNS = {
     "change": st.column_config.TextColumn("Change", width=80),
     "title": st.column_config.TextColumn("Record", width=300),
