@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -67,13 +68,13 @@ def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
 
 
 def _open_cases(cases: Cases) -> Iterator[AttentionRow]:
-    """Yield the number of open cases, with the numbers of the queues that they are in."""
+    """Yield the number of open cases, and how many are in each queue. A case in several queues counts in the first."""
     if cases.inbox:
-        numbers = ((TITLES[queue].lower(), len(cases.of(queue))) for queue in ORDER)
+        counts = Counter(case.queue for case in cases.inbox)
         yield AttentionRow(
             id="cases",
             what=f"{counted(len(cases.inbox), 'open case')} on Curate",
-            detail=", ".join(f"{n:,} {name}" for name, n in numbers if n),
+            detail=", ".join(f"{counts[queue]:,} {TITLES[queue].lower()}" for queue in ORDER if counts[queue]),
             page="curate",
         )
 

@@ -13,8 +13,8 @@ from atlas.jobs.worker import JobStatus
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import attention
-from atlas.views.curate.cases import Cases, find_cases
-from atlas.views.curate.health import health
+from atlas.views.curate.cases import Case, Cases, find_cases
+from atlas.views.curate.health import NEVER, UNKNOWN, health
 from tests.support.records import START, attempt
 
 NO_CASES = Cases(by_queue={}, inbox=())
@@ -55,6 +55,13 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     )
     assert first.detail == "1 of 12 uses succeeded, last failed on 1 Mar 2026 by ann"
     assert (cases.what, cases.detail, cases.page) == ("1 open case on Curate", "1 failing", "curate")
+
+
+def test_a_case_in_two_queues_is_counted_in_the_first(memory):
+    unknown, never = (Case(queue=queue, noun="experience", collection="c", ids=("a",)) for queue in (UNKNOWN, NEVER))
+    cases = Cases(by_queue={UNKNOWN: (unknown,), NEVER: (never,)}, inbox=(unknown,))
+    (row,) = attention(memory, cases, n_own=0, now=START)
+    assert (row.what, row.detail) == ("1 open case on Curate", "1 outcome unknown")
 
 
 def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(memory, clock, tmp_path):
