@@ -271,7 +271,7 @@ def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard:
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
     assert app.title[0].value == "Settings and status"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### Is it safe?", "##### What it holds", "##### How it searches", "##### Where it is",
+        "##### Is it safe?", "##### Contents", "##### How it searches", "##### Where it is",
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The first things that need attention: the strategy that fails most, open cases, and a missing or old backup."""
+"""The first things that need attention: a missing or old backup, the strategy that fails most, and open cases."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ class AttentionRow(Row):
     detail: str
     """Untrusted text."""
 
+    action: str
+    """What to do about it."""
+
     page: str
     """Name of the page that it opens."""
 
@@ -47,7 +50,7 @@ def attention(memory: MemorySystem, cases: Cases, *, n_own: int, now: datetime) 
         n_own: Number of experiences that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
     """
-    return (*_strategy(memory, cases), *_open_cases(cases), *(_backup(memory, now) if n_own else ()))
+    return (*(_backup(memory, now) if n_own else ()), *_strategy(memory, cases), *_open_cases(cases))
 
 
 def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
@@ -62,6 +65,7 @@ def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
             what=f"Fails most: {readable_title(strategy.title)}",
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
+            action="Review →",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
         )
@@ -75,6 +79,7 @@ def _open_cases(cases: Cases) -> Iterator[AttentionRow]:
             id="cases",
             what=f"{counted(len(cases.inbox), 'open case')} on Curate",
             detail=", ".join(f"{counts[queue]:,} {TITLES[queue].lower()}" for queue in ORDER if counts[queue]),
+            action="Decide →",
             page="curate",
         )
 
@@ -91,4 +96,4 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
 
 
 def _settings_row(what: str, detail: str) -> AttentionRow:
-    return AttentionRow(id="backup", what=what, detail=detail, page="settings")
+    return AttentionRow(id="backup", what=what, detail=detail, action="Back up →", page="settings")

@@ -44,7 +44,7 @@ COMPARED = (
     Column("rate", "First hit is right", 240, "meter"),
     Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95 %"),
     Column(
-        "difference", "Against the agent’s", 150, help_text="On the same attempts, before hits are hidden. There is no "
+        "difference", "Difference", 150, help_text="On the same attempts, before hits are hidden. There is no "
         "clear difference if the 95 % interval contains 0.", is_optional=True,
     ),
     Column(

@@ -21,7 +21,7 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 
 MAX_DOMAINS = 5
 
-ATTENTION_COLUMNS = (Column("what", "Needs attention", 400), Column("detail", "", 400))
+ATTENTION_COLUMNS = (Column("what", "Needs attention", 400), Column("detail", "", 400), Column("action", "", 90))
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 

@@ -62,7 +62,7 @@ def _draw_search(memory: MemorySystem) -> None:
 
 
 def _draw_counts(memory: MemorySystem) -> None:
-    st.markdown("##### What it holds")
+    st.markdown("##### Contents")
     counts = record_counts(memory)
     draw_facts(
         {

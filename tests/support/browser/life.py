@@ -52,9 +52,9 @@ def _mend(store: Path) -> None:
     with _working(store, "Marit", hours=72) as memory:
         memory.experience.within("mark").change_marks([second], pinned=True)
     with _working(store, "Marit", hours=73) as memory:
-        memory.strategies.within("delete", "nobody uses it").delete(memory.strategies.ids()[:1])
+        memory.strategies.within("delete", "it was never used").delete(memory.strategies.ids()[:1])
     with _working(store, "Kjell", hours=75) as memory:
-        memory.undo(memory.history(1)[0].id, reason="three agents use it")
+        memory.undo(memory.history(1)[0].id, reason="the night jobs still need it")
 
 
 def _go_on(store: Path) -> None:
