@@ -34,8 +34,9 @@ def test_the_store_is_described(dashboard: Dashboard, tmp_path):
     make_library(tmp_path, concept(1))
     app = dashboard(tmp_path, "settings")
     assert str(tmp_path) in texts(app)
-    facts = dict(zip([fact.value for fact in app.main.caption][-4:], texts(app)[-4:], strict=True))
-    assert facts == {"Experiences": "4", "Concepts": "1", "Strategies": "0", "Journal entries": "0"}
+    values = texts(app)
+    facts = dict(zip([fact.value for fact in app.main.caption][-len(values) :], values, strict=True))
+    assert {"Experiences": "4", "Concepts": "1", "Strategies": "0", "Journal entries": "0"}.items() <= facts.items()
     assert_no_problem(app)
 
 
