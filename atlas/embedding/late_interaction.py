@@ -120,7 +120,10 @@ class Projection:
         return _unit(product(tokens.vectors[-MAX_PIECES:], self.directions))
 
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
-        """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
+        """Return similarities of a query and texts on the scale of the pooled vectors' cosine, shape (n,).
+
+        The late interaction is blended in for texts with more word pieces than the query. Its weight grows with their
+        length, up to `SHARE`. Other similarities are the cosines.
 
         Args:
             query: Result of `project`, at least one row.
@@ -128,17 +131,17 @@ class Projection:
             cosines: Cosines of the pooled vectors of query and texts.
 
         Raises:
-            ValueError: A text has a different packed size.
+            ValueError: The size of a text is not a multiple of one packed token vector.
         """
         if any(len(text) % _BYTES for text in texts):
             raise ValueError("expected a whole number of packed token vectors, got a part of one")
         lengths = np.array([len(text) // _BYTES for text in texts])
-        share = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
-        longer = np.flatnonzero(share)
+        late_weights = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
+        longer = np.flatnonzero(late_weights)
         similarities = np.asarray(cosines, np.float32)
         if len(longer):
             late = self.on_scale(match_scores(query, [texts[int(index)] for index in longer]), lengths[longer])
-            similarities[longer] += share[longer] * (late - similarities[longer])
+            similarities[longer] += late_weights[longer] * (late - similarities[longer])
         return similarities
 
     def on_scale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:

@@ -204,7 +204,7 @@ def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) 
     retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
     changed = (changed - retried.keys()) | _changed_programs(retried, run)
     verified |= retried
-    readable.keep_stars(verified)
+    readable.keep_star_imports(verified)
     run.refused[f"program: {DIFFERENT_AS_TERM}"] += len(changed)
     return {name: term for name, term in verified.items() if name not in changed}
 

@@ -65,8 +65,8 @@ class Originals:
     notes: tuple[str, ...] = ()
     """Messages about star imports that could not be expanded."""
 
-    def keep_stars(self, terms: Mapping[str, Term]) -> None:
-        """Restore programs' star imports whose names are unknown."""
+    def keep_star_imports(self, terms: Mapping[str, Term]) -> None:
+        """Keep all imports of the programs whose terms contain their original star import."""
         for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
             self.removable_imports[name] = frozenset()
 

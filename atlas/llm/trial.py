@@ -43,7 +43,9 @@ class Trial:
 
 
 def run_trial(llm: LLMClient, text: str, block: str) -> Trial:
-    """Return the model's answers to a task, requested concurrently. One may fail without the other.
+    """Return the model's answers to a task without memories and with `block`, requested concurrently.
+
+    One may fail without the other.
 
     Args:
         block: The context block from the memories, as an agent receives it.

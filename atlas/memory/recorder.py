@@ -131,7 +131,7 @@ class Run:
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
     def _used_records(self, block: ContextBlock) -> dict[str, Any]:
-        """Return `used` with the shown records that the run used, in case a server has forgotten the shown records."""
+        """Return the metadata `used`: ids of the shown records that the run used. A server may have forgotten them."""
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
         texts = block_texts(block.text, block.credited)

@@ -45,7 +45,7 @@ class Doors:
     rate: RequestRate = field(default_factory=RequestRate)
 
     def enter(self, authorization: str) -> Actor:
-        """Return the actor of a request, in the store of its key. The token is for the first store.
+        """Return the actor of a request, in the store of its key. The server's own token is for the first store.
 
         Args:
             authorization: The `Authorization` header, or an empty string.

@@ -92,7 +92,7 @@ class MarkTables(Protocol):
     def column(self, collection: str, name: str) -> dict[str, Any]:
         """Return the values of one mark by record id, if they have it: a tuple of tags, a boolean or a string."""
 
-    def hidden(self, collection: str, reader: str, *, with_buried: bool) -> Seqs:
+    def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
         """Return the live records that a search leaves out, by number, sorted."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:

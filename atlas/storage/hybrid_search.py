@@ -160,7 +160,7 @@ def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) 
 
 def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
     ledger, passing = collection.ledger, None
-    hidden = ledger.marks.hidden(collection.name, actor_name(""), with_buried=with_buried)
+    hidden = ledger.marks.hidden(collection.name, actor_name(""), only_quarantined=with_buried)
     if collection.masked is not None:
         hidden = union(hidden, collection.masked)
     if where:

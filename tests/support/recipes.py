@@ -18,7 +18,7 @@ from atlas.core.operations import NO_MARKS, Marks, Usage, Use
 from atlas.core.settings import RankingWeights
 from atlas.core.types import new_id
 from atlas.infra.clock import SystemClock
-from atlas.memory.base.export import to_restored
+from atlas.memory.base.export import restored_history
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.memory import Row as StoredRow
 from atlas.memory.base.records import Entry, drop_known, encode_entries
@@ -99,7 +99,7 @@ class RecipeBook(Memory[Recipe]):
     def restore_many(self, exported: Sequence[ExportedRecipe]) -> list[str]:
         """Put recipes that are not there yet back, with their marks. Return their ids."""
         new = drop_known([_entry(one.recipe) for one in exported], self._store)
-        restored = {one.recipe.id: to_restored(one) for one in exported}
+        restored = {one.recipe.id: restored_history(one) for one in exported}
         return list(self._store.add_unknown(*encode_entries(new, self._store, self.embedder, {}), restored))
 
 

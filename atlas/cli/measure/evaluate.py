@@ -84,7 +84,10 @@ def _evaluate_own(options: argparse.Namespace, settings: Settings) -> Report:
 def _compare_models(options: argparse.Namespace, settings: Settings) -> int:
     models = [name.strip() for name in options.models.split(",") if name.strip()]
     if options.paths or options.model:
-        raise InvalidInput("--models compares models on the store's own attempts; for PATH, use --model once for each")
+        raise InvalidInput(
+            "--models cannot be combined with PATH or --model, because it compares models on the store's own attempts; "
+            "to compare models on PATH, run the command once for each with --model"
+        )
     with opened(settings, read_only=True) as memory, _bars() as watch:
         report = compare_models(
             memory,

@@ -75,7 +75,7 @@ def decode_instant(value: Any, name: str) -> datetime | None:
 def _check_names(encoded: Json, noun: str, names: Collection[str]) -> None:
     unknown = sorted(set(encoded) - set(names))
     if unknown:
-        raise InvalidInput(f"a {noun} has no {', '.join(unknown)}; it has {', '.join(sorted(names))}")
+        raise InvalidInput(f"unknown fields of a {noun}: {', '.join(unknown)}; known: {', '.join(sorted(names))}")
 
 
 Encoder = Callable[[Any], Any] | None

@@ -47,13 +47,13 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _from_line(record: Record) -> Trajectory:
     line = as_object(record.value(), "the line")
     if "messages" not in line:
-        raise InvalidInput("expected a list of messages for messages, got nothing")
+        raise InvalidInput("the line has no field 'messages'; expected a list of messages there")
     return _attempt(line["messages"], as_text(line.get("model"), "model"))
 
 
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
-        raise InvalidInput(f"expected a list of messages for messages, got {abbreviate(value)}")
+        raise InvalidInput(f"expected a list of messages in the field 'messages', got {abbreviate(value)}")
     message_list = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
     messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(message_list)]
     _, turns = conversation.split_system(messages)

@@ -57,7 +57,7 @@ def expand(program: str, term: Term, original: Term, patterns: Mapping[str, Patt
         original: The program without calls. The occurrences refer to its subterms.
     """
     expansion = _Expansion(program, patterns)
-    is_original = expansion.expand(term, None, (program, ()), original)
+    is_original = expansion.matches(term, None, (program, ()), original)
     return expansion.occurrences if is_original else None
 
 
@@ -67,24 +67,27 @@ class _Expansion:
         self._patterns = patterns
         self.occurrences: list[Occurrence] = []
 
-    def expand(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
-        """Record the occurrences in a term, and return whether it is `original` after all calls are inlined."""
+    def matches(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
+        """Return whether a term is `original` after all calls are inlined.
+
+        Records the occurrences that it meets, which are valid only if the result is True.
+        """
         index = index_of(term.head)
         if index is not None and frame is not None:
             frame.occurrence.holes[index].append(original)
-            return self.expand(*frame.arguments[index], original)
+            return self.matches(*frame.arguments[index], original)
         if not (term.calls or term.has_holes):
             return term == original
-        arguments = [(child, frame, (site[0], (*site[1], way))) for way, child in enumerate(term.children)]
+        arguments = [(child, frame, (site[0], (*site[1], position))) for position, child in enumerate(term.children)]
         if is_call(term):
             pattern = self._patterns[term.head]
             occurrence = Occurrence(pattern=pattern, site=site, program=self._program, root=original)
             self.occurrences.append(occurrence)
-            return self.expand(pattern.body, _Frame(occurrence, arguments), (pattern.name, ()), original)
+            return self.matches(pattern.body, _Frame(occurrence, arguments), (pattern.name, ()), original)
         if term.head != original.head or len(arguments) != len(original.children):
             return False
         pairs = zip(arguments, original.children, strict=True)
-        return all(self.expand(*argument, child) for argument, child in pairs)
+        return all(self.matches(*argument, child) for argument, child in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

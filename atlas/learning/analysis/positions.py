@@ -187,7 +187,7 @@ class _Walk:
             case _ if isinstance(node, COMPREHENSIONS):
                 self._comprehension(node)
             case _:
-                self.all(_in_order(node))
+                self.all(_evaluated_children(node))
 
     def _pair(self, key: ast.expr | None, value: ast.expr) -> None:
         """Walk a key and its value, or a mapping that is unpacked: `**d`."""
@@ -219,11 +219,10 @@ class _Walk:
         self._walk_lazily(elements(node), bound)
 
 
-def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Return the parts of an expression in the order of evaluation."""
-    match node:
-        case ast.arguments():
-            return [*node.defaults, *node.kw_defaults]
+def _evaluated_children(node: ast.AST) -> Iterable[ast.AST | None]:
+    """Return the children of a node that are evaluated: of parameters only the defaults, None where one is missing."""
+    if isinstance(node, ast.arguments):
+        return [*node.defaults, *node.kw_defaults]
     return ast.iter_child_nodes(node)
 
 

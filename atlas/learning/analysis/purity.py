@@ -111,8 +111,8 @@ class Purity:
         self._adds_items = _names_defaultdict(module) or "__missing__" in self._defined_attributes
         self._constants = constants(module, symbols)
         self._sized_names = set(_sized_names(module))
-        self._acts_by_iterators = False  # read by `_is_acting_iterator` in the next line
-        self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
+        self._iteration_may_act = False  # read by `_creates_impure_iterator` in the next line
+        self._iteration_may_act = any(map(self._creates_impure_iterator, ast.walk(module)))
         self.tells_exceptions_apart = any(map(_may_suppress_exceptions, ast.walk(module)))
         """True if the program may handle an exception, and then depend on which one was raised."""
 
@@ -128,7 +128,7 @@ class Purity:
 
         Consuming an iterator does not count here. See `consumed_iterators`.
         """
-        if self._acts_by_iterators and self._consumed_names(node):
+        if self._iteration_may_act and self._consumed_names(node):
             return False
         match node:
             case ast.Call(func=ast.Name()):
@@ -184,7 +184,7 @@ class Purity:
         ]
         return names_in(*iterables) - self._sized_names
 
-    def _is_acting_iterator(self, node: ast.AST) -> bool:
+    def _creates_impure_iterator(self, node: ast.AST) -> bool:
         """Return whether iterating over an iterator that this node creates may have side effects."""
         match node:
             case ast.Yield() | ast.YieldFrom():

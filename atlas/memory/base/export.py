@@ -16,8 +16,8 @@ def stored_at(row: Mapping[str, Any]) -> datetime | None:
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
-def to_restored(exported: Exported) -> RestoredHistory:
-    """Return the marks, usage and uses to restore with an exported record."""
+def restored_history(exported: Exported) -> RestoredHistory:
+    """Return what is restored with an exported record: marks, use counts, each use, and the time of storing."""
     return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,

@@ -21,7 +21,7 @@ from atlas.infra.secrets import SCRUBBED_FIELDS
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.export import stored_at, to_restored
+from atlas.memory.base.export import restored_history, stored_at
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import check_ids, encode_entries, retry
@@ -336,7 +336,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: A concept is invalid; none was restored.
         """
         by_id = {item.concept.id: item for item in exported}
-        restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
+        restored = {concept_id: restored_history(item) for concept_id, item in by_id.items()}
         return self._writer.add([in_actor_scope(validate(item.concept)) for item in by_id.values()], restored)
 
     arestore_many = twin(restore_many)

@@ -123,7 +123,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         Return the ids of the restored experiences. Attempts that are stored already, by id or content, are skipped.
         """
-        from atlas.memory.base.export import to_restored
+        from atlas.memory.base.export import restored_history
         from atlas.memory.experience.export import usable_vectors
 
         present_ids = self._store.present([item.experience.id for item in exported])
@@ -135,7 +135,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
-        restored = {record_id: to_restored(item) for record_id, item in new.items()}
+        restored = {record_id: restored_history(item) for record_id, item in new.items()}
         return self._store.add_unknown(ids, vectors, metadatas, documents, restored)
 
     arestore_many = twin(restore_many)

@@ -17,7 +17,7 @@ from atlas.infra.actor import in_actor_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.export import stored_at, to_restored
+from atlas.memory.base.export import restored_history, stored_at
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import retry
@@ -344,7 +344,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         if not by_id:
             return []
         valid = [in_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
-        restored = {strategy_id: to_restored(item) for strategy_id, item in by_id.items()}
+        restored = {strategy_id: restored_history(item) for strategy_id, item in by_id.items()}
         return self._store.add_unknown(*self._writer.encode(*valid), restored)
 
     arestore_many = twin(restore_many)

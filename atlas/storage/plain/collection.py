@@ -106,7 +106,7 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Add records. A store with only the four methods gets one vector per record."""
+        """Add records. A store without the optional methods gets only the first vector of each record."""
         run(
             self._store.add(ids, [self._as_stored(embedding) for embedding in embeddings], metadatas, documents),
             to_its_end=True,

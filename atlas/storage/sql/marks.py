@@ -88,14 +88,14 @@ class SqlMarks:
             return {record_id: tuple(tag for *_, tag in tags) for record_id, tags in groupby(rows, itemgetter(0))}
         return {record_id: value if name in TEXTS else bool(value) for record_id, _, value in rows}
 
-    def hidden(self, collection: str, reader: str, *, with_buried: bool) -> Seqs:
-        """Return the live records that a search leaves out, by number: those in quarantine, buried or pending.
+    def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
+        """Return the numbers of the live records that a search leaves out.
 
         Args:
-            reader: Name of the actor who finds its own pending records, or empty.
-            with_buried: Whether buried and pending records are searched.
+            reader: Name of the actor whose own pending records are searched, or empty.
+            only_quarantined: Whether only records in quarantine are left out, and not buried or pending ones.
         """
-        names = Texts(["quarantine"] if with_buried else ["quarantine", "buried", "held_for"])
+        names = Texts(["quarantine"] if only_quarantined else ["quarantine", "buried", "held_for"])
         with self._database.read() as connection:
             row = connection.execute(_HIDDEN, (collection, names, reader)).fetchone()
         return np.sort(np.fromstring(row[0] or "", np.int64, sep=","))

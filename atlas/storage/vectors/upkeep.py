@@ -115,9 +115,9 @@ class IndexUpkeep:
     def _catch_up_quietly(self) -> None:
         try:
             if self._index is not None:
-                self._index.count()
+                self._index.count()  # raises while the index is out of use, before anything is caught up
             self.catch_up(timeout_seconds=0)
         except IndexUnusable as error:
             logger.debug("the index of %s is still out of use: %s", self._collection, error)
         except AtlasError as error:  # the store was closed, or is damaged, which the next query reports
-            logger.debug("the index of %s cannot be looked after: %s", self._collection, error)
+            logger.debug("the index of %s cannot be updated: %s", self._collection, error)

@@ -24,7 +24,7 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     n_tasks = concept.metadata.get("n_tasks")
     tasks = [counted(n_tasks, "task")] if isinstance(n_tasks, int) else []
     sources = " of ".join([*_sources(concept), *tasks])
-    saved = f", {_share(memory, concept)} shorter with it" if sources and _saving(concept) else ""
+    saved = f", {_amount_saved(memory, concept)} shorter with it" if sources and _saving(concept) else ""
     found = f"Found in {sources}{saved}" if sources else ""
     return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
 
@@ -37,7 +37,9 @@ def saving_text(memory: MemorySystem, concept: CodeConcept, n_lines: int) -> str
     """
     found = [f"from {source}" for source in _sources(concept)]
     is_known = bool(_saving(concept))
-    saved = f"{_share(memory, concept, MAX_LISTED)} shorter" if is_known else f"replaces {counted(n_lines, 'line')}"
+    saved = (
+        f"{_amount_saved(memory, concept, MAX_LISTED)} shorter" if is_known else f"replaces {counted(n_lines, 'line')}"
+    )
     return ", ".join([*found, saved])
 
 
@@ -52,8 +54,11 @@ def _saving(concept: CodeConcept) -> int:
     return max(0, saving) if isinstance(saving, int) and not is_workflow(concept) else 0
 
 
-def _share(memory: MemorySystem, concept: CodeConcept, most: int = MAX_PROGRAMS) -> str:
-    """Return the saving as a share of the programs' length if all are still stored, and else in tokens."""
+def _amount_saved(memory: MemorySystem, concept: CodeConcept, most: int = MAX_PROGRAMS) -> str:
+    """Return the saving as `25 %` of the programs' length.
+
+    Returns it as `40 tokens` if a program was deleted, if there are more than `most`, or if the share rounds to 0.
+    """
     if len(concept.found_in) <= most:
         programs = programs_of(memory.experience.get_many(concept.found_in)).programs
         length = sum(n_tokens(program.source) for program in programs)

@@ -13,11 +13,11 @@ from atlas.views.shared.state import may_name_paths
 
 def import_command(memory: MemorySystem) -> str:
     """Return the command that fills this store."""
-    return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+    return f"{_atlas_command()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
 
 
-def _atlas() -> str:
-    """Return the command by name if it is on the PATH, else by path."""
-    beside = Path(sys.executable).with_name("atlas")
-    is_found = shutil.which("atlas") or not beside.exists()
-    return "atlas" if is_found or not may_name_paths() else shlex.quote(str(beside))
+def _atlas_command() -> str:
+    """Return `atlas`, or its path if it is not on the PATH and the visitor may see paths."""
+    path = Path(sys.executable).with_name("atlas")
+    needs_path = shutil.which("atlas") is None and path.exists() and may_name_paths()
+    return shlex.quote(str(path)) if needs_path else "atlas"

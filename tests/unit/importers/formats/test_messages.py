@@ -40,8 +40,11 @@ def test_each_line_of_jsonl_is_an_attempt_with_the_same_id_as_its_list_alone(fil
 
 
 BROKEN = {
-    "messages of the wrong type": ({"messages": 5}, "expected a list of messages for messages, got type int"),
-    "no messages": ({"turns": []}, "expected a list of messages for messages"),
+    "messages of the wrong type": (
+        {"messages": 5},
+        "expected a list of messages in the field .messages., got type int",
+    ),
+    "no messages": ({"turns": []}, "has no field 'messages'"),
     "no answer": ({"messages": MESSAGES[:2]}, "an answer of the assistant"),
     "no request": ({"messages": MESSAGES[2:]}, "a user message before the first answer"),
     "a message without a role": ({"messages": [{"content": "x"}]}, "expected a string for messages[0].role"),
