@@ -8,14 +8,13 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.curate.attention import attention
-from atlas.views.curate.queues import ScanState
+from atlas.views.curate.health import health_lines
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
-from pages.components.curate.inbox import page_cases
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
@@ -29,8 +28,8 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
-    cases = page_cases(memory, found, duplicates, {}, ScanState())
-    draw_attention(attention(memory, cases, n_own=view.rate.n - view.n_sample, now=datetime.now(UTC)))
+    lines = health_lines(found, duplicates.groups)
+    draw_attention(attention(memory, lines, n_own=view.rate.n - view.n_sample, now=datetime.now(UTC)))
     draw_answers(memory, view, found, duplicates)
 
 

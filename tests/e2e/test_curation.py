@@ -239,7 +239,7 @@ def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     page.goto(address)
     expect(page.get_by_text("Weakest first.")).to_be_visible()
     settle(page)
-    page.get_by_role("row").nth(1).click()
+    page.get_by_role("grid", name="Success by domain").get_by_role("row").nth(1).click()
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("map.*scope_domains="))
 

@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 import atlas
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
-from tests.support.browser.tables import click_row
 from tests.support.repository import REPOSITORY
 
 STORY = REPOSITORY / "sample_data" / "story"
@@ -36,11 +35,18 @@ def test_the_sample_data_show_whether_memory_helps_and_lead_to_the_attempts(page
     settle(page)
     shoot(page, "newcomer-overview", themes=True)
     page.get_by_text("The 18 tasks, with and without memory").click()
-    click_row(page, "The city's feed answers with 12 stations tonight.", table=0)
+    click_task(page, "The city's feed answers with 12 stations tonight.")
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
     for attempt in ("✗ 5 Oct 2026", "✓ 22 Oct 2026", "✓ 11 Nov 2026"):
         expect(page.get_by_role("button", name=attempt)).to_be_visible()
+
+
+def click_task(page: Page, text: str) -> None:
+    """Click a row of the tasks with and without memory."""
+    settle(page)
+    tasks = page.get_by_test_id("stExpander").filter(has_text="The 18 tasks").get_by_role("grid")
+    tasks.get_by_role("row").filter(has_text=text).first.click()
 
 
 def test_the_same_row_of_the_overview_opens_its_task_once_more_after_coming_back(page: Page, serve: Serve, store):
@@ -48,7 +54,7 @@ def test_the_same_row_of_the_overview_opens_its_task_once_more_after_coming_back
     page.goto(serve(store))
     for _ in range(2):
         page.get_by_text("The 18 tasks, with and without memory").click()
-        click_row(page, "The city's feed answers with 12 stations tonight.", table=0)
+        click_task(page, "The city's feed answers with 12 stations tonight.")
         expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
         page.go_back()
         expect(page.get_by_text("11 of 18")).to_be_visible()

@@ -48,7 +48,7 @@ def test_what_needs_attention_comes_first(dashboard: Dashboard, tmp_path):
     first = drawn_by(app, "records")[0]
     assert (first["label"], [row["what"] for row in first["rows"]]) == (
         "Needs attention",
-        ["No backup", "1 open case on Curate"],
+        ["No backup", "Experiences to decide on"],
     )
 
 

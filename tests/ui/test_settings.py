@@ -221,9 +221,9 @@ def atlas_command(store: Path, *words: str) -> None:
     assert atlas.cli.main(["--store", str(store), *words]) == 0
 
 
-@pytest.mark.parametrize("and_doors", [True, False])
+@pytest.mark.parametrize("revoke_grants", [True, False])
 def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
-    dashboard: Dashboard, tmp_path, and_doors: bool
+    dashboard: Dashboard, tmp_path, revoke_grants: bool
 ):
     make_store(tmp_path, attempts(1))
     people, ring = People(tmp_path, {"*": Role.ADMIN}), KeyRing(tmp_path)
@@ -237,11 +237,11 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
         assert "They made 1 key that is in use: crawler." in texts(app)
         [asked] = [box for box in app.checkbox if box.label == "Also revoke these when removing them"]
         assert asked.value
-        if not and_doors:
+        if not revoke_grants:
             asked.uncheck()
         app.button(key="settings_person_remove").click().run()
     assert people.all()[1].removed_at is not None
-    assert [key.name for key in ring.live_keys()] == ([] if and_doors else ["crawler"])
+    assert [key.name for key in ring.live_keys()] == ([] if revoke_grants else ["crawler"])
     assert_no_problem(app)
 
 

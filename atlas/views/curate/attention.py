@@ -1,15 +1,15 @@
-"""The first things that need attention: a missing or old backup, the strategy that fails most, and open cases."""
+"""What needs attention first: a missing or old backup, the strategy that fails most, and undecided experiences."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 
 from atlas.memory.system import MemorySystem
-from atlas.views.curate.cases import ORDER, Cases
-from atlas.views.curate.health import FAILING
+from atlas.views.curate.cases import failing_strategies
+from atlas.views.curate.health import BURIED, FAILING, HealthLine
 from atlas.views.curate.queues import TITLES
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
@@ -42,21 +42,22 @@ class AttentionRow(Row):
     """Parameters of that page's address."""
 
 
-def attention(memory: MemorySystem, cases: Cases, *, n_own: int, now: datetime) -> tuple[AttentionRow, ...]:
+def attention(
+    memory: MemorySystem, lines: Iterable[HealthLine], *, n_own: int, now: datetime
+) -> tuple[AttentionRow, ...]:
     """Return what needs attention, worst first, and nothing if all is well.
 
     Args:
-        cases: The undecided cases of Curate.
+        lines: Groups of records that Curate offers to decide on.
         n_own: Number of experiences that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
     """
-    return (*(_backup(memory, now) if n_own else ()), *_strategy(memory, cases), *_open_cases(cases))
+    return (*(_backup(memory, now) if n_own else ()), *_failing_strategy(memory), *_undecided(lines))
 
 
-def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
+def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
     """Yield the strategy that fails most, if one does clearly worse than the others."""
-    worst = next((case.ids[0] for case in cases.of(FAILING) if case.noun == STRATEGY.noun), None)
-    for strategy in memory.strategies.get_many([worst] if worst else []):
+    for strategy in memory.strategies.get_many(list(islice(failing_strategies(memory), 1))):
         rate, uses = memory.strategies.rate(strategy.id), memory.strategies.attempts_of([strategy.id])[strategy.id]
         last = next((use for use in reversed(uses) if not use.success), None)
         by = f" by {last.actor}" if last and last.actor else ""
@@ -71,14 +72,14 @@ def _strategy(memory: MemorySystem, cases: Cases) -> Iterator[AttentionRow]:
         )
 
 
-def _open_cases(cases: Cases) -> Iterator[AttentionRow]:
-    """Yield the number of open cases, and how many are in each queue. A case in several queues counts in the first."""
-    if cases.inbox:
-        counts = Counter(case.queue for case in cases.inbox)
+def _undecided(lines: Iterable[HealthLine]) -> Iterator[AttentionRow]:
+    """Yield the numbers of records to decide on. Domains have a list of their own, and buried records are decided."""
+    numbers = [f"{line.n:,} {TITLES[line.queue].lower()}" for line in lines if line.queue not in (FAILING, BURIED)]
+    if numbers:
         yield AttentionRow(
-            id="cases",
-            what=f"{counted(len(cases.inbox), 'open case')} on Curate",
-            detail=", ".join(f"{counts[queue]:,} {TITLES[queue].lower()}" for queue in ORDER if counts[queue]),
+            id="undecided",
+            what="Experiences to decide on",
+            detail=", ".join(numbers),
             action="Decide →",
             page="curate",
         )
@@ -96,4 +97,5 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
 
 
 def _settings_row(what: str, detail: str) -> AttentionRow:
-    return AttentionRow(id="backup", what=what, detail=detail, action="Back up →", page="settings")
+    return AttentionRow(id="backup", what=what, detail=detail, action="Back up →", page="settings",
+                        parameters={"settings_tab": "Export and backup"})  # fmt: skip

@@ -33,7 +33,7 @@ LAST = ("Step before it", "Last step")
 EVIDENCE_COLUMNS = (
     Column("outcomes", "Outcome", 105, "outcomes"),
     Column("title", "Task", 420),
-    Column("at", "When (UTC)", 125, "time"),
+    Column("at", "When (UTC)", 135, "time"),
 )
 
 

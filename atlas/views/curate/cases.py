@@ -204,8 +204,8 @@ def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **pa
     return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **parts)
 
 
-def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
-    """Yield the strategies with a clearly lower success rate than all strategies together."""
+def failing_strategies(memory: MemorySystem) -> Iterator[str]:
+    """Yield the ids of strategies with a clearly lower success rate than all strategies together, worst first."""
     strategies = memory.strategies
     uses, successes = (strategies.column(f"usage.{name}", ACTIVE) for name in ("n_uses", "n_successes"))
     rates = {
@@ -220,7 +220,13 @@ def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
     whole, retired = SuccessRate.of({"succeeded": n_succeeded, "failed": n_failed}), strategies.retired()
     for record_id in worst_first(rates):
         if record_id not in retired and is_failing(rates[record_id], whole):
-            yield Case(queue=FAILING, noun=STRATEGY.noun, collection=strategies.collection_name, ids=(record_id,))
+            yield record_id
+
+
+def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
+    collection = memory.strategies.collection_name
+    for record_id in failing_strategies(memory):
+        yield Case(queue=FAILING, noun=STRATEGY.noun, collection=collection, ids=(record_id,))
 
 
 def _failing_domains(memory: MemorySystem, health: Health) -> Iterator[Case]:

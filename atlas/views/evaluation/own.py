@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.core.statistics import MIN_GROUPS, Estimate
+from atlas.core.statistics import MIN_GROUPS, Estimate, Interval
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
@@ -17,6 +17,7 @@ from atlas.evaluation.metrics import FOUND_NOTHING, METRICS
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
+from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import BUILT_IN
 from atlas.views.lists.cells import Meter
@@ -207,7 +208,7 @@ def simpler_searches(found: OwnEvaluation) -> list[SearchRow]:
             id=row.setting,
             name=row.setting,
             rate=Meter(row.value.mean, percent(row.value.mean)),
-            interval=_interval_text(row.value),
+            interval=_interval_text(rate_interval(row.value, of.n_tasks)),
             difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
             off_topic=_off_topic_text(found, row.setting),
         )
@@ -222,8 +223,17 @@ def _off_topic_text(found: OwnEvaluation, setting: str) -> str:
     return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
 
 
-def _interval_text(estimate: Estimate) -> str:
-    interval = estimate.interval
+def rate_interval(rate: Estimate, n_groups: int) -> Interval | None:
+    """Return the likely range of a rate, or None if there are too few groups.
+
+    Where no group differs, sampling the groups again shows no range, so it is computed.
+    """
+    if rate.interval is None or rate.mean not in (0.0, 1.0):
+        return rate.interval
+    return credible_interval(round(rate.mean * n_groups), n_groups)
+
+
+def _interval_text(interval: Interval | None) -> str:
     return f"{100 * interval.low:.0f}–{percent(interval.high)}" if interval else ""
 
 

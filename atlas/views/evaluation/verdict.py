@@ -11,7 +11,7 @@ from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
-from atlas.memory.base.success_rates import credible_interval
+from atlas.views.evaluation.own import rate_interval
 from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted, percent
 
@@ -99,22 +99,14 @@ def figures(found: OwnEvaluation | None) -> list[Figure]:
 def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str, help_text: str) -> Figure:
     if rate is None:
         return Figure(label=label, help_text=help_text)
+    interval = rate_interval(rate, n_groups)
     return Figure(
         label=label,
         value=percent(rate.mean),
-        interval=_range_text(rate, n_groups),
+        interval=likely(interval) if interval is not None else "too few to tell",
         basis=basis,
         help_text=help_text,
     )
-
-
-def _range_text(rate: Estimate, n_groups: int) -> str:
-    """Return the likely range of a rate. Where no group differs, sampling them again shows none, so it is computed."""
-    if rate.interval is None:
-        return "too few to tell"
-    if rate.mean in (0.0, 1.0):
-        return likely(credible_interval(round(rate.mean * n_groups), n_groups))
-    return likely(rate.interval)
 
 
 def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str, str]:

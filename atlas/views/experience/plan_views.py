@@ -22,10 +22,10 @@ MISSING = {
 """For each criterion, the value that may be missing, and the consequence."""
 
 CLAUSES = {
-    "min_success_rate": "has a success rate under {:.0f} %",
-    "max_age_days": "is older than {:g} days",
-    "never_retrieved_days": "was not retrieved for {:g} days",
-    "max_count": "is among the least successful beyond the {:,} to keep",
+    "min_success_rate": "has a success rate under {}",
+    "max_age_days": "is older than {}",
+    "never_retrieved_days": "was not retrieved for {}",
+    "max_count": "is among the least successful beyond the {} to keep",
 }
 """For each criterion, the end of a sentence on what it removes."""
 
@@ -115,17 +115,20 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
 
 def _rule(plan: PrunePlan) -> str:
     """Return by what rule the experiences were chosen, as a sentence."""
-    used = plan.criteria.in_use()
-    if "min_success_rate" in used:
-        used["min_success_rate"] *= 100
-    parts = [clause.format(used[name]) for name, clause in CLAUSES.items() if name in used]
-    if "tag" in used and not parts:
-        return "Rule: remove all with the tag."
-    if not parts:
-        return "You chose these by hand, without a rule."
-    among = f", among the {plan.n_judged:,} chosen" if plan.n_judged != plan.n_total else ""
+    used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
+    parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
+    chosen = "has the tag" if is_tagged else "was chosen"
+    if parts:
+        chosen = (f"{chosen}, and " if is_tagged else "") + " or ".join(parts)
+    among = f", among the {plan.n_judged:,} chosen" if parts and not is_tagged and plan.n_judged != plan.n_total else ""
     spared = ". The best of each group of similar ones stays" if plan.criteria.keep_diverse else ""
-    return f"Rule: remove what {' or '.join(parts)}{among}{spared}."
+    return f"Rule: remove what {chosen}{among}{spared}."
+
+
+def _limit_text(criterion: str, limit: float) -> str:
+    if criterion == "min_success_rate":
+        return f"{100 * limit:g} %"
+    return f"{limit:,}" if criterion == "max_count" else f"{limit:g} {'day' if limit == 1 else 'days'}"
 
 
 def _prune_row(decision: PruneDecision) -> PlanRow:

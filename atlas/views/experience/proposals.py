@@ -214,7 +214,7 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
     n, old, new = sum(before.values()), SuccessRate.of(before), SuccessRate.of(after)
     figures = (
         Figure("Experiences afterwards", f"{n - len(going):,}", f"from {n:,}"),
-        Figure("success rate", rate_text(new), f"from {rate_text(old)}"),
+        Figure("success rate afterwards", rate_text(new), f"from {rate_text(old)}"),
     )
     return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
 

@@ -92,7 +92,7 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
         (Column("title", subject, 400), True),
         (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
-        (Column("at", "When (UTC)", 125, "time"), any(line.at for line in lines)),
+        (Column("at", "When (UTC)", 135, "time"), any(line.at for line in lines)),
     )
     return [column for column, is_shown in columns if is_shown]
 

@@ -228,7 +228,7 @@ def hiding_view(
         subject=noun.capitalize(),
         caption="What is hidden",
         nothing="Nothing would be hidden.",
-        undo=f"Undo gives agents {'it' if len(titles) == 1 else f'all {len(titles):,}'} again.",
+        undo=f"Undo lets agents find {'it' if len(titles) == 1 else f'all {len(titles):,}'} again.",
         n_going=len(titles),
         loss=loss,
     )

@@ -87,6 +87,11 @@ def moment(at: datetime) -> str:
     return f"{time_text(at.astimezone(UTC))} UTC"
 
 
+def sortable_moment(at: datetime) -> str:
+    """Return `2026-01-31 09:05 UTC`, for tables that sort by their texts and for scripts."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
 def time_text(at: datetime) -> str:
     """Return `31 Jan 2026, 09:05` in the zone of the time."""
     return f"{day_text(at)}, {at:%H:%M}"

@@ -39,9 +39,10 @@ from atlas.views.curate.queues import INBOX, DuplicatesResult, ScanState
 from atlas.views.curate.suggestions import suggestion
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
@@ -82,9 +83,8 @@ def page_cases(
 ) -> Cases:
     """Return the undecided cases, cached by the state of the store, its decisions and the scope."""
     kept = kept_names(memory)
-    key = hash(
-        (found.never_used, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept, scanned.findings)
-    )
+    health_key = (found.never_used, found.stale, found.failing, duplicates.groups, duplicates.repeated)
+    key = hash((health_key, kept, scanned.findings, uses_seen(memory, STRATEGY)))
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
                   _inside=ids_in_scope(memory, scope), _kept=kept, _scanned=scanned)  # fmt: skip
 
@@ -196,7 +196,7 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
     is_off = is_forbidden or is_planning()
     key, decisions = _key(case), decisions_on(cases)
-    advice = suggestion(memory, case, decisions)
+    advice = suggestion(memory, case, decisions) if len(cases) == 1 else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],

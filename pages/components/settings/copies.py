@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from atlas import InvalidInput, MemorySystem
 from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, make_backup, recorded_backups
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import may_name_paths, on_behalf
-from atlas.views.shared.wording import moment_of
+from atlas.views.shared.wording import sortable_moment
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
@@ -62,7 +63,11 @@ def _draw_backup(memory: MemorySystem) -> None:
 
 def _draw_known(memory: MemorySystem) -> None:
     rows = [
-        {"File": path, "Made": moment_of(made_at), "Still there": "yes" if Path(path).is_file() else "no"}
+        {
+            "File": path,
+            "Made": sortable_moment(datetime.fromisoformat(made_at)),
+            "Still there": "yes" if Path(path).is_file() else "no",
+        }
         for path, made_at in recorded_backups(memory).items()
     ]
     if rows:

@@ -8,16 +8,11 @@ from datetime import timedelta
 import pytest
 
 import atlas
-from atlas.jobs.duplicates import DuplicatesResult
-from atlas.jobs.worker import JobStatus
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import attention
-from atlas.views.curate.cases import Case, Cases, find_cases
-from atlas.views.curate.health import NEVER, UNKNOWN, health
+from atlas.views.curate.health import QUEUES, HealthLine
 from tests.support.records import START, attempt
-
-NO_CASES = Cases(by_queue={}, inbox=())
 
 
 @pytest.fixture
@@ -33,7 +28,7 @@ def memory(tmp_path, clock) -> Iterator[atlas.MemorySystem]:
 
 
 def test_nothing_is_listed_where_there_is_nothing_to_do(memory):
-    assert attention(memory, NO_CASES, n_own=0, now=START) == ()
+    assert attention(memory, (), n_own=0, now=START) == ()
 
 
 def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
@@ -44,29 +39,25 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     for n in range(12):
         memory.strategies.update_stats(retry, n == 0)
         memory.strategies.update_stats(check, True)
-    no_duplicates = DuplicatesResult(status=JobStatus(state="idle"))
-    first, cases = attention(
-        memory, find_cases(memory, health(memory, None, START), no_duplicates), n_own=0, now=START
-    )  # fmt: skip
+    (first,) = attention(memory, (), n_own=0, now=START)
     assert (first.what, first.page, dict(first.parameters)) == (
         "Fails most: Retry at once",
         "strategies",
         {"id": retry},
     )
     assert first.detail == "1 of 12 uses succeeded, last failed on 1 Mar 2026 by ann"
-    assert (cases.what, cases.detail, cases.page) == ("1 open case on Curate", "1 failing", "curate")
 
 
-def test_a_case_in_two_queues_is_counted_in_the_first(memory):
-    unknown, never = (Case(queue=queue, noun="experience", collection="c", ids=("a",)) for queue in (UNKNOWN, NEVER))
-    cases = Cases(by_queue={UNKNOWN: (unknown,), NEVER: (never,)}, inbox=(unknown,))
-    (row,) = attention(memory, cases, n_own=0, now=START)
-    assert (row.what, row.detail) == ("1 open case on Curate", "1 outcome unknown")
+def test_undecided_experiences_are_counted_by_their_queue_without_domains_and_buried_ones(memory):
+    lines = [HealthLine(queue=queue, n=1_000 + n, sentence="") for n, queue in enumerate(QUEUES)]
+    (row,) = attention(memory, lines, n_own=0, now=START)
+    assert (row.what, row.page) == ("Experiences to decide on", "curate")
+    assert row.detail == "1,000 near-duplicates, 1,002 never retrieved, 1,003 stale, 1,004 outcome unknown"
 
 
 def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(memory, clock, tmp_path):
     def backups(now=START):
-        return [row.what for row in attention(memory, NO_CASES, n_own=1, now=now)]
+        return [row.what for row in attention(memory, (), n_own=1, now=now)]
 
     memory.store(attempt("Boil an egg"))
     assert backups() == ["No backup"]

@@ -225,7 +225,7 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
         ("3", "from 6"),
         ("50 %", "from 50 %"),
     ]
-    assert proposal.view.notes == ("You chose these by hand, without a rule.",)
+    assert proposal.view.notes == ("Rule: remove what was chosen.",)
     assert proposal.view.undo == "Undo brings back all 3 experiences."
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)
@@ -243,7 +243,7 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
     rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
     assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "from 3"), ("100 %", "from 50 %")]
     assert rising.notes[0] == "The rate rises because failures are removed, not because the agent improved."
-    assert falling.figures[1] == Figure("success rate", "0 %", "from 50 %")
+    assert falling.figures[1] == Figure("success rate afterwards", "0 %", "from 50 %")
     assert falling.notes[0] == "The rate falls because successes are removed, not because the agent got worse."
     assert len(PruneRequest(among=(other,)).propose(memory).view.notes) == 1
 

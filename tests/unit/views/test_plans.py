@@ -47,8 +47,12 @@ def test_a_prune_plan_names_every_rule_in_one_sentence():
         "Rule: remove what has a success rate under 30 % or is older than 90 days or was not retrieved for 30 days or "
         "is among the least successful beyond the 1,000 to keep."
     )
-    assert _rule_of(PruneCriteria(tag="old")) == "Rule: remove all with the tag."
-    assert _rule_of(PruneCriteria(keep_diverse=True)) == "You chose these by hand, without a rule."
+    assert _rule_of(PruneCriteria(tag="old")) == "Rule: remove what has the tag."
+    assert _rule_of(PruneCriteria(tag="a", max_age_days=1)) == "Rule: remove what has the tag, and is older than 1 day."
+    assert _rule_of(PruneCriteria(min_success_rate=0.125)) == "Rule: remove what has a success rate under 12.5 %."
+    assert _rule_of(PruneCriteria(keep_diverse=True)) == (
+        "Rule: remove what was chosen. The best of each group of similar ones stays."
+    )
     assert _rule_of(PruneCriteria(max_age_days=9, keep_diverse=True)).endswith(
         "older than 9 days. The best of each group of similar ones stays."
     )
