@@ -1,4 +1,4 @@
-"""What needs attention first: a missing or old backup, the strategy that fails most, and undecided experiences."""
+"""The first things that need attention: a missing or old backup, a failing strategy, and undecided experiences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AttentionRow(Row):
     """Untrusted text."""
 
     action: str
-    """What to do about it."""
+    """Words of the link to that page."""
 
     page: str
     """Name of the page that it opens."""
