@@ -42,7 +42,7 @@ def test_each_line_of_jsonl_is_an_attempt_with_the_same_id_as_its_list_alone(fil
 BROKEN = {
     "messages of the wrong type": (
         {"messages": 5},
-        "expected a list of messages in the field .messages., got type int",
+        "in the field 'messages', got type int",
     ),
     "no messages": ({"turns": []}, "has no field 'messages'"),
     "no answer": ({"messages": MESSAGES[:2]}, "an answer of the assistant"),
