@@ -112,7 +112,7 @@ class MemoryStore:
         Case is ignored. The last keyword may be a prefix.
 
         Raises:
-            InvalidInput: The keywords are a single text.
+            InvalidInput: `keywords` is a string instead of a sequence.
         """
         check_names(keywords, "keywords", "heartbeat")
         words = " ".join(keywords)

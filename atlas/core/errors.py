@@ -59,7 +59,7 @@ class SchemaTooNew(StoreError):
 
 
 class ReadOnlyStore(StoreError):
-    """A write to a store that was opened for reading only."""
+    """A write, a creation or a migration in a store that is opened for reading only."""
 
 
 class EmbeddingModelMismatch(StoreError):

@@ -93,18 +93,18 @@ def _parts(text: str) -> SplitResult:
         parts = urlsplit(text)
         port_is_sound = parts.port is None or parts.port > 0
     except ValueError:
-        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port; correct it") from None
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port") from None
     schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
     is_known = parts.scheme in schemes or (parts.scheme and plugin_named(INDEXES, parts.scheme) is not None)
     if not is_known:
         scheme = f"{parts.scheme}://" if parts.scheme else "no scheme"
-        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}; correct it")
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):
         raise InvalidInput(
             "ATLAS_INDEX contains an API key, but is displayed to users; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
     if not parts.hostname or not port_is_sound or parts.fragment:
-        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host, or more than one address; correct it")
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host, or more than one address")
     return parts
 
 

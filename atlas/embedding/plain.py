@@ -68,7 +68,7 @@ class PlainEmbedder:
 
     @property
     def model_name(self) -> str:
-        """The name that a store is bound to."""
+        """Name of the embedding model, which a store records and then requires."""
         kind = type(self._encoder)
         return str(get_offered(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
 

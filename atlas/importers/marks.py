@@ -124,7 +124,7 @@ def _validate_marks(record_id: str, row: Mapping[str, Any]) -> Marks:
     """Return the marks of a row, validated like marks from any other source."""
     for name in ("pinned", "buried"):
         if not isinstance(value := row.get(name, False), bool):
-            raise InvalidInput(f"expected true or false for {name} of {record_id!r}, got {value!r}; correct it")
+            raise InvalidInput(f"expected true or false for {name} of {record_id!r}, got {value!r}")
     marks = decode_marks(row)
     tags = tuple(tag.strip() for tag in marks.tags)
     if "" in tags:

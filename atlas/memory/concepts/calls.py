@@ -64,7 +64,7 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
     """Return the distinct concepts that a concept calls or was composed of, transitively, nearest first.
 
     Args:
-        read: Returns the concepts of existing ids.
+        read: Function that returns the concepts with the given ids, without unknown ids.
     """
     concepts_by_name: dict[str, CodeConcept] = {}
     waiting = [concept]

@@ -79,7 +79,7 @@ def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text:
 
 
 def to_trajectory(experience: Experience) -> Trajectory:
-    """Return the attempt of an experience."""
+    """Return an experience as a `Trajectory`."""
     return Trajectory(
         task=experience.task,
         steps=experience.steps,

@@ -101,7 +101,7 @@ def _import_file(connection: Connection, collection: str, file_marks: Mapping[st
 
 
 def fill_tables(connection: Connection, pending: Iterable[OldRow], read_file: OldFiles) -> None:
-    """Fill the empty tables of marks."""
+    """Fill the new tables of marks from the files and the pending marks of older schemas."""
     names = connection.execute(
         "SELECT collection FROM word_tables UNION SELECT collection FROM changes WHERE aspect = ?", (MARKS,)
     ).fetchall()

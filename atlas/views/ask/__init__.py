@@ -1,1 +1,1 @@
-"""The Ask page."""
+"""Data of the Ask page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The Concepts page."""
+"""Data of the Concepts page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The Curate page."""
+"""Data of the Curate page, without Streamlit."""

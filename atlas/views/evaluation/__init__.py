@@ -1,1 +1,1 @@
-"""The Evaluation page."""
+"""Data of the Evaluation page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The Experience page."""
+"""Data of the Experiences page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The History page."""
+"""Data of the History page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The Journal page."""
+"""Data of the Journal page, without Streamlit."""

@@ -34,7 +34,7 @@ AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 
 
 def fix_condition(journal: Journal, state: str) -> Any:
-    """Return a filter on the ids of crashes with a fix, or without one."""
+    """Return a filter on the ids of crashes: those with a fix for the state `FIXED`, and otherwise those without."""
     crashes, fixed = journal.ids({"entry_type": CRASH}), journal.column("fixed_by")
     return {"$in": [crash_id for crash_id in crashes if (crash_id in fixed) == (state == FIXED)]}
 

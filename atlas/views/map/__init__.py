@@ -1,1 +1,1 @@
-"""The Map page."""
+"""Data of the Map page, without Streamlit."""

@@ -1,1 +1,1 @@
-"""The Overview page."""
+"""Data of the Overview page, without Streamlit."""

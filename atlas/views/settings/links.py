@@ -1,4 +1,4 @@
-"""Links for demonstrations, each onto a frozen copy that is made with it."""
+"""Demonstration links. Creating one also makes the frozen copy of the store that it opens."""
 
 from __future__ import annotations
 

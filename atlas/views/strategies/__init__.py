@@ -1,1 +1,1 @@
-"""The Strategies page."""
+"""Data of the Strategies page, without Streamlit."""

@@ -1,4 +1,4 @@
-"""Suspicious records and those in quarantine, with their reasons, shared by all visitors."""
+"""The scan for suspicious records, and those in quarantine. All visitors share its results."""
 
 from __future__ import annotations
 
