@@ -106,4 +106,4 @@ def test_the_command_compares_models_of_the_store(tmp_path, capsys, monkeypatch)
     assert f"The store has {BUNDLED}" in said
     assert "nobody/has-this-one was not measured" in said
     assert main(["evaluate", "somewhere", "--models", BUNDLED]) == 1
-    assert "use --model once for each" in capsys.readouterr().err
+    assert "--models cannot be combined with PATH or --model" in capsys.readouterr().err

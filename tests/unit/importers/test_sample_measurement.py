@@ -52,7 +52,7 @@ def test_a_new_store_of_the_sample_data_has_a_verdict_that_came_with_them(tmp_pa
         assert found is not None, "sample data or ranking changed: python -m tests.support.sample_measurement"
         assert measured_caption(memory, found).endswith(", when the sample data were made, with all-MiniLM-L6-v2.")
         again = replace(found, measured_at="2100-01-01T09:00:00+00:00")
-        assert measured_caption(memory, again).startswith("Measured 2100-01-01 09:00 UTC with")
+        assert measured_caption(memory, again).startswith("Measured 1 Jan 2100, 09:00 UTC with")
         assert staleness(memory, found) == ""
         assert verdict(found).headline.startswith("Search finds the right memories")
         tasks = {task.name: task for task in found.report.tasks}

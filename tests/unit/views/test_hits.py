@@ -141,7 +141,7 @@ def test_cjk_is_found_alike_whether_a_normalisation_changes_the_text_or_not(text
     asked = highlighting._query_words(query)
     if unicodedata.is_normalized("NFKC", text) and not highlighting._MARKS.search(text):
         found = (highlighting._in_letters(text, asked), highlighting._in_characters(text, asked))
-        assert len({tuple(highlighting._united(spans)) for spans in found}) == 1
+        assert len({tuple(highlighting._merge_spans(spans)) for spans in found}) == 1
 
 
 def test_a_card_keeps_hostile_text_as_the_text_that_it_is():
