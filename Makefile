@@ -68,7 +68,7 @@ docs: $(VENV)/.dev ## build the site of the docs into build/site, strictly
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "==> build/site/index.html"
 
-bench: $(VENV)/.dev ## measure speed and recall (takes minutes; by hand, not in CI)
+bench: $(VENV)/.dev ## measure speed and recall (takes hours; by hand, not in CI)
 	@$(BIN)/python -m benchmarks
 
 screenshots: $(VENV)/.dev browser ## take the pictures of README and docs again, of the sample data
