@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     With ATLAS_DEBUG set, an unexpected error prints its traceback.
     """
     argument_list = sys.argv[1:] if arguments is None else list(arguments)
-    command = _command(argument_list)
+    command = _command_name(argument_list)
     if command != HOOK:
         return _main(command, argument_list)
     from atlas.cli.clients.hook import run_without_failing
@@ -189,34 +189,34 @@ def _report_bug(error: Exception) -> None:
     print(f"atlas: {summary} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
 
 
-def _command(argument_list: Sequence[str]) -> str | None:
-    """Return the command named in the arguments, or None."""
-    first = argparse.ArgumentParser(add_help=False, parents=[_options()])
-    first.add_argument("command", nargs="?")
-    command: str | None = first.parse_known_args(argument_list)[0].command
+def _command_name(argument_list: Sequence[str]) -> str | None:
+    """Return the name of the command in the arguments, or None."""
+    parser = argparse.ArgumentParser(add_help=False, parents=[_shared_options()])
+    parser.add_argument("command", nargs="?")
+    command: str | None = parser.parse_known_args(argument_list)[0].command
     return command
 
 
-def _options() -> argparse.ArgumentParser:
+def _shared_options() -> argparse.ArgumentParser:
     """Return a parser with the options that all commands share."""
-    everywhere = argparse.ArgumentParser(add_help=False)
-    everywhere.add_argument(
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
         "--store",
         help="the store's directory, the address of one in PostgreSQL, or a server's address (default: ATLAS_STORE, "
         "or .atlas)",
     )
-    everywhere.add_argument(
+    parser.add_argument(
         "--index",
         help="the address of the service with the index, pinecone://, chroma+http:// or chroma+cloud://, or an "
         "empty text for none (default: ATLAS_INDEX)",
     )
-    return everywhere
+    return parser
 
 
 def _parser(requested: str | None) -> argparse.ArgumentParser:
     """Return a parser for one command, or for all if it is None or not a built-in one."""
     parser = argparse.ArgumentParser(
-        prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_options()]
+        prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_shared_options()]
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from atlas.remote.system import RemoteMemory
     from atlas.views.shared.plans import PlanRow, PlanView
 
-SHOWN = 10
+MAX_SHOWN = 10
 """Maximum records of a plan that are printed without --all."""
 
 LINE_CHARACTERS = 160
 """Maximum characters of an entry of the journal on one line."""
 
-UNTOUCHED = "Nothing was changed (--dry-run)."
+DRY_RUN_SENTENCE = "Nothing was changed (--dry-run)."
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int]) -> argparse.ArgumentParser:
@@ -69,12 +69,12 @@ def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
 
 
 def add_filter_options(command: argparse.ArgumentParser, where_help: str) -> None:
-    """Declare `--where` and `--scope`, which `filter_of` joins."""
+    """Declare `--where` and `--scope`, which `requested_filter` joins."""
     command.add_argument("--where", type=parse_filter, metavar="JSON", help=where_help)
     add_scope_option(command, "search only records in a scope")
 
 
-def filter_of(options: argparse.Namespace) -> dict[str, Any] | None:
+def requested_filter(options: argparse.Namespace) -> dict[str, Any] | None:
     """Return the filter of `--where` and `--scope`, or None without either.
 
     Raises:
@@ -117,8 +117,8 @@ def write_report(options: argparse.Namespace, *, text: str, json: str, markdown:
         print(safe(text, keep_lines=True))
 
 
-def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
-    """Open the memory, and print its announcements to stderr."""
+def open_local(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
+    """Open the memory on this machine, and print its announcements to stderr."""
     from atlas.memory.open import open_memory
 
     return open_memory(
@@ -126,11 +126,11 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
         read_only=read_only,
         create=create,
         announce=lambda text: print(text, file=sys.stderr),
-        confirm=person_to_ask() if create else None,
+        confirm=terminal_confirmation() if create else None,
     )
 
 
-def person_to_ask() -> Callable[[str], bool] | None:
+def terminal_confirmation() -> Callable[[str], bool] | None:
     """Return a function that asks a yes-no question at the terminal, or None if there is no terminal."""
     return _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
 
@@ -143,14 +143,14 @@ def _confirm(question: str) -> bool:
 def open_or_connect(settings: Settings) -> MemorySystem | RemoteMemory:
     """Return the memory for a command that also works remotely: the server's, or else the local one."""
     if not settings.server:
-        return opened(settings)
+        return open_local(settings)
     from atlas.remote.system import connect
 
     return connect(settings.server, key=settings.key)
 
 
-def print_scrubbed(counts_by_kind: Mapping[str, int]) -> None:
-    """Print the replaced secrets to stderr, if any."""
+def print_secret_counts(counts_by_kind: Mapping[str, int]) -> None:
+    """Print to stderr how many secrets of each kind were replaced, if any."""
     if counts_by_kind:
         from atlas.infra.secrets import describe_counts
 
@@ -158,7 +158,7 @@ def print_scrubbed(counts_by_kind: Mapping[str, int]) -> None:
 
 
 def calibrate(memory: MemorySystem) -> None:
-    """Calibrate the level of the memories now, so that the next search is fast."""
+    """Measure the level of each memory now, so that the next search is fast."""
     if not memory.storage.read_only:
         from atlas.memory.kinds.table import searchable_kinds
 
@@ -166,7 +166,7 @@ def calibrate(memory: MemorySystem) -> None:
             kind.records(memory).calibrate()
 
 
-def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
+def choose_embedder(model: str, settings: Settings) -> WholeEmbedder:
     """Return a model by name, or the default for a new store."""
     from atlas.embedding.sentence_transformers import choose_model
     from atlas.memory.open import sentence_embedder
@@ -175,7 +175,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
         model or settings.embedding_model,
         timeout_seconds=settings.hub_timeout_seconds,
         announce=lambda text: print(text, file=sys.stderr),
-        confirm=person_to_ask(),
+        confirm=terminal_confirmation(),
     )
     return sentence_embedder(choice.name, settings)
 
@@ -212,10 +212,13 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 def full_ids(
     memory: MemorySystem, records: Memory[Any], prefixes: Sequence[str], *, deleted: bool = False
 ) -> list[str]:
-    """Return full ids of records of one memory, or of deleted ones, from prefixes.
+    """Return the full id of each record of one memory from a prefix of its id.
+
+    Args:
+        deleted: Search deleted records only.
 
     Raises:
-        NotFound: No id, or more than one, has a prefix.
+        NotFound: A prefix fits no id, or several.
         InvalidInput: A prefix is empty.
     """
     return [_full_id(memory, records, prefix, deleted) for prefix in prefixes]
@@ -231,28 +234,28 @@ def _full_id(memory: MemorySystem, records: Memory[Any], prefix: str, deleted: b
     return ids[0]
 
 
-def line(experience: Experience) -> str:
+def experience_line(experience: Experience) -> str:
     """Return an experience on one line."""
     return f"{experience.id[:8]}  {experience.outcome.label:9}  {safe(experience.task.description)[:100]}"
 
 
-def counts(operation: Operation) -> str:
+def counts_text(operation: Operation) -> str:
     """Return for example `3 removed, 1 changed`."""
     return ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
 
 
-def how_to_undo(operation_id: str | None) -> str:
+def undo_hint(operation_id: str | None) -> str:
     """Return how to undo an operation, or an empty string if there is none."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 
-def outcome_of(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return what an operation changed and how to undo it, after a blank, or that nothing had to change."""
+def changes_sentence(memory: MemorySystem, operation_id: str | None) -> str:
+    """Return a sentence, after a blank, with the changes of an operation. Empty without an operation."""
     try:
-        last_operation = memory.operation(operation_id) if operation_id else None
+        operation = memory.operation(operation_id) if operation_id else None
     except NotFound:
         return " Nothing had to change."
-    return f" {counts(last_operation)}. {how_to_undo(last_operation.id)}" if last_operation else ""
+    return f" {counts_text(operation)}. {undo_hint(operation.id)}" if operation else ""
 
 
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
@@ -261,27 +264,31 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
         print(view.headline, *view.notes, sep="\n")
     if view.loss is not None and view.loss.n_removed:
         print_loss(view.loss)
-    for is_removed in (True, False) if not show_all else (None,):
-        rows = [row for row in view.rows if is_removed is None or row.goes == is_removed]
-        for row in rows if show_all else rows[:SHOWN]:
-            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_rejection_text(row))})")
-        if not show_all and len(rows) > SHOWN:
-            print(f"  {'-' if is_removed else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
+    if show_all:
+        _print_plan_rows(view.rows)
+        return
+    for is_removed, sign in ((True, "-"), (False, "+")):
+        rows = [row for row in view.rows if row.goes == is_removed]
+        _print_plan_rows(rows[:MAX_SHOWN])
+        if len(rows) > MAX_SHOWN:
+            print(f"  {sign} … and {len(rows) - MAX_SHOWN} more (--all prints them)")
+
+
+def _print_plan_rows(rows: Iterable[PlanRow]) -> None:
+    for row in rows:
+        reason = "; ".join(part for part in (row.outcome, row.why) if part)
+        print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(reason)})")
 
 
 def print_loss(loss: CurationLoss) -> None:
-    """Print the loss of a plan, with the records worth keeping."""
+    """Print which records worth keeping a plan would remove."""
     print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
-    for record in loss.lost[:SHOWN]:
+    for record in loss.lost[:MAX_SHOWN]:
         print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
-    if len(loss.lost) > SHOWN:
-        print(f"  ! … and {len(loss.lost) - SHOWN} more")
+    if len(loss.lost) > MAX_SHOWN:
+        print(f"  ! … and {len(loss.lost) - MAX_SHOWN} more")
     for sentence in loss.details:
         print(sentence)
-
-
-def _rejection_text(row: PlanRow) -> str:
-    return "; ".join(part for part in (row.outcome, row.why) if part)
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
@@ -291,12 +298,9 @@ def safe(text: str, *, keep_lines: bool = False) -> str:
     return printable if keep_lines else " ".join(printable.split())
 
 
-def limit(text: str) -> int:
+def parse_limit(text: str) -> int:
     """Parse the maximum number of results, at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected 1 or more, got {number}")
-    return number
+    return _parse_whole_number(text, minimum=1)
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -317,9 +321,16 @@ def parse_filter(text: str) -> dict[str, Any]:
     return dict(where)
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a count, at least 0."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"expected 0 or more, got {value}")
-    return value
+    return _parse_whole_number(text, minimum=0)
+
+
+def _parse_whole_number(text: str, *, minimum: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r:.80}") from None
+    if number < minimum:
+        raise argparse.ArgumentTypeError(f"expected {minimum} or more, got {number}")
+    return number

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.cli.common import add_command, count, how_to_undo, opened, progress_bar, safe
-from atlas.cli.llm import watched_model
+from atlas.cli.common import add_command, open_local, parse_count, progress_bar, safe, undo_hint
+from atlas.cli.llm import interactive_model
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.jobs.compression import compress_now, strategy_of
@@ -28,8 +28,8 @@ from atlas.views.concepts.compression import (
 )
 
 STITCH, MODEL = "stitch", "model"
-LINE = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
-TITLES = {
+ROW_FORMAT = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
+COLUMN_TITLES = {
     "name": "function",
     "saving": "saving",
     "n_programs": "programs",
@@ -43,13 +43,13 @@ TITLES = {
 def add_commands(commands: Any) -> None:
     """Declare the command."""
     command = add_command(commands, "compress", _compress)
-    limit = Limits().max_programs
+    default_limit = Limits().max_programs
     command.add_argument(
         "--limit",
-        type=count,
-        default=limit,
+        type=parse_count,
+        default=default_limit,
         metavar="N",
-        help=f"maximum number of programs to search (default: {limit})",
+        help=f"maximum number of programs to search (default: {default_limit})",
     )
     command.add_argument(
         "--by",
@@ -66,29 +66,31 @@ def add_commands(commands: Any) -> None:
 
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
-    _check(options)
-    llm = watched_model(settings) if options.by == MODEL else None
-    with opened(settings, read_only=not options.apply) as memory:
+    _check_options(options)
+    llm = interactive_model(settings) if options.by == MODEL else None
+    with open_local(settings, read_only=not options.apply) as memory:
         strategy = strategy_of(llm, options.limit, settings.program_path, settings.compress_seconds)
         result = _search(memory, strategy)
         rows = found_rows(memory, result)
-        expenses = [f"{llm.model_name} took {llm.spent}."] if llm else []
-        for text in (headline(result), made_caption(result), *notes(result), *expenses):
+        model_costs = [f"{llm.model_name} took {llm.spent}."] if llm else []
+        for text in (headline(result), made_caption(result), *notes(result), *model_costs):
             print(safe(text))
-        for line in ([LINE.format(**TITLES)] if rows else []) + [_line(row) for row in rows]:
-            print(line.rstrip())
+        if rows:
+            print(ROW_FORMAT.format(**COLUMN_TITLES).rstrip())
+        for row in rows:
+            print(_line(row).rstrip())
         if options.show:
             for row in rows:
-                _show(memory, result, row.id)
+                _print_function(memory, result, row.id)
         selected_ids = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
         if options.apply:
             _apply(memory, result, selected_ids, with_strategies=options.strategies)
-        elif hint := _hint(rows):
+        elif hint := _adding_hint(rows):
             print(hint)
     return 0
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     if not options.limit:
         raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     for name in ("unproven", "strategies"):
@@ -97,26 +99,26 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _search(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
-    """Return the result of the search. An interrupt also ends it in the other threads."""
-    is_over = threading.Event()
+    """Search for shared functions. An interrupt also ends the threads of the search."""
+    is_interrupted = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:
         try:
             return compress_now(
                 memory,
                 strategy=strategy,
                 on_progress=lambda done, total, message: on_progress(done, total),
-                cancelled=is_over.is_set,
+                cancelled=is_interrupted.is_set,
             )
         except KeyboardInterrupt:
-            is_over.set()
+            is_interrupted.set()
             raise
 
 
 def _line(row: FunctionRow) -> str:
-    return LINE.format(**{name: safe(str(getattr(row, name))) for name in TITLES})
+    return ROW_FORMAT.format(**{name: safe(str(getattr(row, name))) for name in COLUMN_TITLES})
 
 
-def _show(memory: MemorySystem, result: CompressionResult, concept_id: str) -> None:
+def _print_function(memory: MemorySystem, result: CompressionResult, concept_id: str) -> None:
     function = found_function(memory, result, concept_id)
     print(f"\n{safe(function.description.whole, keep_lines=True)}\n{safe(function.code.whole, keep_lines=True)}")
     for program in function.programs[:1]:
@@ -124,7 +126,7 @@ def _show(memory: MemorySystem, result: CompressionResult, concept_id: str) -> N
         print(f"--- after, which {program.verdict}\n{safe(program.after.whole, keep_lines=True)}")
 
 
-def _hint(rows: Sequence[FunctionRow]) -> str:
+def _adding_hint(rows: Sequence[FunctionRow]) -> str:
     """Return how to add the found functions, or an empty string if all of them are stored."""
     new_rows = [row for row in rows if row.is_new]
     if not new_rows:
@@ -140,5 +142,6 @@ def _apply(memory: MemorySystem, result: CompressionResult, selected_ids: list[s
     if operation_id is None:
         print("Nothing was added: nothing new is proven.")
         return
-    along = f", with {len(added_with(result, selected_ids))} that they call" if added_with(result, selected_ids) else ""
-    print(f"{plan.done_sentence}{along}.", how_to_undo(operation_id))
+    n_callees = len(added_with(result, selected_ids))
+    callees = f", with {n_callees} that they call" if n_callees else ""
+    print(f"{plan.done_sentence}{callees}.", undo_hint(operation_id))

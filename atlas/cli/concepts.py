@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, full_ids, how_to_undo, limit, opened, safe
+from atlas.cli.common import add_command, full_ids, open_local, parse_limit, safe, undo_hint
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.memory.base.ranking import explain
@@ -20,7 +20,7 @@ def add_commands(commands: Any) -> None:
     """Declare the commands."""
     command = add_command(commands, "concepts", _concepts)
     command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
-    command.add_argument("-n", type=limit, default=20, help="number of concepts (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of concepts (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one, by its id or a prefix of the id")
     command = add_command(commands, "primitives", _primitives)
     command.add_argument("name", nargs="?", default="", help="the loader (default: list all)")
@@ -28,7 +28,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _concepts(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         if options.show is not None:
             _show(memory, full_ids(memory, memory.concepts, [options.show])[0])
         elif options.query:
@@ -81,15 +81,15 @@ def _primitives(options: argparse.Namespace, settings: Settings) -> int:
         for name in loader_names():
             print(safe(name))
         return 0
-    with opened(settings) as memory:
-        act = update_primitives if options.update else load_primitives
-        result = act(memory, options.name)
+    with open_local(settings) as memory:
+        change = update_primitives if options.update else load_primitives
+        result = change(memory, options.name)
         n_newer = n_updates(memory, options.name)
         if result is None:
             print("None of them is newer." if options.update else "The library has all of them already.")
         else:
-            print(f"{result.sentence}.", how_to_undo(result.operation_id))
+            print(f"{result.sentence}.", undo_hint(result.operation_id))
         if n_newer and not options.update:
-            to_do = f"atlas primitives {safe(options.name)} --update"
-            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {to_do}")
+            update_command = f"atlas primitives {safe(options.name)} --update"
+            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {update_command}")
     return 0

@@ -13,11 +13,11 @@ from atlas.cli.common import (
     add_command,
     add_scope_option,
     calibrate,
-    how_to_undo,
     new_file,
-    opened,
+    open_local,
     progress_bar,
     safe,
+    undo_hint,
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedStrategy
@@ -49,7 +49,7 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
-"""Nouns that need the name of their memory to be understood."""
+"""Longer names for kinds of records whose noun is unclear without the name of the memory."""
 
 MAX_NAMES = 5
 """Maximum number of edited skills in an error message."""
@@ -66,7 +66,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
     command.add_argument("--dry-run", action="store_true", help="count the records to add, and add nothing")
     rule = "the score of a log that decides whether an attempt succeeded, with its threshold, as in correctness>=0.5"
-    command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
+    command.add_argument("--success", type=_parse_rule, metavar="RULE", help=rule)
     crashes_help = "note every tool call that failed in a log as a crash in the journal"
     command.add_argument("--crashes", action="store_true", help=crashes_help)
     add_scope_option(command, "give all that is imported a scope")
@@ -93,7 +93,7 @@ def add_format_option(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _rule(text: str) -> SuccessRule:
+def _parse_rule(text: str) -> SuccessRule:
     try:
         return SuccessRule.of(text)
     except InvalidInput as error:
@@ -106,60 +106,62 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import_all(options: argparse.Namespace, settings: Settings) -> int:
-    marks = [path for path in options.paths if path.is_file() and is_marks_file(path)]
-    if marks:
-        options.paths = [path for path in options.paths if path not in marks]
-        _import_marks(marks, options, settings)
+    marks_files = [path for path in options.paths if path.is_file() and is_marks_file(path)]
+    if marks_files:
+        options.paths = [path for path in options.paths if path not in marks_files]
+        _import_marks(marks_files, options, settings)
     if not options.paths:
         return 0
     if options.dry_run:
-        return _count(options, settings)
-    with opened(for_bulk(settings), create=True) as memory:
+        return _preview(options, settings)
+    with open_local(for_bulk(settings), create=True) as memory:
         sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
-        report = _run(sink, options, settings)
+        report = _import_paths(sink, options, settings)
         _print_report(report, "added")
         if report.added and sink.operation_id:
-            print(how_to_undo(sink.operation_id))
+            print(undo_hint(sink.operation_id))
         if report.added:
             calibrate(memory)
-    return _status(report)
+    return _exit_status(report)
 
 
 def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: Settings) -> None:
     """Import marks from files, or print a preview."""
-    with opened(settings, read_only=options.dry_run) as memory:
+    with open_local(settings, read_only=options.dry_run) as memory:
         for path in paths:
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)
             for change in report.changes[:MAX_CHANGES]:
-                print(safe(f"{change.id[:8]} {change.title}: {_marks(change.before)} → {_marks(change.after)}"))
+                print(
+                    safe(f"{change.id[:8]} {change.title}: {_marks_text(change.before)} → {_marks_text(change.after)}")
+                )
             if len(report.changes) > MAX_CHANGES:
                 print(f"and {len(report.changes) - MAX_CHANGES:,} more")
             verb = "would change" if options.dry_run else "changed"
             missing = f", {counted(report.n_missing, 'record')} not in the store" if report.n_missing else ""
             print(f"marks of {counted(report.n_listed, 'record')} read, {len(report.changes):,} {verb}{missing}")
             if report.operation_id:
-                print(how_to_undo(report.operation_id))
+                print(undo_hint(report.operation_id))
 
 
-def _marks(marks: Marks) -> str:
+def _marks_text(marks: Marks) -> str:
     """Return `pinned, #red, note "…"`, or `no marks`."""
     names = [name for name in ("pinned", "buried") if getattr(marks, name)]
     note = [f"note {marks.note!r}"] if marks.note else []
     return ", ".join([*names, *(f"#{tag}" for tag in marks.tags), *note]) or "no marks"
 
 
-def _count(options: argparse.Namespace, settings: Settings) -> int:
+def _preview(options: argparse.Namespace, settings: Settings) -> int:
     """Print a preview of an import, without creating a store."""
     if any((settings.directory.expanduser() / name).exists() for name in (LEDGER, LABEL)):
-        with opened(settings, read_only=True) as memory:
-            report = _run(CountingSink(memory), options, settings)
+        with open_local(settings, read_only=True) as memory:
+            report = _import_paths(CountingSink(memory), options, settings)
     else:
-        report = _run(CountingSink(None), options, settings)
+        report = _import_paths(CountingSink(None), options, settings)
     _print_report(report, "would be added")
-    return _status(report)
+    return _exit_status(report)
 
 
-def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportReport:
+def _import_paths(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportReport:
     with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
         return import_paths(
             sink,
@@ -172,7 +174,7 @@ def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportR
         )
 
 
-def _status(report: ImportReport) -> int:
+def _exit_status(report: ImportReport) -> int:
     has_failed = bool(report.rejected or report.unclaimed)
     return 1 if has_failed and not report.read else 0
 
@@ -181,9 +183,9 @@ def _print_report(report: ImportReport, verb: str) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
     is_mixed = report.added_attempts != report.added
-    of_what = f" ({_describe_counts(report)})" if is_mixed else ""
+    details = f" ({_describe_counts(report)})" if is_mixed else ""
     print(
-        f"{report.read} read, {report.added} {verb}{of_what}, {report.skipped} skipped as duplicates, "
+        f"{report.read} read, {report.added} {verb}{details}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
     if report.unclaimed:
@@ -211,7 +213,7 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
         if options.vectors or options.without:
             raise InvalidInput("--vectors and --without are for an export into a file; leave them out with --skills")
         return _export_skills(options.skills, settings)
-    with opened(settings, read_only=True) as memory, new_file(options.file) as write:
+    with open_local(settings, read_only=True) as memory, new_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
         from tqdm import tqdm
 
@@ -222,7 +224,7 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _export_skills(directory: Path, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         try:
             exported = export_skills(memory, directory)
         except OSError as error:
@@ -266,10 +268,10 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         OSError: A file cannot be written.
     """
     skills = read_skills(memory)
-    before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
+    earlier_names = {path.parent.name for path in directory.glob(f"*/{RECORD}")}
     edited = [f"{name}/{SKILL}" for name in sorted(skills) if _is_edited(directory / name)]
-    agents = directory / OVERVIEW
-    if agents.exists() and not is_overview(agents.read_bytes()):
+    overview_file = directory / OVERVIEW
+    if overview_file.exists() and not is_overview(overview_file.read_bytes()):
         edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(
@@ -282,12 +284,12 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_whole(target, text)
     directory.mkdir(parents=True, exist_ok=True)
-    replace_whole(agents, overview(skills))
+    replace_whole(overview_file, overview(skills))
     n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
     return SkillExport(
         n_strategies=n_strategies,
         n_concepts=len(skills) - n_strategies,
-        unknown=tuple(sorted(before.keys() - skills.keys())),
+        unknown=tuple(sorted(earlier_names - skills.keys())),
     )
 
 

@@ -9,22 +9,22 @@ from dataclasses import asdict
 from typing import Any
 
 from atlas.cli.common import (
-    UNTOUCHED,
+    DRY_RUN_SENTENCE,
     add_command,
     add_filter_options,
-    count,
-    filter_of,
+    experience_line,
     full_ids,
-    how_to_undo,
-    limit,
-    line,
+    open_local,
     open_or_connect,
-    opened,
+    parse_count,
+    parse_limit,
     print_loss,
     print_notes,
     print_plan,
-    print_scrubbed,
+    print_secret_counts,
+    requested_filter,
     safe,
+    undo_hint,
 )
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Hit
@@ -56,7 +56,7 @@ def add_commands(commands: Any) -> None:
 def _add_search(commands: Any) -> None:
     command = add_command(commands, "search", _search)
     command.add_argument("text", help="the task")
-    command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
+    command.add_argument("-k", type=parse_limit, default=4, help="number of hits (default: 4)")
     command.add_argument("--words", action="store_true", help="search by keywords only")
     add_filter_options(command, 'search only records that pass a filter, such as {"outcome": "failed"}')
     command.add_argument("--all", action="store_true", help="include hits of little or no relevance")
@@ -78,7 +78,9 @@ def _add_context(commands: Any) -> None:
     command.add_argument(
         "--budget", type=int, default=BUDGET_TOKENS, metavar="N", help=f"maximum tokens (default: {BUDGET_TOKENS})"
     )
-    command.add_argument("-k", type=limit, default=EACH, help=f"hits of each memory to choose from (default: {EACH})")
+    command.add_argument(
+        "-k", type=parse_limit, default=EACH, help=f"hits of each memory to choose from (default: {EACH})"
+    )
     command.add_argument(
         "--tool",
         action="append",
@@ -105,7 +107,7 @@ def _add_context(commands: Any) -> None:
 def _add_similar(commands: Any) -> None:
     command = add_command(commands, "similar", _similar)
     command.add_argument("id", help="its id, or a prefix of the id")
-    command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
+    command.add_argument("-k", type=parse_limit, default=4, help="number of hits (default: 4)")
     add_filter_options(command, "search only records that pass a filter")
     command.add_argument(
         "--threshold", type=float, default=0.0, metavar="X", help="lowest relevance of a hit, 0 to 1 (default: 0)"
@@ -117,9 +119,9 @@ def _add_tag(commands: Any) -> None:
     command.add_argument("ids", nargs="+", metavar="ID", help="ids, or prefixes of ids")
     command.add_argument("--add", action="append", default=[], metavar="TAG", help="tag to add; may be repeated")
     command.add_argument("--remove", action="append", default=[], metavar="TAG", help="tag to remove; may be repeated")
-    truth = argparse.BooleanOptionalAction
-    command.add_argument("--pin", dest="pinned", action=truth, help="protect from pruning, or stop protecting")
-    command.add_argument("--bury", dest="buried", action=truth, help="hide from searches, or show again")
+    on_or_off = argparse.BooleanOptionalAction
+    command.add_argument("--pin", dest="pinned", action=on_or_off, help="protect from pruning, or stop protecting")
+    command.add_argument("--bury", dest="buried", action=on_or_off, help="hide from searches, or show again")
     command.add_argument("--note", help="new text of the note; an empty one removes the note")
 
 
@@ -134,7 +136,7 @@ def _add_prune(commands: Any) -> None:
         metavar="DAYS",
         help="delete experiences that no search has returned for this long",
     )
-    command.add_argument("--max-count", type=count, metavar="N", help="maximum number of experiences to keep")
+    command.add_argument("--max-count", type=parse_count, metavar="N", help="maximum number of experiences to keep")
     command.add_argument(
         "--keep-diverse", action="store_true", help="keep the best of each group of similar experiences"
     )
@@ -150,15 +152,15 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         if options.words:
             _reject_unsupported(options)
             retrieval = memory.experience.retrieve_words(
-                options.text, options.k, where=filter_of(options), threshold=0.0
+                options.text, options.k, where=requested_filter(options), threshold=0.0
             )
-            print("\n".join(line(hit.item) for hit in retrieval.hits) or "nothing found")
+            print("\n".join(experience_line(hit.item) for hit in retrieval.hits) or "nothing found")
             print_notes(retrieval.notes)
             return 0
         retrieval = memory.experience.retrieve(
             options.text,
             options.k,
-            where=filter_of(options),
+            where=requested_filter(options),
             threshold=0.0 if options.all else None,
             distinct=options.distinct,
             diversity=options.diverse,
@@ -167,14 +169,14 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             print("\n    ".join(_hit_lines(hit)))
         hidden = hidden_text(retrieval.n_hidden, n_shown=len(retrieval.hits), most=options.k)
         empty_text = "" if retrieval.hits else "nothing relevant found"
-        for line_text in (
+        for note in (
             *(profile_problems(memory) if isinstance(memory, MemorySystem) else ()),
             *retrieval.problems,
             *retrieval.notes,
             "; ".join(filter(None, (empty_text, hidden and f"{hidden}, --all shows them"))),
         ):
-            if line_text:
-                print(line_text, file=sys.stderr)
+            if note:
+                print(note, file=sys.stderr)
     return 0
 
 
@@ -184,7 +186,7 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
             task_to_ask(options.text, tools=options.tool),
             options.budget,
             options.k,
-            where=filter_of(options),
+            where=requested_filter(options),
             min_trust=options.min_trust,
             examples=options.examples,
         )
@@ -204,11 +206,11 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
 
 def _reject_unsupported(options: argparse.Namespace) -> None:
     """Reject options of the relevance search that a keyword search does not support."""
-    unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
-    if unheard:
+    unsupported = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
+    if unsupported:
         raise InvalidInput(
-            f"--words cannot be combined with {' or '.join(unheard)}, as it lists all records with any of the words; "
-            "omit one of them"
+            f"--words cannot be combined with {' or '.join(unsupported)}, as it lists all records with any of the "
+            "words; omit one of them"
         )
 
 
@@ -216,7 +218,7 @@ def _hit_lines(hit: Hit[Experience]) -> list[str]:
     """Return a hit as lines: the experience, the similar attempts that it represents, and its ranking."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
     ranking = f"rank value {hit.rank_value:.3f} = {signals}"
-    return [text for text in (line(hit.item), attempts_text(hit.outcomes), explain(hit), ranking) if text]
+    return [text for text in (experience_line(hit.item), attempts_text(hit.outcomes), explain(hit), ranking) if text]
 
 
 def _similar(options: argparse.Namespace, settings: Settings) -> int:
@@ -225,8 +227,10 @@ def _similar(options: argparse.Namespace, settings: Settings) -> int:
             record_id = _full_id_on_server(memory, options.id)
         else:
             [record_id] = full_ids(memory, memory.experience, [options.id])
-        hits = memory.experience.similar(record_id, options.k, where=filter_of(options), threshold=options.threshold)
-        print("\n".join(f"{line(hit.item)}  {hit.relevance:.2f}" for hit in hits) or "nothing found")
+        hits = memory.experience.similar(
+            record_id, options.k, where=requested_filter(options), threshold=options.threshold
+        )
+        print("\n".join(f"{experience_line(hit.item)}  {hit.relevance:.2f}" for hit in hits) or "nothing found")
     return 0
 
 
@@ -239,7 +243,7 @@ def _full_id_on_server(memory: MemorySystem, prefix: str) -> str:
 
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         experience = memory.experience.get(full_ids(memory, memory.experience, [options.id])[0])
         if experience is not None:
             print(_format_experience(experience))
@@ -266,7 +270,7 @@ def _format_experience(experience: Experience) -> str:
 
 
 def _tag(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         ids = full_ids(memory, memory.experience, options.ids)
         loss = memory.curation_loss("experience", dict.fromkeys(ids, "")) if options.buried else None
         scoped = memory.experience.within("mark", reason_with_loss("", loss))
@@ -279,10 +283,10 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
                 buried=options.buried,
                 note=options.note,
             )
-        print(f"Changed {n_changed}. {how_to_undo(scoped.operation_id if n_changed else None)}".rstrip())
+        print(f"Changed {n_changed}. {undo_hint(scoped.operation_id if n_changed else None)}".rstrip())
         if loss is not None:
             print_loss(loss)
-        print_scrubbed(secret_counts)
+        print_secret_counts(secret_counts)
     return 0
 
 
@@ -291,12 +295,12 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 
     names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse", "tag")
     criteria = {name: getattr(options, name) for name in names}
-    with opened(settings, read_only=options.dry_run) as memory:
+    with open_local(settings, read_only=options.dry_run) as memory:
         kept_ids = full_ids(memory, memory.experience, options.keep)
         plan = memory.with_loss(memory.experience.plan_prune(criteria, keep=kept_ids))
         print_plan(prune_plan_view(plan), show_all=options.all)
         if options.dry_run:
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
         elif plan.removals:
             scoped = memory.experience.within("prune", plan.reason)
             n_removed = scoped.apply_prune(plan)
@@ -307,11 +311,11 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 def _merge(options: argparse.Namespace, settings: Settings) -> int:
     from atlas.views.experience.plan_views import merge_plan_view  # not needed for a search
 
-    with opened(settings, read_only=options.dry_run) as memory:
+    with open_local(settings, read_only=options.dry_run) as memory:
         plan = memory.with_loss(memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)]))
         print_plan(merge_plan_view(plan), show_all=True)
         if options.dry_run:
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
             return 0
         scoped = memory.experience.within("merge", plan.reason)
         [merged] = scoped.apply_merge(plan)

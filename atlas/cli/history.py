@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 import atlas
-from atlas.cli.common import add_command, counts, full_ids, how_to_undo, limit, opened, safe
+from atlas.cli.common import add_command, counts_text, full_ids, open_local, parse_limit, safe, undo_hint
 from atlas.core.errors import NotFound
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
@@ -20,7 +20,7 @@ HISTORY_BATCH = 100
 def add_commands(commands: Any) -> None:
     """Declare the commands."""
     command = add_command(commands, "history", _history)
-    command.add_argument("-n", type=limit, default=20, help="number of operations (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of operations (default: 20)")
     command = add_command(commands, "undo", _undo)
     command.add_argument(
         "operation",
@@ -29,7 +29,7 @@ def add_commands(commands: Any) -> None:
         help="its id, or a prefix of the id (default: the latest operation that is not undone yet)",
     )
     command = add_command(commands, "trash", _trash)
-    command.add_argument("-n", type=limit, default=20, help="number of experiences (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of experiences (default: 20)")
     command.add_argument("--restore", nargs="+", metavar="ID", help="restore these records: ids, or prefixes of ids")
 
 
@@ -38,15 +38,17 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
         for operation in history.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
-            details = f"{operation.kind:7} {counts(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
+            details = (
+                f"{operation.kind:7} {counts_text(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
+            )
             print(f"{operation.id[:8]}  {when}  {details}{undone}")
     return 0
 
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
     with _history_source(settings) as history:
-        undone = history.undo(options.operation or _newest_not_undone(history).id)
-        print(f"{undone.reason}: {counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
+        undone = history.undo(options.operation or _newest_undoable(history).id)
+        print(f"{undone.reason}: {counts_text(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
 
 
@@ -57,7 +59,7 @@ def _history_source(settings: Settings, *, read_only: bool = False) -> Store | a
     return open_storage(settings=settings, read_only=read_only, create=False)
 
 
-def _newest_not_undone(history: Store | atlas.RemoteMemory) -> Operation:
+def _newest_undoable(history: Store | atlas.RemoteMemory) -> Operation:
     for offset in itertools.count(step=HISTORY_BATCH):
         operations = history.history(HISTORY_BATCH, offset)
         for operation in operations:
@@ -69,11 +71,11 @@ def _newest_not_undone(history: Store | atlas.RemoteMemory) -> Operation:
 
 
 def _trash(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=options.restore is None) as memory:
+    with open_local(settings, read_only=options.restore is None) as memory:
         if options.restore is not None:
             scoped = memory.experience.within("restore")
             n_restored = scoped.restore(full_ids(memory, memory.experience, options.restore, deleted=True))
-            print(f"Brought back {n_restored}. {how_to_undo(scoped.operation_id if n_restored else None)}".rstrip())
+            print(f"Brought back {n_restored}. {undo_hint(scoped.operation_id if n_restored else None)}".rstrip())
             return 0
         for record in memory.experience.trash(options.n):
             why = f"{record.kind}: {record.reason}" if record.reason else record.kind

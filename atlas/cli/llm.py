@@ -13,12 +13,12 @@ from atlas.llm.client import ModelClient
 
 
 def add_commands(commands: Any) -> None:
-    """Declare the command `llm`, with its part."""
+    """Declare the command `llm`, with its subcommand."""
     command = add_command(commands, "llm", _check)
     add_part(command.add_subparsers(metavar="PART"), "check", _check, "ask the language model one small question")
 
 
-def watched_model(settings: Settings) -> ModelClient:
+def interactive_model(settings: Settings) -> ModelClient:
     """Return the configured language model for an interactive command.
 
     If its server is down, the command waits for it and reports that on stderr. Ctrl-C ends the wait.
@@ -29,9 +29,9 @@ def watched_model(settings: Settings) -> ModelClient:
 def _check(options: argparse.Namespace, settings: Settings) -> int:
     client = ModelClient(settings)
     try:
-        checked = check_model(client)
+        check = check_model(client)
     finally:
         client.close()
-    for label, text in checked.lines:
+    for label, text in check.lines:
         print(f"{label:16} {safe(text)}")
-    return 1 if checked.problem or checked.fault else 0
+    return 1 if check.problem or check.fault else 0

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, count, new_file, opened, progress_bar, safe
+from atlas.cli.common import add_command, new_file, open_local, parse_count, progress_bar, safe
 from atlas.core.settings import Settings
 from atlas.jobs.map import draw_now
 from atlas.maps.projection import ENGINES
@@ -23,7 +23,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--engine", choices=ENGINES, default="umap", help="layout method (default: umap)")
     command.add_argument(
         "--min-domain-size",
-        type=count,
+        type=parse_count,
         default=0,
         metavar="N",
         help="minimum experiences in a domain (default: depends on the size of the store)",
@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _map(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory, progress_bar(desc="mapping", unit="%") as on_progress:
+    with open_local(settings, read_only=True) as memory, progress_bar(desc="mapping", unit="%") as on_progress:
         memory_map = draw_now(
             memory,
             engine=options.engine,

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from atlas.cli.common import UNTOUCHED, add_command, add_part, how_to_undo, open_or_connect, opened, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_local, open_or_connect, safe, undo_hint
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
@@ -14,35 +14,35 @@ from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 if TYPE_CHECKING:
     from atlas.memory.base.strictness import StrictnessPlan
 
-SHOWN = 10
+MAX_SHOWN = 10
 """Maximum number of changed queries printed without --all."""
 
 
 def add_commands(commands: Any) -> None:
     """Declare the command `profiles`, with its parts, and `level`."""
     command = add_command(commands, "profiles", _list)
-    acts = command.add_subparsers(metavar="ACT")
-    add_part(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
-    save = add_part(acts, "save", _save, "save weights as a profile, replacing one of the same name")
+    parts = command.add_subparsers(metavar="ACT")
+    add_part(parts, "list", _list, "list all profiles, with * before the one in use (the default)")
+    save = add_part(parts, "save", _save, "save weights as a profile, replacing one of the same name")
     save.add_argument("name", help="one line of at most 60 characters")
     save.add_argument("--like", metavar="NAME", help="profile that gives the other weights (default: the one in use)")
     for option in fields(RankingWeights):
         flag = f"--{option.name.replace('_', '-')}"
         save.add_argument(flag, type=float, dest=option.name, metavar="X", help=f"weight (built in: {option.default})")
-    use = add_part(acts, "use", _use, "make all searches of the store use a profile")
+    use = add_part(parts, "use", _use, "make all searches of the store use a profile")
     use.add_argument("name", help="name of the profile; `default` is the built-in one")
-    delete = add_part(acts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
+    delete = add_part(parts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
     delete.add_argument("name", help="name of the profile")
     command = add_command(commands, "level", _level)
     command.add_argument(
         "strictness",
         nargs="?",
-        type=_strictness,
+        type=_parse_strictness,
         metavar="STRICTNESS",
         help="how many times the measured level: above 1 less is shown, at 0 all is; `calibrated` is 1",
     )
     command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
-    command.add_argument("--all", action="store_true", help=f"print all queries that change, not {SHOWN}")
+    command.add_argument("--all", action="store_true", help=f"print all queries that change, not {MAX_SHOWN}")
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
@@ -67,9 +67,9 @@ def _save(options: argparse.Namespace, settings: Settings) -> int:
 
 def _use(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
-        before = storage.profiles.in_use().name
+        previous = storage.profiles.in_use().name
         storage.profiles.use(options.name)
-        _print_in_use(storage.profiles, before)
+        _print_in_use(storage.profiles, previous)
     return 0
 
 
@@ -81,8 +81,8 @@ def _delete(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _print_in_use(book: ProfileBook, before: str = "") -> None:
-    suffix = f"; before it was {safe(before)}" if before else ""
+def _print_in_use(book: ProfileBook, previous: str = "") -> None:
+    suffix = f"; before it was {safe(previous)}" if previous else ""
     print(f"Searches use {safe(book.in_use().name)}{suffix}.")
 
 
@@ -96,20 +96,25 @@ def _line(profile: Profile) -> str:
     return f"{safe(profile.name)}: {weights}; nudges add at most {profile.weights.nudges:g}"
 
 
-def _strictness(text: str) -> float:
-    return 1.0 if text == "calibrated" else float(text)
+def _parse_strictness(text: str) -> float:
+    if text == "calibrated":
+        return 1.0
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number or calibrated, got {text!r:.80}") from None
 
 
 def _level(options: argparse.Namespace, settings: Settings) -> int:
     is_change = options.strictness is not None and not options.dry_run
-    with open_or_connect(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
-        now = memory.strictness()
-        plan = memory.plan_strictness(now if options.strictness is None else options.strictness)
+    with open_or_connect(settings) if settings.server else open_local(settings, read_only=not is_change) as memory:
+        current = memory.strictness()
+        plan = memory.plan_strictness(current if options.strictness is None else options.strictness)
         _print_plan(plan, show_all=options.all)
         if options.dry_run:
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
         elif plan.after != plan.before:
-            print(f"Changed. {how_to_undo(memory.apply_strictness(plan).id)}")
+            print(f"Changed. {undo_hint(memory.apply_strictness(plan).id)}")
     return 0
 
 
@@ -118,7 +123,7 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
     # Imported here, because the other command does without.
     from atlas.views.evaluation.strictness import change_line, cost_lines, loss_sentences, plan_sentence
 
-    max_rows = None if show_all else SHOWN
+    max_rows = None if show_all else MAX_SHOWN
     print(plan_sentence(plan))
     if plan.after != plan.before:
         sentence, detail = loss_sentences(plan)
@@ -130,5 +135,5 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
         print(f"  {line}")
     for query in plan.changed[:max_rows]:
         print(f"  {safe(change_line(query))}")
-    if len(plan.changed) > SHOWN and not show_all:
-        print(f"  … and {len(plan.changed) - SHOWN} more (--all prints them)")
+    if len(plan.changed) > MAX_SHOWN and not show_all:
+        print(f"  … and {len(plan.changed) - MAX_SHOWN} more (--all prints them)")

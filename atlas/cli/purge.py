@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.cli.common import SHOWN, UNTOUCHED, add_command, opened, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, MAX_SHOWN, add_command, open_local, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propose_purge
@@ -31,11 +31,11 @@ def add_commands(commands: Any) -> None:
 
 
 def _purge(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=options.dry_run) as memory:
+    with open_local(settings, read_only=options.dry_run) as memory:
         proposal = propose_purge(memory, options.ids)
         _print(proposal.view, show_all=options.all)
         if options.dry_run:
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
             return 0
         if not options.yes and not _is_confirmed(proposal.view):
             print("atlas: the text does not match; nothing was changed", file=sys.stderr)
@@ -69,11 +69,11 @@ def _print_files(paths: Sequence[str], sign: str, heading: str) -> None:
 
 
 def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
-    for row in rows if show_all else rows[:SHOWN]:
+    for row in rows if show_all else rows[:MAX_SHOWN]:
         reason = ", ".join(part for part in (row.kind, row.why) if part)
         print(f"  {sign} {row.id[:8]}  {safe(row.title)[:80]}  ({reason})")
-    if not show_all and len(rows) > SHOWN:
-        print(f"  {sign} … and {len(rows) - SHOWN:,} more (--all prints them)")
+    if not show_all and len(rows) > MAX_SHOWN:
+        print(f"  {sign} … and {len(rows) - MAX_SHOWN:,} more (--all prints them)")
 
 
 def _is_confirmed(view: PurgeView) -> bool:

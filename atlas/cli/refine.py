@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan, progress_bar, safe
-from atlas.cli.llm import watched_model
+from atlas.cli.common import add_command, open_local, parse_count, print_plan, progress_bar, safe, undo_hint
+from atlas.cli.llm import interactive_model
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--apply", action="store_true", help="apply the latest plan, exactly")
     command.add_argument(
         "--limit",
-        type=count,
+        type=parse_count,
         default=MAX_EXPERIENCES,
         metavar="N",
         help=f"judge only the newest N experiences (default: {MAX_EXPERIENCES})",
@@ -46,7 +46,7 @@ def add_commands(commands: Any) -> None:
 def _refine(options: argparse.Namespace, settings: Settings) -> int:
     if not options.limit:
         raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION).with_shared_state(
             memory.storage.ledger.shared
         )
@@ -87,14 +87,14 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
         print("The plan changes nothing.")
         return 0
     sentence = f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}."
-    print(sentence, how_to_undo(scoped.operation_id))
+    print(sentence, undo_hint(scoped.operation_id))
     return 0
 
 
 def _model(settings: Settings) -> ModelClient | None:
     """Return the configured language model, or None, which the plan reports."""
     try:
-        return watched_model(settings)
+        return interactive_model(settings)
     except LLMUnavailable as error:
         if is_configured(settings):  # so its package is missing
             print(f"refining without a language model: {error}", file=sys.stderr)

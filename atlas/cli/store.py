@@ -12,7 +12,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import SHOWN, add_command, add_json_option, calibrate, opened, print_json, progress_bar, safe
+from atlas.cli.common import (
+    MAX_SHOWN,
+    add_command,
+    add_json_option,
+    calibrate,
+    open_local,
+    print_json,
+    progress_bar,
+    safe,
+)
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
 from atlas.core.settings import Settings, at
@@ -60,8 +69,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("source", metavar="FROM", help="directory of a store, or address of one in PostgreSQL")
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
     command = add_command(commands, "diff", _diff)
-    state = "directory of a store, address of one in PostgreSQL, or a backup"
-    command.add_argument("before", metavar="A", help=state)
+    location_help = "directory of a store, address of one in PostgreSQL, or a backup"
+    command.add_argument("before", metavar="A", help=location_help)
     command.add_argument("after", metavar="B", help="the same")
     command.add_argument("--all", action="store_true", help="print every record, not only the first ones of each kind")
     add_json_option(command)
@@ -79,7 +88,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _init(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, create=True) as memory:
+    with open_local(settings, create=True) as memory:
         embedder = memory.experience.embedder
         if isinstance(embedder, SentenceTransformerEmbedder):
             embedder.prepare(_announce_step)
@@ -107,7 +116,7 @@ def _announce_step(step: str) -> None:
 
 
 def _status(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         model = memory.storage.model
         print(f"store            {memory.storage.location}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
@@ -197,23 +206,23 @@ def _diff(options: argparse.Namespace, settings: Settings) -> int:
     if options.json:
         print_json(map(asdict, all_differences))
         return 0
-    for (memory, change), group in groupby(sorted(all_differences, key=_group), _group):
+    for (memory, change), group in groupby(sorted(all_differences, key=_group_key), _group_key):
         differences = list(group)
         moved = f"{counted(len(differences), 'rate')} moved"
         print(f"{memory}: {moved if change == RATE else f'{len(differences):,} {change}'}")
-        for difference in differences if options.all else differences[:SHOWN]:
+        for difference in differences if options.all else differences[:MAX_SHOWN]:
             rates = " → ".join(rate or "no use" for rate in (difference.before, difference.after))
             details = ", ".join(difference.fields) or rates
             suffix = f"  ({details})" if change in (CHANGED, RATE) else ""
             print(f"  {SIGNS[change]} {difference.id[:8]}  {safe(difference.title)[:80]}{suffix}")
-        if not options.all and len(differences) > SHOWN:
-            print(f"  {SIGNS[change]} … and {len(differences) - SHOWN:,} more (--all prints them)")
+        if not options.all and len(differences) > MAX_SHOWN:
+            print(f"  {SIGNS[change]} … and {len(differences) - MAX_SHOWN:,} more (--all prints them)")
     if not all_differences:
         print("No differences.")
     return 0
 
 
-def _group(difference: RecordDifference) -> tuple[str, str]:
+def _group_key(difference: RecordDifference) -> tuple[str, str]:
     return difference.memory, difference.change
 
 
@@ -221,14 +230,14 @@ def _group(difference: RecordDifference) -> tuple[str, str]:
 def _opened_for_diff(location: str, settings: Settings) -> Iterator[MemorySystem]:
     """Open a store, or a backup in a scratch store, for reading."""
     if not Path(location).is_file():
-        with opened(at(settings, location), read_only=True) as memory:
+        with open_local(at(settings, location), read_only=True) as memory:
             yield memory
         return
     with tempfile.TemporaryDirectory(prefix="atlas-diff-") as scratch:
         scratch_settings = at(settings, str(Path(scratch) / "store"))
         with open_storage(settings=scratch_settings) as storage:
             restore(storage, Path(location))
-        with opened(scratch_settings, read_only=True) as memory:
+        with open_local(scratch_settings, read_only=True) as memory:
             yield memory
 
 

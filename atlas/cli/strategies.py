@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import UNTOUCHED, add_command, full_ids, how_to_undo, limit, opened, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, full_ids, open_local, parse_limit, safe, undo_hint
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Use
 from atlas.core.settings import Settings
@@ -25,7 +25,7 @@ def add_commands(commands: Any) -> None:
     """Declare the command."""
     command = add_command(commands, "strategies", _strategies)
     command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
-    command.add_argument("-n", type=limit, default=20, help="number of strategies (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of strategies (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or a prefix of the id")
     command.add_argument(
         "--write", action="store_true", help="write strategies from the successful attempts in the store"
@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
 def _strategies(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run and not options.write:
         raise InvalidInput("--dry-run needs --write; add it, as nothing else changes the store")
-    with opened(settings, read_only=options.dry_run or not options.write) as memory:
+    with open_local(settings, read_only=options.dry_run or not options.write) as memory:
         if options.write:
             _write(memory, is_dry=options.dry_run)
         elif options.show is not None:
@@ -57,9 +57,9 @@ def _write(memory: MemorySystem, *, is_dry: bool) -> None:
     for row in proposal.rows:
         print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
     if is_dry:
-        print(UNTOUCHED)
+        print(DRY_RUN_SENTENCE)
     elif proposal.rows and (operation_id := proposal.apply(memory)):
-        print(f"{proposal.done_sentence}.", how_to_undo(operation_id))
+        print(f"{proposal.done_sentence}.", undo_hint(operation_id))
 
 
 def _list(memory: MemorySystem, n: int) -> None:

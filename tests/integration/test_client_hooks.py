@@ -217,7 +217,7 @@ def test_nothing_is_recalled_for_what_is_no_task_of_a_person(home, call, prompt)
     ("store", "sent", "options", "message"),
     [
         ("store", "no JSON", (), "expected a JSON object on standard input"),
-        ("store", "[]", (), "but got a list"),
+        ("store", "[]", (), "got a list"),
         ("store", event("PreToolUse"), (), "for hook_event_name, got"),
         ("store", event("Stop"), ("--now",), "expected a file for transcript_path"),
         ("store", event("Stop", transcript_path="/nowhere"), ("--now",), "does not exist"),

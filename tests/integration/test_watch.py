@@ -65,11 +65,11 @@ def tasks(memory) -> list[str]:
 
 def test_requests_are_stored_as_they_are_written_and_once(logs, memory, watched):
     append(logs / "a.jsonl", lines(1))
-    assert watched.look() == 1
-    assert watched.look() == 0
+    assert watched.store_changes() == 1
+    assert watched.store_changes() == 0
     append(logs / "a.jsonl", lines(2))
     append(logs / "b.jsonl", lines(3, session="s2"))
-    assert watched.look() == 2
+    assert watched.store_changes() == 2
     assert tasks(memory) == ["Mend the export 1", "Mend the export 2", "Mend the export 3"]
 
 
@@ -77,8 +77,8 @@ def test_what_a_failed_look_did_not_store_is_stored_by_the_next(logs, memory, wa
     append(logs / "a.jsonl", lines(1))
     with monkeypatch.context() as broken, pytest.raises(StoreUnavailable, match="the disk is full"):
         broken.setattr(watched, "_sink", FullDisk())
-        watched.look()
-    assert watched.look() == 1
+        watched.store_changes()
+    assert watched.store_changes() == 1
     assert tasks(memory) == ["Mend the export 1"]
 
 
@@ -95,10 +95,10 @@ class FullDisk(SessionSink):
 def test_an_attempt_grows_with_its_session(logs, memory, watched):
     first, answer = lines(1)
     append(logs / "a.jsonl", [first, answer])
-    watched.look()
+    watched.store_changes()
     more = {**answer, "uuid": "u9", "message": {"role": "assistant", "content": "And tested it."}}
     append(logs / "a.jsonl", [more])
-    assert watched.look() == 0
+    assert watched.store_changes() == 0
     [attempt] = memory.experience.get_many(memory.experience.ids())
     assert attempt.solution_output == "And tested it."
 
@@ -107,40 +107,40 @@ def test_a_half_written_line_is_read_when_it_is_complete(logs, memory, watched):
     request, answer = lines(2)
     text = json.dumps(answer)
     append(logs / "a.jsonl", [*lines(1), request], unfinished=text[:30])
-    watched.look()
+    watched.store_changes()
     with (logs / "a.jsonl").open("a", encoding="utf-8") as file:
         file.write(text[30:] + "\n")
-    watched.look()
-    watched.look()
+    watched.store_changes()
+    watched.store_changes()
     assert tasks(memory) == ["Mend the export 1", "Mend the export 2"]
     assert watched.settled_rejections() == []
 
 
 def test_a_malformed_line_is_reported_once_when_its_file_is_left_alone(logs, watched):
     append(logs / "a.jsonl", lines(1), unfinished='{"type": "user", "uuid"\n')
-    watched.look()
+    watched.store_changes()
     assert watched.settled_rejections() == []
-    watched.look()
+    watched.store_changes()
     assert [rejection.row for rejection in watched.settled_rejections()] == [3]
-    watched.look()
+    watched.store_changes()
     assert watched.settled_rejections() == []
 
 
 def test_what_is_no_log_is_left_alone(logs, memory, watched):
     (logs / "notes.txt").write_text("no log", encoding="utf-8")
     (logs / "empty.jsonl").touch()
-    assert watched.look() == 0
+    assert watched.store_changes() == 0
     assert tasks(memory) == []
-    watched.look()
+    watched.store_changes()
     assert watched.settled_rejections() == []
 
 
 def test_an_attempt_that_was_deleted_does_not_come_back(logs, memory, watched):
     append(logs / "a.jsonl", lines(1))
-    watched.look()
+    watched.store_changes()
     memory.experience.delete(memory.experience.ids())
     append(logs / "a.jsonl", lines(2))
-    watched.look()
+    watched.store_changes()
     assert tasks(memory) == ["Mend the export 2"]
 
 

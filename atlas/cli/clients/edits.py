@@ -53,7 +53,7 @@ class JsonEdit:
         config = self._parse(text)
         before = json.dumps(config)
         if self.section:
-            servers = self._object(config, self.section)
+            servers = self._get_or_add_object(config, self.section)
             self._check_ours(servers.get(self.name))
             servers[self.name] = dict(self.server or {})
         for event, hook in (self.hooks or {}).items():
@@ -94,20 +94,20 @@ class JsonEdit:
                 "command again"
             )
 
-    def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
+    def _get_or_add_object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
         value: dict[str, Any] = config.setdefault(key, {})
         if not isinstance(value, dict):
             raise InvalidInput(f"expected an object for {key} in {self.path}, got a {type(value).__name__}")
         return value
 
-    def _groups(self, config: dict[str, Any], event: str) -> list[Any]:
-        groups: list[Any] = self._object(config, "hooks").setdefault(event, [])
+    def _get_or_add_groups(self, config: dict[str, Any], event: str) -> list[Any]:
+        groups: list[Any] = self._get_or_add_object(config, "hooks").setdefault(event, [])
         if not isinstance(groups, list):
             raise InvalidInput(f"expected a list for hooks.{event} in {self.path}, got a {type(groups).__name__}")
         return groups
 
     def _add_hook(self, config: dict[str, Any], event: str, hook: Mapping[str, Any]) -> None:
-        groups = self._groups(config, event)
+        groups = self._get_or_add_groups(config, event)
         for group in groups:
             for position, existing in enumerate(_hooks_of(group)):
                 if is_our_hook(existing):
@@ -137,7 +137,7 @@ def is_our_hook(hook: object) -> bool:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
-    match _arguments_of_atlas(words):
+    match _atlas_arguments(words):
         case ["--store", _, "hook", _, *options] | ["hook", _, *options]:
             return {*options[::2]} <= {"--scope"}
     return False
@@ -151,13 +151,13 @@ def is_our_server(server: object) -> bool:
     for name in ("command", "args"):
         value = server.get(name) or []
         words += [value] if isinstance(value, str) else map(str, value)
-    match _arguments_of_atlas(words):
+    match _atlas_arguments(words):
         case ["mcp", *options]:
             return {*options[::2]} <= {"--scope"}
     return False
 
 
-def _arguments_of_atlas(words: Sequence[str]) -> list[str]:
+def _atlas_arguments(words: Sequence[str]) -> list[str]:
     """Return the arguments of an ATLAS command line, or nothing for another program."""
     match words:
         case [program, *arguments] if Path(program).stem == "atlas":
@@ -276,8 +276,8 @@ def _is_blank_or_comment(line: str) -> bool:
 def _remove_value(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """Return a configuration without the value at a key path, and without tables that become empty."""
     first, *rest = keys
-    below = _remove_value(dict(config.get(first, {})), rest) if rest else {}
-    return {key: value for key, value in config.items() if key != first} | ({first: below} if below else {})
+    remaining = _remove_value(dict(config.get(first, {})), rest) if rest else {}
+    return {key: value for key, value in config.items() if key != first} | ({first: remaining} if remaining else {})
 
 
 def _toml(value: Any) -> str:

@@ -40,13 +40,13 @@ SERVER_SECONDS = 5.0
 LOG = "hooks.log"
 MAX_LOG_BYTES = 2**20
 
-PROMPTS = ("UserPromptSubmit", "BeforeAgent")
+PROMPT_EVENTS = ("UserPromptSubmit", "BeforeAgent")
 """Events before a user's prompt is answered."""
 
-ENDS = ("Stop", "SessionEnd", "AfterAgent")
+TURN_EVENTS = ("Stop", "SessionEnd", "AfterAgent")
 """Events after a turn."""
 
-OF_THE_PROGRAM = ("system", "poll_event", "loop_wakeup", "schedule_wakeup")
+PROGRAM_SOURCES = ("system", "poll_event", "loop_wakeup", "schedule_wakeup")
 """Sources of prompts that are not from the user."""
 
 
@@ -88,12 +88,12 @@ def _log(text: str) -> None:
 
 
 def _hook(options: argparse.Namespace, settings: Settings) -> int:
-    event = _event(sys.stdin.read())
+    event = _parse_event(sys.stdin.read())
     name = event.get("hook_event_name")
-    scope = _scope(options.scope)
-    if name in PROMPTS:
-        print(json.dumps(_context(str(name), _recall(event, scope, settings))))
-    elif name in ENDS:
+    scope = _scope_metadata(options.scope)
+    if name in PROMPT_EVENTS:
+        print(json.dumps(_hook_output(str(name), _recall(event, scope, settings))))
+    elif name in TURN_EVENTS:
         if options.now:
             from atlas.cli.clients.recording import record
 
@@ -102,11 +102,13 @@ def _hook(options: argparse.Namespace, settings: Settings) -> int:
             _record_later(options, event, settings)
         print("{}")
     else:
-        raise InvalidInput(f"expected one of {', '.join((*PROMPTS, *ENDS))} for hook_event_name, got {name!r:.80}")
+        raise InvalidInput(
+            f"expected one of {', '.join((*PROMPT_EVENTS, *TURN_EVENTS))} for hook_event_name, got {name!r:.80}"
+        )
     return 0
 
 
-def _scope(scope: Mapping[str, str]) -> Mapping[str, str]:
+def _scope_metadata(scope: Mapping[str, str]) -> Mapping[str, str]:
     """Return a scope as metadata. Filters are imported only if it is not empty."""
     if not scope:
         return {}
@@ -115,17 +117,17 @@ def _scope(scope: Mapping[str, str]) -> Mapping[str, str]:
     return scope_metadata(scope)
 
 
-def _event(text: str) -> Mapping[str, Any]:
+def _parse_event(text: str) -> Mapping[str, Any]:
     try:
         event = json.loads(text)
     except ValueError as error:
-        raise InvalidInput(f"expected a JSON object on standard input, but it cannot be read: {error}") from error
+        raise InvalidInput(f"expected a JSON object on standard input, got text that is not JSON: {error}") from error
     if not isinstance(event, dict):
-        raise InvalidInput(f"expected a JSON object on standard input, but got a {type(event).__name__}")
+        raise InvalidInput(f"expected a JSON object on standard input, got a {type(event).__name__}")
     return event
 
 
-def _context(event: str, text: str) -> Mapping[str, Any]:
+def _hook_output(event: str, text: str) -> Mapping[str, Any]:
     """Return a context block in the output format of Claude Code, Codex and Gemini CLI."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
 
@@ -135,7 +137,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip() or prompt.lstrip().startswith(("/", "<task-notification>")):
         return ""
-    if event.get("source") in OF_THE_PROGRAM:
+    if event.get("source") in PROGRAM_SOURCES:
         return ""
     request = {
         "task": {"description": prompt[:MAX_PROMPT_CHARACTERS]},
@@ -147,7 +149,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
     response = ask(settings, scope, request)
     if response is not None:
         return str(response.get("text", ""))
-    return _recall_here(request, settings)
+    return _recall_by_words(request, settings)
 
 
 def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
@@ -178,14 +180,14 @@ def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, 
     return answer
 
 
-def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
+def _recall_by_words(request: Mapping[str, Any], settings: Settings) -> str:
     """Return the context block from a keyword search, as no running process has loaded the embedding model."""
     if not settings.address and not settings.directory.expanduser().exists():
         return ""
-    from atlas.cli.common import opened
+    from atlas.cli.common import open_local
     from atlas.memory.context.block import task_to_ask
 
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         block = memory.build_context(
             task_to_ask(request["task"]["description"]), BUDGET_TOKENS, where=request["where"], by_words=True
         )
@@ -193,7 +195,7 @@ def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
 
 
 def _record_later(options: argparse.Namespace, event: Mapping[str, Any], settings: Settings) -> None:
-    """Store in a detached child process, which outlives the client."""
+    """Store the session of an event in a detached child process, which outlives the client."""
     scope = [part for name, value in options.scope.items() for part in ("--scope", f"{name}={value}")]
     command = module_command("atlas", "hook", options.client, *scope, "--now")
     store = settings.server or settings.address or str(settings.directory.expanduser().resolve())

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from atlas.cli.clients.edits import Edit
 from atlas.cli.clients.table import CLIENTS, Client, Installation
-from atlas.cli.common import UNTOUCHED, add_command, add_scope_option, person_to_ask, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_scope_option, safe, terminal_confirmation
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.infra.durable_files import replace_durably
@@ -25,9 +25,9 @@ from atlas.infra.secrets import scrub_text
 CONTEXT_LINES = 2
 """Context lines of a diff."""
 
-UNTOUCHED_FILES = "Nothing was changed."
+UNCHANGED_SENTENCE = "Nothing was changed."
 
-PRIVATE = 0o600
+NEW_FILE_MODE = 0o600
 """Permissions of a new configuration file."""
 
 
@@ -60,13 +60,13 @@ class Change:
             InvalidInput: The file was changed since it was read.
         """
         target = self.path.resolve()  # keep a symbolic link, for example into a dotfiles repository
-        if _text(target) != self.before:
+        if _read_text(target) != self.before:
             raise InvalidInput(f"{self.path} was changed by another program; run the command again")
         if not self.after:
             target.unlink()
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        replace_durably(target, self.after, mode=target.stat().st_mode & 0o777 if target.exists() else PRIVATE)
+        replace_durably(target, self.after, mode=target.stat().st_mode & 0o777 if target.exists() else NEW_FILE_MODE)
 
 
 def add_commands(commands: Any) -> None:
@@ -93,17 +93,16 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     changes = changes_of(edits, remove=options.remove)
     if not changes:
-        print(
-            f"{client.title} {'has no entries of ATLAS' if options.remove else 'has them already'}. {UNTOUCHED_FILES}"
-        )
+        state = "has no entries of ATLAS" if options.remove else "has them already"
+        print(f"{client.title} {state}. {UNCHANGED_SENTENCE}")
         return 0
     for change in changes:
         print(safe(change.diff, keep_lines=True))
     if options.dry_run:
-        print(UNTOUCHED)
+        print(DRY_RUN_SENTENCE)
         return 0
-    if not options.yes and not _is_agreed():
-        print(UNTOUCHED_FILES, file=sys.stderr)
+    if not options.yes and not _ask_to_apply():
+        print(UNCHANGED_SENTENCE, file=sys.stderr)
         return 1
     for change in changes:
         change.apply()
@@ -116,7 +115,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
     if project is not None and not project.is_dir():
         raise InvalidInput(f"expected a directory for --project, got {project}")
     return Installation(
-        store=_store(options, settings, project),
+        store=_store_location(options, settings, project),
         with_key=bool(settings.key),
         with_hooks=options.remove or not options.no_hooks,
         project=project,
@@ -124,17 +123,17 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
     )
 
 
-def _store(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
+def _store_location(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
     """Return the store of the settings, or else the store of the project or of the user."""
-    if store_name := options.store or os.environ.get("ATLAS_STORE"):
-        if urlsplit(store_name).password:
+    if named_store := options.store or os.environ.get("ATLAS_STORE"):
+        if urlsplit(named_store).password:
             raise InvalidInput(
                 "the URL of the store contains a password, which would be written to the client's files; omit it, "
                 "and start the client with PGPASSWORD set"
             )
         if settings.server or settings.address:
-            return store_name
-        return str(Path(store_name).expanduser().resolve())
+            return named_store
+        return str(Path(named_store).expanduser().resolve())
     return str((project or Path.home()) / settings.store)
 
 
@@ -146,24 +145,24 @@ def changes_of(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
     """
     changes = []
     for path, edit in edits.items():
-        before = _text(path)
+        before = _read_text(path)
         after = edit.remove_entries(before) if remove else edit.add_entries(before)
         if after != before:
             changes.append(Change(path=path, before=before, after=after))
     return changes
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"expected UTF-8 text in {path}: {error}") from error
+        raise InvalidInput(f"expected UTF-8 text in {path}, got other bytes ({error}); convert the file") from error
 
 
-def _is_agreed() -> bool:
-    ask = person_to_ask()
+def _ask_to_apply() -> bool:
+    ask = terminal_confirmation()
     if ask is None:
         raise InvalidInput("the changes need a confirmation, but there is no terminal; add --yes to make them")
     return ask("Make these changes?")

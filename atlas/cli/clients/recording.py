@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import open_or_connect, opened
+from atlas.cli.common import open_local, open_or_connect
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings, for_bulk
@@ -32,11 +32,11 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
     Raises:
         InvalidInput: The event has neither a readable transcript nor an answer.
     """
-    with open_or_connect(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
+    with open_or_connect(settings) if settings.server else open_local(for_bulk(settings), create=True) as memory:
         sink = SessionSink(memory, f"a session of {client}", scope)
         path = event.get("transcript_path")
         if client == "gemini-cli" and not (isinstance(path, str) and Path(path).is_file()):
-            sink.add(_turn(client, event), client)  # it records no sessions
+            sink.add(_turn(client, event), client)  # Gemini CLI records no sessions
             return
         if not isinstance(path, str) or not path:
             raise InvalidInput(f"expected a file for transcript_path, got {path!r:.80}")
@@ -47,7 +47,9 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
     """Return the turn in the event itself, which has no intermediate steps."""
     prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
     if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
-        raise InvalidInput("expected a prompt and a prompt_response in the event, got only one of them")
+        raise InvalidInput(
+            f"expected texts for prompt and prompt_response in the event, got {prompt!r:.80} and {response!r:.80}"
+        )
     request = Request(
         source=client,
         text=prompt,
@@ -71,14 +73,14 @@ class SessionSink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store a batch of attempts."""
-        new = 0
+        n_new = 0
         for item in items:
             if not isinstance(item, ExportedExperience):
                 raise InvalidInput(f"expected attempts in a session, got a {type(item).__name__}")
             experience = item.experience
             scoped = replace(experience, metadata={**experience.metadata, **self._scope})
-            new += self._store(replace(item, experience=scoped))
-        return AddCount(added={"experience": new}, skipped=len(items) - new)
+            n_new += self._store(replace(item, experience=scoped))
+        return AddCount(added={"experience": n_new}, skipped=len(items) - n_new)
 
     def _store(self, item: ExportedExperience) -> bool:
         """Store or update an attempt, and return whether it is new."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.clients.recording import SessionSink
-from atlas.cli.common import add_command, add_scope_option, open_or_connect, opened, safe
+from atlas.cli.common import add_command, add_scope_option, open_local, open_or_connect, safe
 from atlas.core.errors import AtlasError, ImportFailed, InvalidInput
 from atlas.core.filters import scope_metadata
 from atlas.core.settings import Settings, for_bulk
@@ -22,7 +22,7 @@ from atlas.importers.registry import all_formats, detect
 from atlas.importers.rows import Limits
 from atlas.importers.run import Rejection, Sink, import_paths, source_files
 
-EVERY_SECONDS = 5.0
+DEFAULT_SECONDS = 5.0
 
 Version = tuple[int, int]
 """Size in bytes, and time of the last change in nanoseconds."""
@@ -38,19 +38,22 @@ def add_commands(commands: Any) -> None:
     )
     command.add_argument(
         "--every",
-        type=_seconds,
-        default=EVERY_SECONDS,
+        type=_parse_seconds,
+        default=DEFAULT_SECONDS,
         metavar="SECONDS",
-        help=f"time between two looks (default: {EVERY_SECONDS:g})",
+        help=f"time between two checks (default: {DEFAULT_SECONDS:g})",
     )
     command.add_argument("--once", action="store_true", help="store the current sessions, and end")
     add_scope_option(command, "give all that is stored a scope")
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
+def _parse_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r:.80}")
     return seconds
 
 
@@ -59,11 +62,12 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
     if not options.directory.is_dir():
         raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
     log_settings = for_bulk(settings) if options.once else settings
-    with open_or_connect(settings) if settings.server else opened(log_settings, create=True) as memory:
+    with open_or_connect(settings) if settings.server else open_local(log_settings, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
         watched = WatchedLogs(options.directory, sink, settings, format=options.format)
         if options.once:
-            _report(watched.look() + watched.look(), watched, is_last=True)  # the second one settles rejections
+            n_new = watched.store_changes() + watched.store_changes()  # the second call settles rejections
+            _print_report(n_new, watched, is_last=True)
             return 0
         _follow(watched, options.every)
     return 0
@@ -74,7 +78,7 @@ def _follow(watched: WatchedLogs, every_seconds: float) -> None:
     problem = ""
     while True:
         try:
-            _report(watched.look(), watched)
+            _print_report(watched.store_changes(), watched)
             problem = ""
         except AtlasError as error:
             if str(error) != problem:
@@ -83,7 +87,7 @@ def _follow(watched: WatchedLogs, every_seconds: float) -> None:
         time.sleep(every_seconds)
 
 
-def _report(n_new: int, watched: WatchedLogs, *, is_last: bool = False) -> None:
+def _print_report(n_new: int, watched: WatchedLogs, *, is_last: bool = False) -> None:
     for rejection in watched.settled_rejections():
         print(f"rejected: {safe(str(rejection))}", file=sys.stderr)
     if n_new or is_last:
@@ -102,17 +106,17 @@ class WatchedLogs:
         self._rejections: dict[Path, tuple[Rejection, ...]] = {}
         self._settled: list[Rejection] = []
 
-    def look(self) -> int:
-        """Read the files that have changed, and return the number of new attempts."""
-        versions = dict(self._current())
+    def store_changes(self) -> int:
+        """Store the files that have changed, and return the number of new attempts."""
+        versions = dict(self._current_versions())
         changed = [path for path, version in versions.items() if self._versions.get(path) != version]
         for path in self._rejections.keys() - changed:
             self._settled += self._rejections.pop(path)
         self._versions = {path: version for path, version in self._versions.items() if path in versions}
         n_new = 0
         for path in changed:
-            n_new += self._read(path)
-            self._versions[path] = versions[path]  # only now, so that a failed look leaves the file to the next one
+            n_new += self._store_file(path)
+            self._versions[path] = versions[path]  # only now, so that a failed check leaves the file to the next one
         return n_new
 
     def settled_rejections(self) -> list[Rejection]:
@@ -123,7 +127,7 @@ class WatchedLogs:
         settled, self._settled = self._settled, []
         return settled
 
-    def _current(self) -> Iterator[tuple[Path, Version]]:
+    def _current_versions(self) -> Iterator[tuple[Path, Version]]:
         for file in source_files([self._directory]):
             try:
                 status = file.path.stat()
@@ -131,7 +135,7 @@ class WatchedLogs:
                 continue
             yield file.path, (status.st_size, status.st_mtime_ns)
 
-    def _read(self, path: Path) -> int:
+    def _store_file(self, path: Path) -> int:
         try:
             format = all_formats()[self._format] if self._format != "auto" else detect(path, Limits.of(self._settings))
         except ImportFailed:  # not a log, or not yet

@@ -12,16 +12,16 @@ from typing import Any
 
 import atlas
 from atlas.cli.common import (
+    DRY_RUN_SENTENCE,
     LINE_CHARACTERS,
-    UNTOUCHED,
     add_command,
     add_part,
+    changes_sentence,
     full_ids,
-    limit,
+    open_local,
     open_or_connect,
-    opened,
-    outcome_of,
-    print_scrubbed,
+    parse_limit,
+    print_secret_counts,
     safe,
 )
 from atlas.cli.journal import compacting
@@ -37,7 +37,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
 from atlas.views.journal.refused import gate_views
 
-SWITCHED = ("on", "off")
+ON_OFF = ("on", "off")
 
 
 def add_commands(commands: Any) -> None:
@@ -52,12 +52,12 @@ def add_commands(commands: Any) -> None:
 
 def _add_reading(parts: Any) -> None:
     command = add_part(parts, "recent", _recent, "list the latest entries, newest first")
-    command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument("--all", action="store_true", help="include forgotten entries")
     command = add_part(parts, "search", _search, "find entries, and print why each was found")
     command.add_argument("text", help="query")
-    command.add_argument("-k", type=limit, default=10, help="number of hits (default: 10)")
+    command.add_argument("-k", type=parse_limit, default=10, help="number of hits (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
     command.add_argument(
         "--words", action="store_true", help="search by keywords only; the last may be the beginning of a word"
@@ -65,9 +65,11 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--all", action="store_true", help="include archived entries")
     command = add_part(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or a prefix of the id")
-    command.add_argument("--depth", type=limit, default=1, help="how many links away an entry may be (default: 1)")
+    command.add_argument(
+        "--depth", type=parse_limit, default=1, help="how many links away an entry may be (default: 1)"
+    )
     command = add_part(parts, "rejected", _list_rejected, "list the entries that a gate refused and why, or accept one")
-    command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="accept this entry, by its id or a prefix of the id")
 
 
@@ -100,7 +102,7 @@ def _add_writing(parts: Any) -> None:
     for reason in ("noise", "repetitions"):
         command.add_argument(
             f"--{reason}",
-            choices=SWITCHED,
+            choices=ON_OFF,
             help=f"on refuses {reason}, off accepts {reason}, for all who write to the store",
         )
 
@@ -114,7 +116,7 @@ def _add_changing(parts: Any) -> None:
     )
     command.add_argument("--remove", action="store_true", help="remove the link")
     command = add_part(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
-    command.add_argument("-n", type=limit, default=20, help="number of links (default: 20)")
+    command.add_argument("-n", type=parse_limit, default=20, help="number of links (default: 20)")
     for name, outcome in (("accept", "make this link"), ("refuse", "never suggest this link again")):
         command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=outcome)
     compacting.add_command(parts)
@@ -124,13 +126,13 @@ def _add_changing(parts: Any) -> None:
 
 
 def _recent(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         tiers = TIERS if options.all else LIVE
         for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
             print(_line(entry))
-        of_type = {"entry_type": {"$in": options.type}} if options.type else {}
+        type_filter = {"entry_type": {"$in": options.type}} if options.type else {}
         where = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
-        n_passing = memory.journal.count({**where, **of_type})
+        n_passing = memory.journal.count({**where, **type_filter})
         if n_passing > options.n:
             print(f"the newest {options.n} of {n_passing:,}", file=sys.stderr)
         elif not n_passing:
@@ -158,8 +160,8 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
-        entry_id = _id(memory, options.id)
+    with open_local(settings, read_only=True) as memory:
+        entry_id = _entry_id(memory, options.id)
         [entry] = memory.journal.get_many([entry_id])
         head = {
             "id": entry.id,
@@ -177,9 +179,9 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=not options.accept) as memory:
+    with open_local(settings, read_only=not options.accept) as memory:
         if options.accept:
-            accepted = memory.journal.accept(_parse_refused_id(memory, options.accept))
+            accepted = memory.journal.accept(_find_refused_id(memory, options.accept))
             print(f"Written as {accepted[:8]}.")
             return 0
         refusals = memory.journal.rejected(options.n)
@@ -196,8 +198,8 @@ def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
 def _add(options: argparse.Namespace, settings: Settings) -> int:
     metadata = metadata_in(options.metadata)
     if settings.server:
-        return _send(options, settings, metadata)
-    with opened(settings) as memory:
+        return _add_on_server(options, settings, metadata)
+    with open_local(settings) as memory:
         latest = memory.journal.recent(1, tiers=TIERS) if options.generation is None else []
         scoped = memory.journal.within("store", "written by hand")
         scoped.keep_noise = options.keep_noise or scoped.keep_noise
@@ -209,11 +211,11 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
                 generation=latest[0].generation if latest else options.generation or 0,
                 importance=options.importance,
                 metadata=metadata,
-                links=[(link_type, _id(memory, target)) for link_type, target in options.link],
+                links=[(link_type, _entry_id(memory, target)) for link_type, target in options.link],
             )
-        print_scrubbed(secret_counts)
+        print_secret_counts(secret_counts)
         if written is not None:
-            print(f"Written as {written[:8]}.{outcome_of(memory, scoped.operation_id)}")
+            print(f"Written as {written[:8]}.{changes_sentence(memory, scoped.operation_id)}")
             return 0
         [refused] = memory.journal.rejected(1).latest
         flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
@@ -221,7 +223,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str, Any]) -> int:
+def _add_on_server(options: argparse.Namespace, settings: Settings, metadata: Mapping[str, Any]) -> int:
     """Write an entry on a server, which applies its own gates."""
     if options.keep_noise or options.keep_repetitions or options.link:
         raise InvalidInput(
@@ -236,7 +238,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
             importance=options.importance,
             metadata=metadata,
         )
-    print_scrubbed(secret_counts)
+    print_secret_counts(secret_counts)
     if written is None:
         print("Refused by a gate of the journal. The reason is on the page Journal.", file=sys.stderr)
     else:
@@ -245,48 +247,47 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
 
 
 def _gates(options: argparse.Namespace, settings: Settings) -> int:
-    thresholds = {
-        name: threshold for name, threshold in ((NOISE, options.noise), (REPEATED, options.repetitions)) if threshold
-    }
-    with opened(settings, read_only=not thresholds) as memory:
-        for name, threshold in thresholds.items():
-            memory.journal.switch_gate(name, threshold == SWITCHED[0])
+    requested = {NOISE: options.noise, REPEATED: options.repetitions}
+    switches = {name: switch for name, switch in requested.items() if switch}
+    with open_local(settings, read_only=not switches) as memory:
+        for name, switch in switches.items():
+            memory.journal.switch_gate(name, switch == "on")
         for gate in gate_views(memory):
             print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
     return 0
 
 
 def _link(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
-        source, target = _id(memory, options.source), _id(memory, options.target)
+    with open_local(settings) as memory:
+        source, target = _entry_id(memory, options.source), _entry_id(memory, options.target)
         scoped = memory.journal.within("unlink" if options.remove else "link")
         change = scoped.unlink if options.remove else scoped.link
         change(source, target, options.type)
         print(f"{source[:8]} {options.type} {target[:8]}{': taken back' if options.remove else ''}.", end="")
-        print(outcome_of(memory, scoped.operation_id))
+        print(changes_sentence(memory, scoped.operation_id))
     return 0
 
 
 def _suggest(options: argparse.Namespace, settings: Settings) -> int:
-    decided = options.accept or options.refuse
-    with opened(settings, read_only=not decided) as memory:
-        if not decided:
+    link_ids = options.accept or options.refuse
+    with open_local(settings, read_only=not link_ids) as memory:
+        if not link_ids:
             _print_suggestions(memory, memory.journal.suggest_links(options.n))
             return 0
-        source, target = _id(memory, decided[0]), _id(memory, decided[1])
-        suggestion = _list_suggested(memory, source, target)
+        source, target = _entry_id(memory, link_ids[0]), _entry_id(memory, link_ids[1])
+        suggestion = _find_suggestion(memory, source, target)
         scoped = memory.journal.within("link" if options.accept else "refuse a link")
         if options.accept:
             scoped.accept_link(suggestion)
         else:
             scoped.refuse_link(suggestion)
-        print(f"{'Linked' if options.accept else 'Refused'}.{outcome_of(memory, scoped.operation_id)}")
+        print(f"{'Linked' if options.accept else 'Refused'}.{changes_sentence(memory, scoped.operation_id)}")
     return 0
 
 
 def _promote(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=options.dry_run) as memory:
-        plan = memory.plan_promotion(_id(memory, options.id))
+    with open_local(settings, read_only=options.dry_run) as memory:
+        plan = memory.plan_promotion(_entry_id(memory, options.id))
         print(f"{plan.target}: {safe(plan.title)[:LINE_CHARACTERS]}")
         for entry in plan.entries:
             print(f"  from {_line(entry)}")
@@ -295,10 +296,10 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
         if plan.target == "strategy":
             print("  It starts without uses. Attempts that use it count from then on.")
         if options.dry_run:
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
             return 0
         operation_id = memory.apply_promotion(plan)
-        print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{outcome_of(memory, operation_id)}")
+        print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{changes_sentence(memory, operation_id)}")
     return 0
 
 
@@ -325,18 +326,18 @@ def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) 
         print("no missing links were found", file=sys.stderr)
 
 
-def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
+def _find_suggestion(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
     for suggestion in memory.journal.suggest_links(10**6):
         if (suggestion.source_id, suggestion.target_id) == (source, target):
             return suggestion
     raise NotFound(f"no link {source[:8]} → {target[:8]} is suggested; see: atlas journal suggest")
 
 
-def _id(memory: MemorySystem, prefix: str) -> str:
+def _entry_id(memory: MemorySystem, prefix: str) -> str:
     return full_ids(memory, memory.journal, [prefix])[0]
 
 
-def _parse_refused_id(memory: MemorySystem, prefix: str) -> str:
+def _find_refused_id(memory: MemorySystem, prefix: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
     matches = [refusal.id for refusal in refusals.latest if refusal.id.startswith(prefix)]
     if len(matches) != 1:

@@ -9,16 +9,16 @@ from typing import Any
 
 from atlas.cli.common import (
     LINE_CHARACTERS,
-    SHOWN,
+    MAX_SHOWN,
     add_part,
-    count,
-    opened,
-    outcome_of,
+    changes_sentence,
+    open_local,
+    parse_count,
     print_loss,
     progress_bar,
     safe,
 )
-from atlas.cli.llm import watched_model
+from atlas.cli.llm import interactive_model
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
@@ -33,19 +33,23 @@ def add_command(parts: Any) -> None:
     """Declare the part `compact`."""
     command = add_part(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
     command.add_argument(
-        "--keep-recent", type=count, default=200, metavar="N", help="number of latest entries to keep (default: 200)"
+        "--keep-recent",
+        type=parse_count,
+        default=200,
+        metavar="N",
+        help="number of latest entries to keep (default: 200)",
     )
     command.add_argument(
         "--keep",
         action="append",
         default=[],
-        type=_type_and_number,
+        type=_parse_type_and_number,
         metavar="TYPE=N",
         help="also keep the latest N entries of a type",
     )
     command.add_argument(
         "--max-entries",
-        type=count,
+        type=parse_count,
         metavar="N",
         help="delete the least valuable entries beyond N; entries that people use are deleted last (default: no cap)",
     )
@@ -59,11 +63,11 @@ def add_command(parts: Any) -> None:
 
 
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=not options.apply) as memory:
+    with open_local(settings, read_only=not options.apply) as memory:
         file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).with_shared_state(
             memory.storage.ledger.shared
         )
-        plan = _written_plan(file, options) if options.apply else None
+        plan = _stored_plan(file, options) if options.apply else None
         if plan is None:
             plan = memory.with_loss(_plan_compaction(memory, options, settings))
         _print_plan(plan, show_all=options.all)
@@ -72,16 +76,16 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
         if plan.spent:
             print(f"A language model was asked for it: {plan.spent}.")
         if not options.apply:
-            return _keep_plan(plan, file, settings)
+            return _save_plan(plan, file, settings)
         if plan.is_empty:
             return 0
         operation_id = memory.journal.apply_compact(plan)
-        print(f"Done.{outcome_of(memory, operation_id)}")
+        print(f"Done.{changes_sentence(memory, operation_id)}")
     return 0
 
 
-def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
-    """Return the latest plan of a language model, or None if it has other limits. So the model is not called twice.
+def _stored_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
+    """Return the stored plan of a language model, which is not asked again. None if its limits differ.
 
     Raises:
         NotFound: A model's plan was requested, but there is none.
@@ -101,7 +105,7 @@ def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactP
 
 
 def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings: Settings) -> CompactPlan:
-    memory.journal.llm = watched_model(settings) if options.with_model else None
+    memory.journal.llm = interactive_model(settings) if options.with_model else None
     with progress_bar(desc="planning", leave=False) as on_progress:
         return plan_now(
             memory,
@@ -112,7 +116,7 @@ def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings
         )
 
 
-def _keep_plan(plan: CompactPlan, file: CompactionFile, settings: Settings) -> int:
+def _save_plan(plan: CompactPlan, file: CompactionFile, settings: Settings) -> int:
     if settings.read_only:
         print("Nothing was changed, and the plan was not stored: the store is read-only.")
         return 0
@@ -142,7 +146,7 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
 
 
 def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
-    shown_changes = changes if show_all else changes[:SHOWN]
+    shown_changes = changes if show_all else changes[:MAX_SHOWN]
     for change, tiers in shown_changes:
         details = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
         print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {details}")
@@ -156,7 +160,7 @@ def _draft_text(draft: SummaryDraft) -> str:
     return "\n".join(["", f"summary, by {author}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 
-def _type_and_number(text: str) -> tuple[str, int]:
+def _parse_type_and_number(text: str) -> tuple[str, int]:
     """Parse a type and a number such as `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():

@@ -9,14 +9,13 @@ from typing import Any
 from atlas.cli.common import (
     add_command,
     add_report_options,
-    chosen_embedder,
-    count,
-    limit,
+    choose_embedder,
+    parse_count,
+    parse_limit,
     progress_bar,
     write_report,
 )
 from atlas.cli.exchange import add_format_option
-from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.evaluation.ablation import CONFIGURATIONS, ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
@@ -36,27 +35,25 @@ def add_commands(commands: Any) -> None:
         help="memories to replay with; may be repeated (default: each of them)",
     )
     add_format_option(command)
-    command.add_argument("--limit", type=limit, metavar="N", help="replay only the first N runs (default: all)")
+    command.add_argument("--limit", type=parse_limit, metavar="N", help="replay only the first N runs (default: all)")
     command.add_argument(
         "--budget",
-        type=count,
+        type=parse_count,
         default=BUDGET_TOKENS,
         metavar="TOKENS",
         help=f"maximum tokens of the context block (default: {BUDGET_TOKENS})",
     )
     command.add_argument("--model", default="", metavar="NAME", help="embedding model (default: that of a new store)")
-    command.add_argument("--seed", type=count, default=0, help="random seed of the intervals (default: 0)")
+    command.add_argument("--seed", type=parse_count, default=0, help="random seed of the intervals (default: 0)")
     add_report_options(command)
 
 
 def _ablate(options: argparse.Namespace, settings: Settings) -> int:
-    if options.limit == 0:
-        raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     trajectories = read_attempts(options.paths, format=options.format, settings=settings)
     with progress_bar(desc="replaying", leave=False) as on_progress:
         ablation = ablate(
             trajectories,
-            chosen_embedder(options.model, settings),
+            choose_embedder(options.model, settings),
             configurations=options.config or tuple(CONFIGURATIONS),
             settings=settings,
             budget_tokens=options.budget,

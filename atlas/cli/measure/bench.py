@@ -10,9 +10,9 @@ from atlas.cli.common import (
     add_command,
     add_part,
     add_report_options,
-    chosen_embedder,
-    count,
-    opened,
+    choose_embedder,
+    open_local,
+    parse_count,
     progress_bar,
     write_report,
 )
@@ -39,7 +39,7 @@ def add_commands(commands: Any) -> None:
     )
     add_format_option(command)
     command.add_argument("--model", default="", metavar="NAME", help="embedding model (default: that of a new store)")
-    command.add_argument("--seed", type=count, default=0, help="random seed of the intervals (default: 0)")
+    command.add_argument("--seed", type=parse_count, default=0, help="random seed of the intervals (default: 0)")
     add_report_options(command)
 
 
@@ -48,7 +48,7 @@ def _curation(options: argparse.Namespace, settings: Settings) -> int:
     with progress_bar(desc="shrinking", leave=False) as on_progress:
         result = bench_curation(
             attempts,
-            chosen_embedder(options.model, settings),
+            choose_embedder(options.model, settings),
             settings=settings,
             seed=options.seed,
             on_progress=on_progress,
@@ -60,5 +60,5 @@ def _curation(options: argparse.Namespace, settings: Settings) -> int:
 def _attempts(options: argparse.Namespace, settings: Settings) -> list[Trajectory]:
     if options.paths:
         return read_attempts(options.paths, format=options.format, settings=settings)
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         return [to_trajectory(experience) for experience in memory.experience.get_many(memory.experience.ids())]

@@ -12,9 +12,9 @@ from typing import Any
 from atlas.cli.common import (
     add_command,
     add_report_options,
-    chosen_embedder,
-    count,
-    opened,
+    choose_embedder,
+    open_local,
+    parse_count,
     progress_bar,
     write_report,
 )
@@ -50,7 +50,9 @@ def add_commands(commands: Any) -> None:
         metavar="A,B",
         help="embedding models to compare with the store's own, on its own attempts",
     )
-    command.add_argument("--seed", type=count, default=0, help="random seed of the intervals and draws (default: 0)")
+    command.add_argument(
+        "--seed", type=parse_count, default=0, help="random seed of the intervals and draws (default: 0)"
+    )
     add_report_options(command)
 
 
@@ -65,8 +67,8 @@ def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
 def _evaluate_paths(options: argparse.Namespace, settings: Settings) -> Report:
     half: Half = options.half or "test"
     corpora = find_corpora(options.paths, settings)
-    with _bars() as watch:
-        embedder = chosen_embedder(options.model, settings)
+    with _progress_bars() as watch:
+        embedder = choose_embedder(options.model, settings)
         return evaluate_corpora(corpora, embedder, settings=settings, half=half, seed=options.seed, watch=watch)
 
 
@@ -77,7 +79,7 @@ def _evaluate_own(options: argparse.Namespace, settings: Settings) -> Report:
             f"{options.model})"
         )
     half: Half = options.half or "both"
-    with opened(settings, read_only=True) as memory, _bars() as watch:
+    with open_local(settings, read_only=True) as memory, _progress_bars() as watch:
         return evaluate_own(memory, half=half, seed=options.seed, watch=watch)
 
 
@@ -88,11 +90,11 @@ def _compare_models(options: argparse.Namespace, settings: Settings) -> int:
             "--models cannot be combined with PATH or --model, because it compares models on the store's own attempts; "
             "to compare models on PATH, run the command once for each with --model"
         )
-    with opened(settings, read_only=True) as memory, _bars() as watch:
+    with open_local(settings, read_only=True) as memory, _progress_bars() as watch:
         report = compare_models(
             memory,
             models,
-            partial(chosen_embedder, settings=settings),
+            partial(choose_embedder, settings=settings),
             settings=settings,
             half=options.half or "both",
             seed=options.seed,
@@ -103,7 +105,7 @@ def _compare_models(options: argparse.Namespace, settings: Settings) -> int:
 
 
 @contextmanager
-def _bars() -> Iterator[Watch]:
+def _progress_bars() -> Iterator[Watch]:
     """Yield a function that replaces the current progress bar."""
     with ExitStack() as bars:
 

@@ -10,9 +10,9 @@ from typing import Any
 from atlas.cli.common import (
     add_command,
     add_report_options,
-    count,
-    limit,
     new_file,
+    parse_count,
+    parse_limit,
     print_notes,
     progress_bar,
     write_report,
@@ -44,13 +44,15 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--judge", default="", metavar="COMMAND", help="command that judges each run; no shell reads it"
     )
-    command.add_argument("--repeats", type=limit, default=1, metavar="N", help="runs of each task and arm (default: 1)")
+    command.add_argument(
+        "--repeats", type=parse_limit, default=1, metavar="N", help="runs of each task and arm (default: 1)"
+    )
     command.add_argument("--stream", action="store_true", help="store each attempt into its arm's copy of the store")
     command.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="of each run (default: 600)")
-    command.add_argument("--max-tokens", type=count, metavar="N", help="end after so many tokens")
+    command.add_argument("--max-tokens", type=parse_count, metavar="N", help="end after so many tokens")
     command.add_argument("--max-cost", type=float, metavar="AMOUNT", help="end after such a cost")
     command.add_argument("--max-seconds", type=float, metavar="SECONDS", help="end after so much time of all runs")
-    command.add_argument("--seed", type=count, default=0, help="random seed of the order (default: 0)")
+    command.add_argument("--seed", type=parse_count, default=0, help="random seed of the order (default: 0)")
     command.add_argument("--html", type=Path, metavar="FILE", help="write the report, with traces, as one HTML file")
     add_report_options(command)
 

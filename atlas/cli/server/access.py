@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any, TypeVar
 
-from atlas.cli.common import add_command, add_json_option, add_part, limit, opened, print_json, safe
+from atlas.cli.common import add_command, add_json_option, add_part, open_local, parse_limit, print_json, safe
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
@@ -52,26 +52,26 @@ def add_commands(commands: Any) -> None:
     parts = links.add_subparsers(metavar="COMMAND")
     command = add_part(parts, "add", _add_link, "copy the store for guests, and print a path to the copy once")
     command.add_argument("name", help="name of the link, such as the audience")
-    command.add_argument("--days", type=_days, default=7, help="end it after these days (default: 7)")
+    command.add_argument("--days", type=_parse_days, default=7, help="end it after these days (default: 7)")
     command = add_part(parts, "end", _end_link, "end a link, and remove its copy")
     command.add_argument("name", help="its name or id")
 
     audit = add_command(commands, "audit", _audit)
-    audit.add_argument("-n", type=limit, default=50, help="number of events (default: 50)")
+    audit.add_argument("-n", type=parse_limit, default=50, help="number of events (default: 50)")
     audit.add_argument("--kind", help="only one kind of event, such as refused")
     add_json_option(audit)
 
 
 def _people(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         rows = person_rows(memory)
     lines = [f"{row.name:24} {row.role:22} {row.state}, seen {row.seen}" for row in rows]
     return _print_rows(options, rows, lines or ["Nobody has signed in yet."])
 
 
 def _role(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
-        person_id = _person(memory, options.name).id
+    with open_local(settings) as memory:
+        person_id = _find_person(memory, options.name).id
         is_by_groups = options.role == GROUPS
         person = follow_groups(memory, person_id) if is_by_groups else set_role(memory, person_id, options.role)
     print(f"{safe(person.name)} is a {person.role} from now on{', by their groups' if is_by_groups else ''}.")
@@ -79,8 +79,8 @@ def _role(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _remove(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
-        person_id = _person(memory, options.name).id
+    with open_local(settings) as memory:
+        person_id = _find_person(memory, options.name).id
         grants = grants_of(memory, person_id)
         person = remove_person(memory, person_id, revoke_grants=options.revoke_grants)
     print(f"{safe(person.name)} no longer has access.")
@@ -90,21 +90,21 @@ def _remove(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _readmit(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
-        person = readmit_person(memory, _person(memory, options.name).id)
+    with open_local(settings) as memory:
+        person = readmit_person(memory, _find_person(memory, options.name).id)
     print(f"{safe(person.name)} has access again.")
     return 0
 
 
 def _links(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         rows = link_rows(memory)
     lines = [f"{row.name:24} {row.state}, made {row.made}" for row in rows]
     return _print_rows(options, rows, lines or ["No link was made yet: atlas links add NAME"])
 
 
 def _add_link(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         _, path = make_link(memory, options.name, options.days)
     print(path)  # alone on the standard output, for scripts
     print("Put the server's address before it. It cannot be shown again.", file=sys.stderr)
@@ -112,7 +112,7 @@ def _add_link(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _end_link(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         live = [row for row in link_rows(memory) if row.is_live]
         link = end_link(memory, _find_row(live, options.name, "open link", "links").id)
     print(f"The link {safe(link.name)} has ended, and its copy is removed.")
@@ -120,13 +120,13 @@ def _end_link(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _audit(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         rows = audit_rows(memory)
     kinds = kinds_of(rows)
     if options.kind and options.kind not in kinds:
         raise InvalidInput(f"unknown kind {options.kind!r:.80}; recorded kinds: {', '.join(kinds) or 'none yet'}")
     rows = list(islice(of_kind(rows, options.kind), options.n))
-    return _print_rows(options, rows, [*map(_event, rows)])
+    return _print_rows(options, rows, [*map(_event_line, rows)])
 
 
 def _print_rows(options: argparse.Namespace, rows: Sequence[PersonRow | LinkRow | AuditRow], lines: list[str]) -> int:
@@ -139,11 +139,11 @@ def _print_rows(options: argparse.Namespace, rows: Sequence[PersonRow | LinkRow 
     return 0
 
 
-def _event(row: AuditRow) -> str:
+def _event_line(row: AuditRow) -> str:
     return f"{row.at}  {row.what:24} {row.who}{f': {row.about}' if row.about else ''}"
 
 
-def _person(memory: MemorySystem, name: str) -> PersonRow:
+def _find_person(memory: MemorySystem, name: str) -> PersonRow:
     return _find_row(person_rows(memory), name, "person", "people")
 
 
@@ -155,12 +155,12 @@ def _find_row(rows: list[Row], name: str, noun: str, command: str) -> Row:
     """
     matches = [row for row in rows if name in (row.name, row.id)]
     if len(matches) != 1:
-        n_found = "more than one" if matches else "no"
-        raise NotFound(f"{n_found} {noun} has the name {name!r:.80}; atlas {command} --json lists names and ids")
+        how_many = "more than one" if matches else "no"
+        raise NotFound(f"{how_many} {noun} has the name {name!r:.80}; atlas {command} --json lists names and ids")
     return matches[0]
 
 
-def _days(text: str) -> int:
+def _parse_days(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= MAX_DAYS:
         raise argparse.ArgumentTypeError(f"expected a number of days up to {MAX_DAYS}, got {text!r:.80}")
     return int(text)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import platformdirs
 
-from atlas.cli.common import add_command, opened
+from atlas.cli.common import add_command, open_local
 from atlas.cli.server.dashboard_files import dashboard_directory, run_program, sample_directory
 from atlas.core.imports.distribution import DIRECTORY, require
 from atlas.core.settings import Settings, at
@@ -35,7 +35,7 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
     if not options.store:
         directory = platformdirs.user_state_path(DIRECTORY) / "demo"
         settings = replace(at(settings, str(directory)), index="", embedding_model=BUNDLED)
-    with opened(settings, create=True) as memory:
+    with open_local(settings, create=True) as memory:
         if is_new(memory):
             print(f"filling {memory.storage.location} with sample data …", flush=True)
             load_sample(memory, sample_directory(), settings)

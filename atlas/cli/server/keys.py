@@ -27,12 +27,14 @@ def add_commands(commands: Any) -> None:
     command.add_argument("name", help="name of the key in the history")
     command.add_argument(
         "--role",
-        type=_role,
+        type=_parse_role,
         default=Role.WRITER,
         metavar="ROLE",
         help="its permissions: viewer, writer, curator or admin (default: writer)",
     )
-    command.add_argument("--expires", type=_duration, metavar="TIME", help="refuse it after a time, such as 90d or 12h")
+    command.add_argument(
+        "--expires", type=_parse_duration, metavar="TIME", help="refuse it after a time, such as 90d or 12h"
+    )
     command.add_argument(
         "--review",
         action="store_true",
@@ -72,7 +74,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
         print_json(asdict(key_state(key)) for key in keys)
         return 0
     for key in keys:
-        print(f"{safe(key.name):24} {key.role!s:8} {_state(key)}")
+        print(f"{safe(key.name):24} {key.role!s:8} {_state_text(key)}")
     if not keys:
         print("No key was made yet: atlas keys add NAME")
     return 0
@@ -90,7 +92,7 @@ def _open_keys(settings: Settings) -> KeyRing:
         return KeyRing(storage.path, owner=settings.actor)
 
 
-def _state(key: Key) -> str:
+def _state_text(key: Key) -> str:
     creation = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
     problem = key.problem(datetime.now(UTC))
     scope = safe(f", {key.scope_text}") if key.scope else ""
@@ -98,7 +100,7 @@ def _state(key: Key) -> str:
     return f"{creation}, {problem or end}{', under review' if key.is_reviewed else ''}{scope}"
 
 
-def _role(text: str) -> Role:
+def _parse_role(text: str) -> Role:
     try:
         return Role[text.upper()]
     except KeyError:
@@ -106,7 +108,7 @@ def _role(text: str) -> Role:
         raise argparse.ArgumentTypeError(f"expected one of {roles}, got {text!r}") from None
 
 
-def _duration(text: str) -> timedelta:
+def _parse_duration(text: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,5})([dhw])", text)
     if not match or not int(match[1]):
         raise argparse.ArgumentTypeError(f"expected a time such as 90d, 12h or 4w, got {text!r}")

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.cli.common import (
-    UNTOUCHED,
+    DRY_RUN_SENTENCE,
     add_command,
     add_json_option,
     add_part,
-    how_to_undo,
-    opened,
+    open_local,
     print_json,
     print_plan,
     safe,
+    undo_hint,
 )
 from atlas.core.settings import Settings
 from atlas.memory.system import MemorySystem
@@ -25,7 +25,7 @@ from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen,
 def add_commands(commands: Any) -> None:
     """Declare the command."""
     review = add_command(commands, "review", _list)
-    _add_choice(review, default=None)
+    _add_selection(review, default=None)
     add_json_option(review)
     parts = review.add_subparsers(metavar="COMMAND")
     command = add_part(parts, "accept", _accept, "let everybody find records that wait")
@@ -38,15 +38,15 @@ def _add_ids(command: argparse.ArgumentParser) -> None:
     command.add_argument("ids", nargs="*", metavar="ID", help="only these records: ids, or prefixes of ids")
     command.add_argument("--all", action="store_true", help="all pending records, if no other option selects records")
     # otherwise the default would overwrite an option before the subcommand
-    _add_choice(command, default=argparse.SUPPRESS)
+    _add_selection(command, default=argparse.SUPPRESS)
     command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
 
 
-def _add_choice(command: argparse.ArgumentParser, *, default: object) -> None:
+def _add_selection(command: argparse.ArgumentParser, *, default: object) -> None:
     command.add_argument("--writer", default=default, help="only records written with this key")
     command.add_argument(
         "--since",
-        type=_moment,
+        type=_parse_moment,
         default=default,
         metavar="TIME",
         help="only records stored since then, such as 2026-01-31",
@@ -54,13 +54,13 @@ def _add_choice(command: argparse.ArgumentParser, *, default: object) -> None:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
+    with open_local(settings, read_only=True) as memory:
         queue = waiting(memory, options.writer or "", options.since)
     if options.json:
-        rows = (
-            {"id": r.id, "kind": r.noun, "title": r.title, "writer": r.writer, "at": r.stored_at} for r in queue.rows
+        print_json(
+            {"id": row.id, "kind": row.noun, "title": row.title, "writer": row.writer, "at": row.stored_at}
+            for row in queue.rows
         )
-        print_json(rows)
         return 0
     for row in queue.rows:
         print(_line(row))
@@ -69,26 +69,26 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _accept(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         rows = _select(memory, options)
         if options.dry_run:
-            print(f"Would accept {words_of(rows) or 'nothing'}. {UNTOUCHED}")
+            print(f"Would accept {words_of(rows) or 'nothing'}. {DRY_RUN_SENTENCE}")
         elif rows:
             operation_id = accept(memory, rows)
-            print(f"Accepted {words_of(rows)}. {how_to_undo(operation_id)}")
+            print(f"Accepted {words_of(rows)}. {undo_hint(operation_id)}")
         else:
             print("Nothing waits.")
     return 0
 
 
 def _reject(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings) as memory:
+    with open_local(settings) as memory:
         proposal = RejectRequest(rows=_select(memory, options)).propose(memory)
         if options.dry_run:
             print_plan(proposal.view, show_all=True)
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
         elif proposal.rows:
-            print(f"{proposal.done_sentence}. {how_to_undo(proposal.apply(memory))}")
+            print(f"{proposal.done_sentence}. {undo_hint(proposal.apply(memory))}")
         else:
             print("Nothing waits.")
     return 0
@@ -102,7 +102,7 @@ def _line(row: WaitingRow) -> str:
     return safe(f"{row.id[:8]}  {row.stored_at:%Y-%m-%d %H:%M}  {row.noun:10}  {row.title[:80]}  (by {row.writer})")
 
 
-def _moment(text: str) -> datetime:
+def _parse_moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

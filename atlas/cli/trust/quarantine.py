@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from atlas.cli.common import (
-    UNTOUCHED,
+    DRY_RUN_SENTENCE,
     add_command,
     add_json_option,
-    how_to_undo,
+    open_local,
     open_or_connect,
-    opened,
     print_json,
     safe,
+    undo_hint,
 )
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.errors import InvalidInput
@@ -50,12 +50,12 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
         )
     if not options.ids and options.found is None:
         return _list(options, settings)
-    with open_or_connect(settings) if settings.server else opened(settings, read_only=options.dry_run) as memory:
+    with open_or_connect(settings) if settings.server else open_local(settings, read_only=options.dry_run) as memory:
         ids = expand_ids(memory, options.ids)
-        reasons = _reasons(memory, ids, options)
+        reasons = _reasons_by_id(memory, ids, options)
         _print_plan(reasons)
         if options.dry_run or not reasons:
-            print(UNTOUCHED if options.dry_run else "No record was found.")
+            print(DRY_RUN_SENTENCE if options.dry_run else "No record was found.")
             return 0
         if options.release:
             operation_id = memory.unquarantine([*reasons], reason=options.reason)
@@ -63,12 +63,14 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
             operation_id = memory.quarantine(ids, reason=options.reason)
         else:
             operation_id = quarantine_each(memory, reasons, options.reason or "found by a scan")
-    done = "Released" if options.release else "Put into quarantine:"
-    print(f"{done} {counted(len(reasons), 'record')}. {how_to_undo(operation_id)}")
+    sentence_start = "Released" if options.release else "Put into quarantine:"
+    print(f"{sentence_start} {counted(len(reasons), 'record')}. {undo_hint(operation_id)}")
     return 0
 
 
-def _reasons(memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace) -> dict[str, str]:
+def _reasons_by_id(
+    memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace
+) -> dict[str, str]:
     """Return the reason for the quarantine of each record. Empty for records to release."""
     if options.release:
         return dict.fromkeys(ids, "")
@@ -85,7 +87,7 @@ def _print_plan(reasons: dict[str, str]) -> None:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    with open_or_connect(settings) if settings.server else opened(settings, read_only=True) as memory:
+    with open_or_connect(settings) if settings.server else open_local(settings, read_only=True) as memory:
         records: Sequence[QuarantinedRecord] = memory.quarantined()
     if options.json:
         print_json(asdict(record) for record in records)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from atlas.cli.common import UNTOUCHED, add_command, opened, safe
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, open_local, safe
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome
@@ -13,8 +13,8 @@ from atlas.memory.effects.reach import Reach
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.views.shared.wording import counted
 
-SHOWN_TASKS = 5
-"""Largest number of tasks whose titles are printed."""
+MAX_SHOWN_TASKS = 5
+"""Maximum number of tasks whose titles are printed."""
 
 
 def add_commands(commands: Any) -> None:
@@ -29,13 +29,13 @@ def add_commands(commands: Any) -> None:
 
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=options.dry_run) as memory:
-        ids, keep = (expand_ids(memory, beginnings) for beginnings in (options.ids, options.keep))
+    with open_local(settings, read_only=options.dry_run) as memory:
+        ids, keep = (expand_ids(memory, prefixes) for prefixes in (options.ids, options.keep))
         plan = memory.plan_withdrawal(ids, keep)
         _print(plan)
         if options.dry_run:
             _print_reach(plan.reach)
-            print(UNTOUCHED)
+            print(DRY_RUN_SENTENCE)
             return 0
         operation_id = memory.apply_withdrawal(plan, reason=options.reason)
     print(f"Withdrew {counted(len(plan.records), 'record')}. To bring them back: atlas undo {operation_id[:8]}")
@@ -45,10 +45,10 @@ def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
 def _print_reach(reach: Reach) -> None:
     print(f"Searches returned these {counted(reach.n_retrieved, 'time')}.")
     print(f"The contexts of {len(reach.tasks)} of {counted(reach.n_tasks, 'replayed task')} would contain them now.")
-    for task in reach.tasks[:SHOWN_TASKS]:
+    for task in reach.tasks[:MAX_SHOWN_TASKS]:
         print(f"  > {safe(' '.join(task.title.split()))[:80]}")
-    if len(reach.tasks) > SHOWN_TASKS:
-        print(f"  > and {len(reach.tasks) - SHOWN_TASKS} more")
+    if len(reach.tasks) > MAX_SHOWN_TASKS:
+        print(f"  > and {len(reach.tasks) - MAX_SHOWN_TASKS} more")
 
 
 def _print(plan: Withdrawal) -> None:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from atlas.cli.common import person_to_ask
+from atlas.cli.common import terminal_confirmation
 from atlas.embedding import choice
 from atlas.embedding.choice import BUNDLED, PREFERRED, choose_model, model_size
 
@@ -76,11 +76,11 @@ class Terminal(io.StringIO):
     ("typed", "agrees"), [("y\n", True), ("Yes\n", True), ("\n", False), ("n\n", False), ("", False)]
 )
 def test_only_a_yes_typed_at_a_terminal_agrees(monkeypatch, typed, agrees):
-    assert person_to_ask() is None
+    assert terminal_confirmation() is None
     screen = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     monkeypatch.setattr("sys.stderr", screen)
-    assert person_to_ask()("Fetch it?") is agrees
+    assert terminal_confirmation()("Fetch it?") is agrees
     assert screen.getvalue() == "Fetch it? [y/N] "
 
 
