@@ -16,15 +16,15 @@ RATIO_FREE_BYTES = 16 * MEGABYTE
 """Unpacked size up to which the compression ratio is not limited."""
 
 _ENTRY_MARK = b"PK\x01\x02"
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_SUPPORTED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Supported compression methods. The others cannot be decompressed in bounded chunks."""
 
-_UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+_UNPACKING_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 """Errors that `zipfile` raises for damaged, encrypted and unknown entries."""
 
 
 @contextmanager
-def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
     """Yield the open zip file after checking the number of entries and their total unpacked size.
 
     Raises:
@@ -51,30 +51,30 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits)
     Raises:
         InvalidInput: The entry is too large, packed too tightly, encrypted, or damaged; the message names it.
     """
-    _check_declared(entry, limits)
+    _check_declared_size(entry, limits)
     try:
         with archive.open(entry) as stream:
             raw = stream.read(limits.max_document_bytes + 1)
-    except _UNPACKING as error:
+    except _UNPACKING_ERRORS as error:
         raise InvalidInput(f"{entry.filename} cannot be unpacked: {error}") from error
     if len(raw) > limits.max_document_bytes:
         raise InvalidInput(f"{entry.filename} unpacks to more than {limits.max_document_bytes / MEGABYTE:,.0f} MB")
     return raw
 
 
-def _check_declared(entry: zipfile.ZipInfo, limits: Limits) -> None:
-    size, packed = entry.file_size, max(entry.compress_size, 1)
+def _check_declared_size(entry: zipfile.ZipInfo, limits: Limits) -> None:
+    size, compressed_size = entry.file_size, max(entry.compress_size, 1)
     if size > limits.max_document_bytes:
         raise InvalidInput(
             f"{entry.filename} unpacks to {size / MEGABYTE:,.0f} MB, more than the "
-            f"{limits.max_document_bytes / MEGABYTE:,.0f} MB that are read at once"
+            f"{limits.max_document_bytes / MEGABYTE:,.0f} MB that are read at once; leave it out"
         )
-    if size > RATIO_FREE_BYTES and size / packed > limits.max_ratio:
+    if size > RATIO_FREE_BYTES and size / compressed_size > limits.max_ratio:
         raise InvalidInput(
-            f"{entry.filename} unpacks to {size / packed:,.0f} times its compressed size, which is implausible for a "
-            "log; repack it"
+            f"{entry.filename} unpacks to {size / compressed_size:,.0f} times its compressed size, implausible "
+            "for a log; repack it"
         )
-    if entry.compress_type not in _METHODS:
+    if entry.compress_type not in _SUPPORTED_METHODS:
         raise InvalidInput(
             f"{entry.filename} has the unsupported compression method {entry.compress_type}; repack it with deflate"
         )

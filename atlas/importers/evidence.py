@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 from atlas.core.types import Outcome, Step, Trajectory
 
 _CALL = re.compile(r"^([A-Za-z_]\w*)\((?=\{)", re.MULTILINE)
-_READING = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
+_READ_ONLY_TOOLS = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
 """Tools of τ-bench that change nothing."""
 
 
@@ -43,15 +43,15 @@ def by_changes(attempt: Trajectory) -> bool | None:
     expected = attempt.task.verification.parameters.get("actions")
     if attempt.task.verification.method != "reward" or not attempt.steps or not _are_calls(expected):
         return None
-    changes = [
-        json.dumps([action["name"], action["kwargs"]], sort_keys=True) for action in expected if _changes(action)
+    expected_changes = [
+        json.dumps([action["name"], action["kwargs"]], sort_keys=True) for action in expected if _is_change(action)
     ]
+    if sorted(expected_changes) != sorted(_accepted_changes(attempt)):
+        return False
     actions_text = " ".join(step.action for step in attempt.steps).replace(",", "").casefold()
     answers = attempt.task.verification.parameters.get("outputs") or []
-    texts = [re.escape(str(answer).replace(",", "").casefold()) for answer in answers]
-    return sorted(changes) == sorted(_accepted_changes(attempt)) and all(
-        re.search(rf"(?<!\w){text}(?!\w)", actions_text) for text in texts
-    )
+    answer_patterns = [re.escape(str(answer).replace(",", "").casefold()) for answer in answers]
+    return all(re.search(rf"(?<!\w){pattern}(?!\w)", actions_text) for pattern in answer_patterns)
 
 
 def _are_calls(expected: Any) -> TypeGuard[list[dict[str, Any]]]:
@@ -61,15 +61,17 @@ def _are_calls(expected: Any) -> TypeGuard[list[dict[str, Any]]]:
     )
 
 
-def _changes(action: Mapping[str, Any]) -> bool:
-    return not _READING.match(action["name"])
+def _is_change(action: Mapping[str, Any]) -> bool:
+    return not _READ_ONLY_TOOLS.match(action["name"])
 
 
 def _accepted_changes(attempt: Trajectory) -> Iterator[str]:
     """Yield the tool calls that changed something, as JSON."""
     for step in attempt.steps:
         if not step.observation.startswith("Error"):
-            yield from (json.dumps(call, sort_keys=True) for call in _calls(step) if not _READING.match(call[0]))
+            yield from (
+                json.dumps(call, sort_keys=True) for call in _calls(step) if not _READ_ONLY_TOOLS.match(call[0])
+            )
 
 
 def _calls(step: Step) -> Iterator[list[Any]]:

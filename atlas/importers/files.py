@@ -38,7 +38,7 @@ class Record:
         """Return the JSON value.
 
         Raises:
-            InvalidInput: The file is not JSON, or was not read.
+            InvalidInput: The record is not JSON, or could not be read.
         """
         if self.problem:
             raise InvalidInput(self.problem)
@@ -77,7 +77,7 @@ def parse_json(raw: bytes) -> Any:
             message begins with a verb, for callers to put after the name of the file.
     """
     try:
-        return json.loads(utf_8(raw, "the JSON text"), object_pairs_hook=_unique)
+        return json.loads(decode_utf_8(raw, "the JSON text"), object_pairs_hook=_unique_keys)
     except InvalidInput:
         raise
     except json.JSONDecodeError as error:
@@ -88,11 +88,11 @@ def parse_json(raw: bytes) -> Any:
         raise InvalidInput("nests too deeply; flatten it") from error
 
 
-def utf_8(raw: bytes, name: str) -> str:
+def decode_utf_8(raw: bytes, name: str) -> str:
     """Return bytes as text, or raise `InvalidInput` if they are not UTF-8.
 
     Args:
-        name: What the bytes are, such as `the row`.
+        name: Name of the bytes in the error, such as `the row`.
     """
     try:
         return raw.decode("utf-8")
@@ -128,7 +128,7 @@ def lines(path: Path, limits: Limits) -> Iterator[Record]:
             end += length
             line = line.removeprefix(BOM) if position == 1 else line
             if length > limits.max_row_bytes:
-                yield Record(position, b"", end, _too_large("line", length, limits.max_row_bytes))
+                yield Record(position, b"", end, _size_problem("line", length, limits.max_row_bytes))
             elif line.strip():
                 yield Record(position, line.rstrip(b"\r\n"), end)
 
@@ -140,7 +140,7 @@ def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
         InvalidInput: There are more of them than the limit.
     """
     if end - start > limit:
-        raise InvalidInput(_too_large("row", end - start, limit))
+        raise InvalidInput(_size_problem("row", end - start, limit))
     handle.seek(start)
     return handle.read(end - start)
 
@@ -154,7 +154,7 @@ def read_document(path: Path, limits: Limits) -> bytes:
     read_head(path, limits)
     size = path.stat().st_size
     if size > limits.max_document_bytes:
-        raise ImportFailed(_too_large("document", size, limits.max_document_bytes))
+        raise ImportFailed(_size_problem("document", size, limits.max_document_bytes))
     return path.read_bytes().removeprefix(BOM)
 
 
@@ -186,15 +186,15 @@ def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
         yield line, length
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise InvalidInput(f"has the key {twice[:60]!r} twice in one object; keep one of them")
+        [(repeated_key, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidInput(f"has the key {repeated_key[:60]!r} twice in one object; keep one of them")
     return values
 
 
-def _too_large(noun: str, size: int, limit: int) -> str:
+def _size_problem(noun: str, size: int, limit: int) -> str:
     return f"the {noun} has {_megabytes(size)}, but at most {_megabytes(limit)} are read at once; split it"
 
 

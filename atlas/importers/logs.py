@@ -31,7 +31,7 @@ SCORES = "scores"
 
 NOTE_CHARACTERS = 4_000
 
-_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": lambda score, bound: score >= bound,
     "<=": lambda score, bound: score <= bound,
     ">": lambda score, bound: score > bound,
@@ -74,7 +74,7 @@ class SuccessRule:
         score = scores.get(self.name) if isinstance(scores, dict) else None
         if attempt.outcome.success is not None or not isinstance(score, int | float):
             return attempt
-        success = _COMPARE[self.sign](float(score), self.bound)
+        success = _COMPARISONS[self.sign](float(score), self.bound)
         partial = float(score) if 0 <= score <= 1 and self.sign in (">=", ">", "=") else None
         details = {**attempt.outcome.verification_details, "rule": f"{self.name}{self.sign}{self.bound:g}"}
         outcome = replace(attempt.outcome, success=success, partial_score=partial, verification_details=details)
@@ -101,10 +101,10 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
     """Return the records to store for an item of a log, and count the removed secrets in `secrets`."""
     if not isinstance(item, Trajectory):
         return [item]
-    clean = scrub_record(item, secrets)
-    assert isinstance(clean, Trajectory)
-    judged = with_decided_outcome(options.success.apply(clean) if options.success else clean)
-    return [as_exported(judged), *(_crashes(judged) if options.crashes else ())]
+    clean_attempt = scrub_record(item, secrets)
+    assert isinstance(clean_attempt, Trajectory)
+    judged_attempt = with_decided_outcome(options.success.apply(clean_attempt) if options.success else clean_attempt)
+    return [as_exported(judged_attempt), *(_crash_entries(judged_attempt) if options.crashes else ())]
 
 
 def as_exported(attempt: Trajectory) -> ExportedExperience:
@@ -117,7 +117,7 @@ def as_exported(attempt: Trajectory) -> ExportedExperience:
     return ExportedExperience(experience=experience, marks=NO_MARKS, usage=NO_USAGE)
 
 
-def _crashes(attempt: Trajectory) -> Iterator[JournalEntry]:
+def _crash_entries(attempt: Trajectory) -> Iterator[JournalEntry]:
     for number, step in enumerate(attempt.steps, start=1):
         if step.metadata.get(FAILED):
             failure = f"{step.action[:NOTE_CHARACTERS]}\n\n{step.observation[:NOTE_CHARACTERS]}".strip()

@@ -16,10 +16,10 @@ from atlas.storage.marks.codec import decode_marks
 from atlas.storage.marks.files import COPIED, TABLE
 from atlas.storage.marks.reading import read_rows
 
-_BEGINNING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
+_OPENING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
 """Prefix of a marks file."""
 
-_BEGINNING_CHARACTERS = 200
+_OPENING_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def is_marks_file(path: Path) -> bool:
     """Return whether a file looks like a marks file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return _BEGINNING.match(file.read(_BEGINNING_CHARACTERS)) is not None
+            return _OPENING.match(file.read(_OPENING_CHARACTERS)) is not None
     except OSError:
         return False
 
@@ -62,7 +62,7 @@ def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
     Raises:
         ImportFailed: The file cannot be read, or is not a marks file.
     """
-    marks = _read(path)
+    marks = _read_marks(path)
     changes: list[MarkChange] = []
     n_present = 0
     for records in _memories(memory):
@@ -81,37 +81,36 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     Raises:
         ImportFailed: The file cannot be read, or is not a marks file.
     """
-    planned = plan_marks(memory, path)
-    marks_after = {change.id: change.after for change in planned.changes}
+    plan = plan_marks(memory, path)
+    marks_after = {change.id: change.after for change in plan.changes}
     operation_id: str | None = None
     for records in _memories(memory):
-        present = {record_id: marks_after[record_id] for record_id in records.titles(list(marks_after))}
-        if present:
+        marks_by_id = {record_id: marks_after[record_id] for record_id in records.titles(list(marks_after))}
+        if marks_by_id:
             scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
-            scoped.mark(present)
+            scoped.mark(marks_by_id)
             operation_id = scoped.operation_id
-    return replace(planned, operation_id=operation_id)
+    return replace(plan, operation_id=operation_id)
 
 
 def _memories(memory: MemorySystem) -> list[Any]:
     return [kind.records(memory) for kind in searchable_kinds().values()]
 
 
-def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: Mapping[str, Marks]) -> list[MarkChange]:
-    pairs = ((record_id, existing.get(record_id, NO_MARKS), wanted[record_id]) for record_id in titles)
-    changes = (
-        MarkChange(
-            id=record_id,
-            title=titles[record_id],
-            before=before,
-            after=replace(after, held_for=before.held_for, quarantine=before.quarantine),
-        )
-        for record_id, before, after in pairs
-    )
-    return [change for change in changes if change.after != change.before]
+def _changes(
+    titles: Mapping[str, str], existing: Mapping[str, Marks], imported: Mapping[str, Marks]
+) -> list[MarkChange]:
+    """Return the records whose marks differ. Review and quarantine stay as they are in the store."""
+    changes = []
+    for record_id, title in titles.items():
+        before = existing.get(record_id, NO_MARKS)
+        after = replace(imported[record_id], held_for=before.held_for, quarantine=before.quarantine)
+        if after != before:
+            changes.append(MarkChange(id=record_id, title=title, before=before, after=after))
+    return changes
 
 
-def _read(path: Path) -> dict[str, Marks]:
+def _read_marks(path: Path) -> dict[str, Marks]:
     try:
         return {record_id: _validate_marks(record_id, row) for record_id, row in read_rows(path).items()}
     except InvalidInput as error:

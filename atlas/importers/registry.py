@@ -71,7 +71,7 @@ class Format:
     """Function that returns the score and threshold that decided an attempt's outcome, such as `reward ≥ 1`, or ""."""
 
 
-_OWN = (
+_BUILT_IN = (
     Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
     Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
     Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
@@ -199,9 +199,9 @@ _OWN = (
 @cache
 def all_formats() -> Mapping[str, Format]:
     """Return the formats by name, in the order in which they are tried: built-in formats, then formats of plug-ins."""
-    built_in = {format.name: format for format in _OWN}
-    added = made_by_plugins(IMPORTERS, Format, built_in)
-    return built_in | {name: replace(format, name=name) for name, format in added.items()}
+    built_in = {format.name: format for format in _BUILT_IN}
+    plugin_formats = made_by_plugins(IMPORTERS, Format, built_in)
+    return built_in | {name: replace(format, name=name) for name, format in plugin_formats.items()}
 
 
 def detect(path: Path, limits: Limits | None = None) -> Format:
@@ -223,7 +223,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
 
 def _matches(format: Format, path: Path, head: bytes) -> bool:
     """Return whether a file is in a format. A plug-in's format that raises is reported and does not match."""
-    plugin = None if format in _OWN else plugin_named(IMPORTERS, format.name)
+    plugin = None if format in _BUILT_IN else plugin_named(IMPORTERS, format.name)
     if plugin is None:
         return format.matches(path, head)
     try:

@@ -37,10 +37,10 @@ class AddCount:
     """Number of new records by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
-    """Items that existed already."""
+    """Number of items that were stored already, or purged earlier."""
 
     purged: int = 0
-    """Number of skipped items that were purged earlier, and are not imported again."""
+    """Number of skipped items that were purged earlier."""
 
 
 class Sink(Protocol):
@@ -162,19 +162,19 @@ def import_paths(
         ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`, a
             row or a file was rejected.
     """
-    chosen_format, limits = _format(format), Limits.of(settings)
+    chosen_format, limits = _find_format(format), Limits.of(settings)
     files = source_files(paths)
     total_bytes = sum(file.size for file in files)
     run = _Run(
         sink, strict=strict, log_options=log_options or LogOptions(), on_progress=on_progress, total_bytes=total_bytes
     )
     for file in files:
-        run.take_file(file, _rows(file, chosen_format, limits))
+        run.add_file(file, _read_rows(file, chosen_format, limits))
     run.flush()
     return run.report(len(files))
 
 
-class _Attempts:
+class _AttemptSink:
     """A sink that keeps attempts in memory, and skips other records."""
 
     def __init__(self) -> None:
@@ -195,10 +195,10 @@ def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Sett
     """Return the attempts in files and directories, in order. Other records are skipped.
 
     Raises:
-        ImportFailed: As `import_paths` with `strict`: figures over part of the data would look like figures over all of
-            it.
+        ImportFailed: A path does not exist, or a row or a file was rejected. Figures over part of the data would look
+            like figures over all of it.
     """
-    sink = _Attempts()
+    sink = _AttemptSink()
     import_paths(sink, paths, format=format, strict=True, settings=settings)
     return sink.trajectories
 
@@ -241,7 +241,7 @@ class _Run:
         self._items_bytes = 0
         self._source = ""
 
-    def take_file(self, file: SourceFile, rows: Iterator[_SourcedRow]) -> None:
+    def add_file(self, file: SourceFile, rows: Iterator[_SourcedRow]) -> None:
         """Add a file's rows to the batch, and record the rejected ones."""
         start = self._done_bytes
         try:
@@ -251,7 +251,7 @@ class _Run:
                 if row.item is None:
                     self._reject(Rejection(file.path, row.position, row.reason))
                 else:
-                    self._take(row.item, row.n_bytes, source)
+                    self._add_item(row.item, row.n_bytes, source)
         except NothingToImport:
             self._n_unclaimed += 1
         self._done_bytes = start + file.size
@@ -285,7 +285,7 @@ class _Run:
             judged=dict(self._judged),
         )
 
-    def _take(self, item: Item, n_bytes: int, source: str) -> None:
+    def _add_item(self, item: Item, n_bytes: int, source: str) -> None:
         if source != self._source:
             self.flush()
             self._source = source
@@ -294,7 +294,7 @@ class _Run:
         else:
             items = [with_decided_outcome(item) if isinstance(item, Trajectory) else item]
         self._unknown[all_formats()[source].why_unknown] += sum(map(_is_unknown, items))
-        if rule := self._rule(item, items[0], source):
+        if rule := self._deciding_rule(item, items[0], source):
             self._judged[rule] += 1
         self._items += items
         self._n_read += len(items) - 1
@@ -302,13 +302,13 @@ class _Run:
         if len(self._items) >= BATCH_ITEMS or self._items_bytes >= BATCH_BYTES:
             self.flush()
 
-    def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
+    def _deciding_rule(self, original: Item, prepared_item: Item, source: str) -> str:
         """Return the rule that decided an attempt's outcome, such as `reward ≥ 1`, or an empty string."""
         if isinstance(original, Trajectory) and not _is_unknown(original):
             return all_formats()[source].judged_by(original)
         if not _is_unknown(original) or _is_unknown(prepared_item):
             return ""
-        rule = _attempt(prepared_item).outcome.verification_details["rule"]
+        rule = _unwrap(prepared_item).outcome.verification_details["rule"]
         return rule if rule in RULES else str(self._options.success)
 
     def _reject(self, rejection: Rejection) -> None:
@@ -328,17 +328,17 @@ class _Run:
 
 def _is_unknown(item: Item) -> bool:
     """Return whether an item is an attempt whose outcome is unknown."""
-    attempt = _attempt(item)
+    attempt = _unwrap(item)
     return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
 
 
-def _attempt(item: Item) -> Any:
-    """Return the attempt or experience that an item contains, or the item itself."""
+def _unwrap(item: Item) -> Any:
+    """Return the experience in an exported record, or any other item unchanged."""
     return item.experience if isinstance(item, ExportedExperience) else item
 
 
-def _rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
-    """Yield a file's rows with its format's name. Row 0 has the reason why the file could not be read completely.
+def _read_rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
+    """Yield a file's rows with its format's name. A row 0 gives the reason why the file could not be read to its end.
 
     Raises:
         NothingToImport: The file was found in a directory, and is empty or of unknown format.
@@ -355,7 +355,7 @@ def _rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Ite
         yield _SourcedRow("", Row(0, None, one_line(f"the file cannot be read: {error.strerror or error}")))
 
 
-def _format(name: str) -> Format | None:
+def _find_format(name: str) -> Format | None:
     if name == "auto":
         return None
     if name not in all_formats():

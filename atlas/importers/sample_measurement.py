@@ -25,29 +25,31 @@ FILE = "measurement.json"
 
 
 def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Path) -> bool:
-    """Store the measurement of a directory of sample data, and return whether it is of this store.
+    """Store the measurement of a directory of sample data, and return whether it fits this store.
 
     Args:
         memory: A store that contains nothing but the records of `files`.
     """
     measurement = _read(directory / FILE, digest_of(files))
-    if measurement is None or not _is_of(measurement, memory):
+    if measurement is None or not _fits_store(measurement, memory):
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
-    # A store whose clock is set back has no measurement of its future.
-    at = min(
+    # not later than the store itself, whose clock may be set back
+    measured_at = min(
         datetime.fromisoformat(measurement.measured_at), *(operation.created_at for operation in memory.history(1))
     )
     file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).with_shared_state(ledger.shared)
     position = ledger.position(collection)
     file.save(
-        replace(measurement, measured_at=at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id)
+        replace(
+            measurement, measured_at=measured_at.isoformat(), revision=ledger.revision(), ledger_id=position.ledger_id
+        )
     )
     return True
 
 
 def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
-    """Write the measurement of a store of sample data beside them."""
+    """Write the measurement of a store of sample data into their directory."""
     header = encode_evaluation(evaluation)
     content = {"of": digest_of(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -72,7 +74,7 @@ def _read(path: Path, digest: str) -> OwnEvaluation | None:
         return None
 
 
-def _is_of(evaluation: OwnEvaluation, memory: MemorySystem) -> bool:
+def _fits_store(evaluation: OwnEvaluation, memory: MemorySystem) -> bool:
     """Return whether a store is searched in the way that was measured."""
     storage = memory.storage
     return (

@@ -37,16 +37,15 @@ class MemorySink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store a batch."""
-        known = _known_attempts(self._memory, items)
-        new = [item for item in items if _attempt_id(item) not in known]
-        n_all, items = len(items), self._with_known_ids([*map(_in_scope, new)])
+        known_ids = _known_attempts(self._memory, items)
+        new_items = [_move_into_scope(item) for item in items if _attempt_id(item) not in known_ids]
         added, n_purged = dict[str, int](), 0
-        for kind, group in _by_kind(items):
+        for kind, group in _group_by_kind(self._with_known_ids(new_items)):
             records = kind.records(self._memory)  # a system may lack a memory that no item needs
             scoped = records.within("import", self._reason, operation_id=self.operation_id)
             added[kind.noun] = len(kind.add(scoped, group))
             n_purged += len(records.purged([kind.id_of(item) for item in group]))
-        return AddCount(added=added, skipped=n_all - sum(added.values()), purged=n_purged)
+        return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
 
     def _with_known_ids(self, items: list[Item]) -> list[Item]:
         """Return the items, with log entries under their existing ids in the journal."""
@@ -79,15 +78,17 @@ def _known_attempts(memory: MemorySystem, items: list[Item]) -> set[str]:
     stored = memory.experience.column("trajectory_id", {"trajectory_id": {"$in": ids}})
     merged = memory.experience.column("merged_trajectories", {"merged_trajectories": {"$in": ids}})
     marks = memory.experience.marks([*stored])
-    own = {id for record_id, id in stored.items() if marks[record_id].held_for in ("", actor_name(""))}
-    return own.union(*merged.values())
+    readable_ids = {
+        attempt_id for record_id, attempt_id in stored.items() if marks[record_id].held_for in ("", actor_name(""))
+    }
+    return readable_ids.union(*merged.values())
 
 
-_SCOPED = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
+_SCOPE_NAMESPACE = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
 """Namespace of the ids of records that are imported into a scope."""
 
 
-def _in_scope(item: Item) -> Item:
+def _move_into_scope(item: Item) -> Item:
     """Return an item under an id that is unique to the actor's scope, so that each scope can import the same log.
 
     Attempts get a new id when they are stored.
@@ -110,10 +111,10 @@ def _in_scope(item: Item) -> Item:
 
 
 def _scoped_id(record_id: str) -> str:
-    return uuid5(_SCOPED, dump([actor_scope(), record_id])).hex
+    return uuid5(_SCOPE_NAMESPACE, dump([actor_scope(), record_id])).hex
 
 
-def _by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:
+def _group_by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:
     """Return the items grouped by kind, in the order of the kinds."""
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -130,7 +131,7 @@ class CountingSink:
     def __init__(self, memory: MemorySystem | None) -> None:
         """Compare with a memory. Without one, every item counts as new."""
         self._memory = memory
-        self._scrubs = memory is None or memory.storage.settings.scrub_secrets
+        self._scrubs_secrets = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
         """Ids and content hashes of the new records."""
 
@@ -139,37 +140,39 @@ class CountingSink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
-        candidates = [(item, self._hashes(item)) for item in self._not_imported(items)]
+        candidates = [(item, self._content_hashes(item)) for item in self._not_imported(items)]
         known = self._known_hashes([content_hash for _, hashes in candidates for content_hash in hashes])
         unknown = [(item, hashes) for item, hashes in candidates if not known & {*hashes} and not self._has_id(item)]
-        new = [item for item, hashes in unknown if self._is_first(item, hashes)]
-        self.samples += new[: MAX_SAMPLES - len(self.samples)]
-        return AddCount(added=Counter(kind_of_item(item).noun for item in new), skipped=len(items) - len(new))
+        new_items = [item for item, hashes in unknown if self._is_first(item, hashes)]
+        self.samples += new_items[: MAX_SAMPLES - len(self.samples)]
+        added = Counter(kind_of_item(item).noun for item in new_items)
+        return AddCount(added=added, skipped=len(items) - len(new_items))
 
     def _not_imported(self, items: list[Item]) -> list[Item]:
-        """Return the items without attempts whose ids the memory has, each in the actor's scope."""
+        """Return the items in the actor's scope, without attempts that the memory has."""
         if self._memory is None:
             return items
         known = _known_attempts(self._memory, items)
-        return [_in_scope(item) for item in items if _attempt_id(item) not in known]
+        return [_move_into_scope(item) for item in items if _attempt_id(item) not in known]
 
     def _known_hashes(self, hashes: list[str]) -> Set[str]:
         """Return the content hashes that the memory has."""
         return self._memory.experience.collection.known_hashes(hashes).keys() if self._memory else set()
 
     def _is_first(self, item: Item, hashes: list[str]) -> bool:
-        """Record an item, and return whether no earlier item is the same."""
-        names = {kind_of_item(item).id_of(item), *hashes}
-        is_first = not names & self._seen
-        self._seen |= names if is_first else set()
-        return is_first
+        """Return whether no earlier item is the same, and if so remember the item."""
+        keys = {kind_of_item(item).id_of(item), *hashes}
+        if keys & self._seen:
+            return False
+        self._seen |= keys
+        return True
 
-    def _hashes(self, item: Item) -> list[str]:
-        """Return the content hash that the memory would store for an attempt."""
+    def _content_hashes(self, item: Item) -> list[str]:
+        """Return a list with the content hash that the memory would store for an attempt, empty for other records."""
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):
-            clean = in_actor_scope(without_secrets(item) if self._scrubs else item)
+            clean = in_actor_scope(without_secrets(item) if self._scrubs_secrets else item)
             experience = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
             return [to_metadata(experience)["content_hash"]]
         return []

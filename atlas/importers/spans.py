@@ -68,17 +68,17 @@ class _Splitter:
         self._expand = expand
         self._key = ""
         self._start = -1
-        self._named = False
+        self._has_key = False
         self._expanded = False
 
     def split(self, tokens: Iterator[_Token]) -> Iterator[Span]:
         opening = self._open(tokens)
         for token in tokens:
             if token.depth == 0:
-                yield from self._end(token.at)
+                yield from self._end_span(token.at)
                 self._check_close(opening, token)
                 return
-            yield from self._inside(token, is_object=opening.mark == "{")
+            yield from self._take_token(token, is_object=opening.mark == "{")
         raise ImportFailed("the file ends in the middle of the document; it may be truncated")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
@@ -91,22 +91,22 @@ class _Splitter:
         self._start = token.at + 1
         return token
 
-    def _inside(self, token: _Token, *, is_object: bool) -> Iterator[Span]:
+    def _take_token(self, token: _Token, *, is_object: bool) -> Iterator[Span]:
         if self._expanded and (token.depth, token.mark) in ((2, ","), (1, "]")):
-            yield from self._end(token.at)
+            yield from self._end_span(token.at)
             self._expanded = token.mark == ","
             self._start = token.at + 1 if self._expanded else -1
         elif token.depth == 1 and token.mark == ",":
-            yield from self._end(token.at)
-            self._start, self._named = token.at + 1, False
-        elif token.depth == 1 and token.mark == ":" and is_object and not self._named:
+            yield from self._end_span(token.at)
+            self._start, self._has_key = token.at + 1, False
+        elif token.depth == 1 and token.mark == ":" and is_object and not self._has_key:
             self._key = self._read_key(token.at)
             self._start = token.at + 1
-            self._named = True
+            self._has_key = True
         elif token.depth == 1 and token.mark == "[" and self._expand and self._key == self._expand:
             self._expanded, self._start = True, token.at + 1
 
-    def _end(self, at: int) -> Iterator[Span]:
+    def _end_span(self, at: int) -> Iterator[Span]:
         if self._start >= 0 and not self._is_blank(at):
             yield Span(self._key, self._start, at, self._expanded)
 

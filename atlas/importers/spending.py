@@ -30,18 +30,20 @@ class Spending:
         """
         counts = usage if isinstance(usage, dict) else {}
         n_input = first_number(counts, INPUT_TOKENS) + sum(_number(counts.get(name)) for name in CACHED_INPUT)
-        spent = (n_input, first_number(counts, OUTPUT_TOKENS), _number(cost_usd))
-        if any(spent):
-            self._calls[call] = spent
+        amounts = (n_input, first_number(counts, OUTPUT_TOKENS), _number(cost_usd))
+        if any(amounts):
+            self._calls[call] = amounts
 
     def metadata(self) -> Json:
         """Return the sums as metadata, without keys that the log does not record.
 
         The result is like `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`.
         """
-        sums = [sum(amounts) for amounts in zip(*self._calls.values(), strict=True)] or [0, 0, 0]
-        tokens = {"input": int(sums[0]), "output": int(sums[1])} if sums[0] or sums[1] else None
-        return present(tokens=tokens, cost_usd=round(sums[2], 6) or None)
+        n_input = sum(amounts[0] for amounts in self._calls.values())
+        n_output = sum(amounts[1] for amounts in self._calls.values())
+        cost_usd = sum(amounts[2] for amounts in self._calls.values())
+        tokens = {"input": int(n_input), "output": int(n_output)} if n_input or n_output else None
+        return present(tokens=tokens, cost_usd=round(cost_usd, 6) or None)
 
 
 def first_number(values: Json, names: Sequence[str]) -> float:

@@ -129,7 +129,7 @@ def test_what_another_part_calls_memory_stays_and_the_log_says_so(tmp_path, capl
 
 
 def test_a_file_that_may_not_be_written_is_taken_without_the_table(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr("atlas.importers.formats.protea.LOCKED_SECONDS", 0.0)
+    monkeypatch.setattr("atlas.importers.formats.protea.LOCK_TIMEOUT_SECONDS", 0.0)
     file = genes(tmp_path / "protea.db")
     with closing(sqlite3.connect(file)) as other:
         other.execute("BEGIN IMMEDIATE")

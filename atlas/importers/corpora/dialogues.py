@@ -45,32 +45,41 @@ def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
     Args:
         name: Name of the runs.
     """
-    talks = _talks(runs)
-    conversations = {talk.id: [entry(talk.id, talk.task_id, _transcript(talk.turns))] for talk in talks}
-    single = {
-        talk.id: [entry(f"{talk.id}:{n}", talk.task_id, _transcript([turn])) for n, turn in enumerate(talk.turns)]
-        for talk in talks
+    dialogues = _dialogues(runs)
+    conversations = {
+        dialogue.id: [entry(dialogue.id, dialogue.task_id, _transcript(dialogue.turns))] for dialogue in dialogues
+    }
+    turns = {
+        dialogue.id: [
+            entry(f"{dialogue.id}:{n}", dialogue.task_id, _transcript([turn])) for n, turn in enumerate(dialogue.turns)
+        ]
+        for dialogue in dialogues
     }
     return [
-        _corpus(name, "dialogues", "conversations", talks, conversations),
-        _corpus(name, "turns", "turns", talks, single),
+        _corpus(name, "dialogues", "conversations", dialogues, conversations),
+        _corpus(name, "turns", "turns", dialogues, turns),
     ]
 
 
 def _corpus(
-    origin: str, kind: str, record_kind: str, talks: Sequence[_Dialogue], records: Mapping[str, Sequence[Trajectory]]
+    origin: str,
+    kind: str,
+    record_kind: str,
+    dialogues: Sequence[_Dialogue],
+    records: Mapping[str, Sequence[Trajectory]],
 ) -> JudgedCorpus:
-    of_task: dict[str, list[str]] = defaultdict(list)
-    for talk in talks:
-        of_task[talk.task_id] += [record.id for record in records[talk.id]]
+    ids_by_task: dict[str, list[str]] = defaultdict(list)
+    for dialogue in dialogues:
+        ids_by_task[dialogue.task_id] += [record.id for record in records[dialogue.id]]
     queries = []
-    for talk in talks:
-        own_ids = frozenset(record.id for record in records[talk.id])
-        grades = {talk_id: SAME for talk_id in of_task[talk.task_id] if talk_id not in own_ids}
-        number = talk.task_id.rpartition("/")[
-            2
-        ]  # the name seeds the dev/test split, so it must not change: late interaction was chosen on it
-        queries += [JudgedQuery(text=text, grades=grades, group=number, excluded=own_ids) for text in talk.questions]
+    for dialogue in dialogues:
+        own_ids = frozenset(record.id for record in records[dialogue.id])
+        grades = {record_id: SAME for record_id in ids_by_task[dialogue.task_id] if record_id not in own_ids}
+        # The number seeds the dev/test split, on which late interaction was chosen, so it must not change.
+        _, _, number = dialogue.task_id.rpartition("/")
+        queries += [
+            JudgedQuery(text=text, grades=grades, group=number, excluded=own_ids) for text in dialogue.questions
+        ]
     task = RetrievalTask(
         name=f"{origin} {kind}, later message",
         about=f"What a customer says later on → the {record_kind} of the other trials of the same task; the "
@@ -79,19 +88,19 @@ def _corpus(
     )
     return JudgedCorpus(
         name=f"{origin} {kind}",
-        trajectories=tuple(trajectory for talk in talks for trajectory in records[talk.id]),
+        trajectories=tuple(trajectory for dialogue in dialogues for trajectory in records[dialogue.id]),
         tasks=(task,),
         origin=origin,
     )
 
 
-def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
+def _dialogues(runs: Sequence[Trajectory]) -> list[_Dialogue]:
     n_trials: dict[str, int] = defaultdict(int)
-    talks = []
+    dialogues = []
     for run in runs:
-        talks.append(_Dialogue(f"{run.task.id}#{n_trials[run.task.id]}", run.task.id, tuple(_turns(run))))
+        dialogues.append(_Dialogue(f"{run.task.id}#{n_trials[run.task.id]}", run.task.id, tuple(_turns(run))))
         n_trials[run.task.id] += 1
-    return talks
+    return dialogues
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:

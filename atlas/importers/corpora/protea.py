@@ -53,10 +53,10 @@ def read_log(path: Path) -> list[LogEntry]:
 
 
 def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
-    """Return two corpora, the crashes alone and the whole log, or an empty list if no reflection is about a crash."""
+    """Return two corpora, the crashes alone and the whole log, or none if no reflection is about a crash."""
     crashes = [line for line in log if line.kind == CRASH]
-    crashed = {line.generation for line in crashes}
-    reflections = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
+    crash_generations = {line.generation for line in crashes}
+    reflections = [line for line in log if line.kind == REFLECTION and line.generation in crash_generations]
     if not reflections:
         return ()
     about = "A reflection → the crash log of the same generation, among all "
@@ -74,11 +74,13 @@ def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
 
 def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Sequence[LogEntry]) -> JudgedCorpus:
     queries = []
-    for line in reflections:
-        crashes = [crash for crash in entries if (crash.kind, crash.generation) == (CRASH, line.generation)]
-        excluded_ids = frozenset(line_entry.id for line_entry in entries if _is_left_out(line_entry, line))
+    for reflection in reflections:
+        crashes = [crash for crash in entries if (crash.kind, crash.generation) == (CRASH, reflection.generation)]
+        excluded_ids = frozenset(other.id for other in entries if _is_left_out(other, reflection))
         grades = {crash.id: SAME for crash in crashes}
-        queries.append(JudgedQuery(text=line.text, grades=grades, group=line.task_id, excluded=excluded_ids))
+        queries.append(
+            JudgedQuery(text=reflection.text, grades=grades, group=reflection.task_id, excluded=excluded_ids)
+        )
     return JudgedCorpus(
         name=name,
         trajectories=tuple(entry(line.id, line.task_id, line.text) for line in entries),

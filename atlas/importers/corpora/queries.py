@@ -33,15 +33,18 @@ def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> Judged
     Raises:
         ImportFailed: The file is malformed, or judges a task that has no attempt.
     """
-    of_task: dict[str, list[str]] = defaultdict(list)
+    ids_by_task: dict[str, list[str]] = defaultdict(list)
     for attempt in attempts:
-        of_task[attempt.task.id].append(attempt.id)
+        ids_by_task[attempt.task.id].append(attempt.id)
     try:
-        judged = as_object(parse_json(read_document(path, limits)), "the file")
+        document = as_object(parse_json(read_document(path, limits)), "the file")
         queries = [
-            _query(row, f"queries[{n}]", of_task) for n, row in enumerate(as_list(judged.get("queries"), "queries"))
+            _query(row, f"queries[{n}]", ids_by_task)
+            for n, row in enumerate(as_list(document.get("queries"), "queries"))
         ]
-        nonsense = [_text(text, f"nonsense[{n}]") for n, text in enumerate(as_list(judged.get("nonsense"), "nonsense"))]
+        nonsense = [
+            _text(text, f"nonsense[{n}]") for n, text in enumerate(as_list(document.get("nonsense"), "nonsense"))
+        ]
     except InvalidInput as error:
         raise ImportFailed(f"{path.name}: {error}") from error
     task = RetrievalTask(
@@ -54,11 +57,11 @@ def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> Judged
     )
 
 
-def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> JudgedQuery:
+def _query(value: object, name: str, ids_by_task: Mapping[str, Sequence[str]]) -> JudgedQuery:
     row = as_object(value, name)
     grades = as_object(row.get("grades"), f"{name}.grades")
     for task_id, grade in grades.items():
-        if task_id not in of_task:
+        if task_id not in ids_by_task:
             raise InvalidInput(
                 f"{name}.grades names the task {task_id!r}, but no attempt in the directory has it; remove it"
             )
@@ -66,7 +69,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
             raise InvalidInput(f"expected the grade 0, 1, 2 or 3 for {task_id!r} in {name}.grades, got {grade!r}")
     return JudgedQuery(
         text=required_text(row, "query", f"{name}.query"),
-        grades={attempt_id: grade for task_id, grade in grades.items() for attempt_id in of_task[task_id]},
+        grades={attempt_id: grade for task_id, grade in grades.items() for attempt_id in ids_by_task[task_id]},
         group=_main_task(grades, name),
     )
 

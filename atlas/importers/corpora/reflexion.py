@@ -11,7 +11,7 @@ from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.importers.corpora.records import record
 
-_ASKING = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)
+_REQUEST = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n|\n\s*>>>|\b(?:for example|example)\b", re.IGNORECASE)
 _CODE = re.compile(
     r"""
@@ -27,19 +27,19 @@ _CODE = re.compile(
 
 def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
     """Return a corpus of the programming attempts of all logs. A record has only the problem and the solution."""
-    of_problem: dict[str, list[str]] = defaultdict(list)
+    ids_by_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
         attempt_record = record(
-            attempt, f"{attempt.task.id}#{len(of_problem[attempt.task.id])}", attempt.task.description
+            attempt, f"{attempt.task.id}#{len(ids_by_problem[attempt.task.id])}", attempt.task.description
         )
-        of_problem[attempt.task.id].append(attempt_record.id)
+        ids_by_problem[attempt.task.id].append(attempt_record.id)
         records.append(attempt_record)
     problems = {attempt_record.task.id: attempt_record.task.description for attempt_record in records}
     return JudgedCorpus(
         name="Reflexion attempts",
         trajectories=tuple(records),
-        tasks=(_reflections(attempts, of_problem), _other_words(problems, of_problem)),
+        tasks=(_reflections(attempts, ids_by_problem), _other_words(problems, ids_by_problem)),
     )
 
 
@@ -52,11 +52,11 @@ def in_other_words(description: str) -> str:
     """Return a problem's first sentence without signature, examples, names of code and stock phrases."""
     prose = description.rpartition("\n\ndef ")[0] or description
     sentence = " ".join(_SENTENCE_END.split(prose.strip(), maxsplit=1)[0].split())
-    words = " ".join(_CODE.sub(" ", _ASKING.sub("", sentence)).split())
+    words = " ".join(_CODE.sub(" ", _REQUEST.sub("", sentence)).split())
     return words or sentence
 
 
-def _reflections(attempts: Sequence[Trajectory], of_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
+def _reflections(attempts: Sequence[Trajectory], ids_by_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
     return RetrievalTask(
         name="Reflexion, reflection",
         about="The first reflection on a failed attempt → the attempts at that problem in all logs, described by the "
@@ -64,7 +64,7 @@ def _reflections(attempts: Sequence[Trajectory], of_problem: Mapping[str, Sequen
         queries=tuple(
             JudgedQuery(
                 text=attempt.steps[0].thought,
-                grades=dict.fromkeys(of_problem[attempt.task.id], SAME),
+                grades=dict.fromkeys(ids_by_problem[attempt.task.id], SAME),
                 group=attempt.task.id,
             )
             for attempt in attempts
@@ -73,14 +73,14 @@ def _reflections(attempts: Sequence[Trajectory], of_problem: Mapping[str, Sequen
     )
 
 
-def _other_words(problems: Mapping[str, str], of_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
+def _other_words(problems: Mapping[str, str], ids_by_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
     return RetrievalTask(
         name="Reflexion, sentence",
         about="A problem's first sentence without signature, examples and names → the attempts at it in all logs. Its "
         "words are the record's own, so this is close to searching for a quotation.",
         queries=tuple(
             JudgedQuery(
-                text=in_other_words(description), grades=dict.fromkeys(of_problem[task_id], SAME), group=task_id
+                text=in_other_words(description), grades=dict.fromkeys(ids_by_problem[task_id], SAME), group=task_id
             )
             for task_id, description in problems.items()
         ),

@@ -19,7 +19,7 @@ from atlas.importers.run import source_files
 
 JUDGED, LOG = "judged queries", "Protea log"
 
-LOOKED_FOR = (
+SUPPORTED_DATA = (
     "τ-bench runs, Reflexion's programming logs, SWE-agent trajectories with several runs of one issue, a Protea log "
     "with crashes and reflections, or a JSON file with `about` and `queries` beside attempts in ATLAS JSONL"
 )
@@ -35,18 +35,18 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
     limits = Limits.of(settings)
     files_by_kind: dict[str, list[Path]] = defaultdict(list)
     for path in paths:
-        kinds = {file.path: _kind(file.path, limits) for file in source_files([path])}
+        kinds = {file.path: _corpus_kind(file.path, limits) for file in source_files([path])}
         if not any(kinds.values()):
-            raise ImportFailed(f"{path} has no data to evaluate on; looked for {LOOKED_FOR}")
+            raise ImportFailed(f"{path} has no data to evaluate on; looked for {SUPPORTED_DATA}")
         for file, kind in kinds.items():
             files_by_kind[kind] += [file] if file.resolve() not in map(Path.resolve, files_by_kind[kind]) else []
-    corpora = _corpora(files_by_kind, limits)
+    corpora = _build_corpora(files_by_kind, limits)
     if not any(task.queries for corpus in corpora for task in corpus.tasks):
-        raise ImportFailed(f"the files contain no query; looked for {LOOKED_FOR}")
+        raise ImportFailed(f"the files contain no query; looked for {SUPPORTED_DATA}")
     return corpora
 
 
-def _corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
+def _build_corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
     attempts = [
         attempt for attempt in _read_trajectories("reflexion", files, limits) if reflexion.is_programming(attempt)
     ]
@@ -57,11 +57,11 @@ def _corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]
     corpora += [reflexion.corpus(attempts)] if attempts else []
     corpora += [corpus for path in files[LOG] for corpus in protea.corpora(protea.read_log(path))]
     corpora += [swe_agent.corpus(runs)] if runs else []
-    corpora += [queries.corpus(path, _attempts_beside(path, limits), limits) for path in files[JUDGED]]
+    corpora += [queries.corpus(path, _attempts_in_directory(path, limits), limits) for path in files[JUDGED]]
     return corpora
 
 
-def _kind(path: Path, limits: Limits) -> str:
+def _corpus_kind(path: Path, limits: Limits) -> str:
     """Return the kind of corpus that a file belongs to, or an empty string."""
     try:
         head = read_head(path, limits)
@@ -81,17 +81,17 @@ def _read_trajectories(format: str, files: dict[str, list[Path]], limits: Limits
 
 def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:
     return [
-        _check_attempt(path, row.item, row.position, row.reason) for row in all_formats()[format].read(path, limits)
+        _require_attempt(path, row.item, row.position, row.reason) for row in all_formats()[format].read(path, limits)
     ]
 
 
-def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
+def _attempts_in_directory(path: Path, limits: Limits) -> list[Trajectory]:
     """Return the attempts in the ATLAS JSONL files of the same directory."""
     files = sorted(path.parent.glob("*.jsonl"))
     return [attempt for file in files for attempt in _trajectories("atlas", file, limits)]
 
 
-def _check_attempt(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
+def _require_attempt(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
     if isinstance(item, Trajectory):
         return item
     raise ImportFailed(f"{path.name}, row {position}: {reason or 'does not contain an attempt'}")

@@ -13,11 +13,11 @@ from atlas.importers.corpora.records import record
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     """Return a corpus of the runs, each with its issue as description and the submitted patch as solution."""
-    of_issue: dict[str, list[str]] = defaultdict(list)
+    ids_by_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:
-        run_record = record(run, f"{run.task.id}#{len(of_issue[run.task.id])}", run.task.description)
-        of_issue[run.task.id].append(run_record.id)
+        run_record = record(run, f"{run.task.id}#{len(ids_by_issue[run.task.id])}", run.task.description)
+        ids_by_issue[run.task.id].append(run_record.id)
         records.append(run_record)
     task = RetrievalTask(
         name="SWE-agent, issue",
@@ -26,12 +26,12 @@ def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
         queries=tuple(
             JudgedQuery(
                 text=run.task.description,
-                grades={run_id: SAME for run_id in of_issue[run.task.id] if run_id != run.id},
+                grades={run_id: SAME for run_id in ids_by_issue[run.task.id] if run_id != run.id},
                 group=run.task.id,
                 excluded=frozenset({run.id}),
             )
             for run in records
-            if len(of_issue[run.task.id]) > 1
+            if len(ids_by_issue[run.task.id]) > 1
         ),
     )
     return JudgedCorpus(name="SWE-agent runs", trajectories=tuple(records), tasks=(task,))

@@ -65,9 +65,9 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 def final_action(messages: Sequence[Message]) -> str:
     """Return the agent's last tool call and the text after it, or the last message if there are no calls."""
-    acting = [message for message in messages if message.role == AGENT and message.action]
-    last_call = max((n for n, message in enumerate(acting) if message.calls), default=len(acting) - 1)
-    return "\n\n".join(message.action for message in acting[max(last_call, 0) :])
+    agent_messages = [message for message in messages if message.role == AGENT and message.action]
+    last_call = max((n for n, message in enumerate(agent_messages) if message.calls), default=len(agent_messages) - 1)
+    return "\n\n".join(message.action for message in agent_messages[max(last_call, 0) :])
 
 
 def call(name: str, arguments: Any) -> str:
@@ -128,11 +128,11 @@ def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Conte
     """
     if value is None or isinstance(value, str):
         return Content(without_blobs(resolve(as_text(value, name))))
-    parts = [_part(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
+    parts = [_part_content(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
     return Content(_join(part.text for part in parts), _join(part.thought for part in parts))
 
 
-def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
+def _part_content(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
     if isinstance(part, str):
         return Content(without_blobs(resolve(part)))
     part = as_object(part, name)

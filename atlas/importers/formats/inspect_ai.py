@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.archive import opened, read_entry
-from atlas.importers.fields import Json, as_object
+from atlas.importers.archive import open_archive, read_entry
+from atlas.importers.fields import Json, abbreviate, as_object
 from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.formats.inspect_samples import Header, trajectory
 from atlas.importers.keys import document_keys
@@ -41,7 +41,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the samples of a log."""
     if read_head(path, limits).startswith(ZIP_MARK):
-        yield from _read_packed(path, limits)
+        yield from _read_zip(path, limits)
     else:
         yield from _read_json(path, limits)
 
@@ -68,7 +68,7 @@ def _samples(path: Path) -> Iterator[Span]:
 def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -> Trajectory:
     raw = read_span(handle, span.start, span.end, limits.max_document_bytes)
     if not span.expanded:
-        raise InvalidInput("expected a list for samples")
+        raise InvalidInput(f"expected a list for samples, got {abbreviate(parse_json(raw))}")
     return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
 
 
@@ -87,14 +87,14 @@ def _json_header(path: Path, limits: Limits) -> Header:
     return _header(fields)
 
 
-def _read_packed(path: Path, limits: Limits) -> Iterator[Row]:
-    with opened(path, limits) as archive:
-        header = _packed_header(archive, limits)
+def _read_zip(path: Path, limits: Limits) -> Iterator[Row]:
+    with open_archive(path, limits) as archive:
+        header = _zip_header(archive, limits)
         entries = [entry for entry in archive.infolist() if _is_sample(entry)]
         n_read = 0
         for position, entry in enumerate(entries, start=1):
             n_read += entry.compress_size
-            make = partial(_packed_sample, archive, entry, header, limits)
+            make = partial(_zip_sample, archive, entry, header, limits)
             yield convert(position, make, offset=n_read, n_bytes=entry.file_size)
 
 
@@ -102,7 +102,7 @@ def _is_sample(entry: zipfile.ZipInfo) -> bool:
     return entry.filename.startswith("samples/") and entry.filename.endswith(".json")
 
 
-def _packed_sample(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, limits: Limits) -> Trajectory:
+def _zip_sample(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, limits: Limits) -> Trajectory:
     raw = read_entry(archive, entry, limits)
     try:
         return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
@@ -110,7 +110,7 @@ def _packed_sample(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Hea
         raise InvalidInput(f"{entry.filename}: {error}") from error
 
 
-def _packed_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
+def _zip_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
     name = next((name for name in HEADERS if name in archive.namelist()), None)
     if name is None:
         raise ImportFailed(f"the file is not an Inspect log: it contains neither {' nor '.join(HEADERS)}")

@@ -58,9 +58,9 @@ class Attachments:
 
     def __init__(self, sample: Json, limit: int) -> None:
         texts = as_object(sample.get("attachments") or {}, "attachments")
-        old = as_object(sample.get("transcript") or {}, "transcript").get("content")
-        self._texts = {**(old if isinstance(old, dict) else {}), **texts}
-        self._left = self._limit = limit
+        old_texts = as_object(sample.get("transcript") or {}, "transcript").get("content")
+        self._texts = {**(old_texts if isinstance(old_texts, dict) else {}), **texts}
+        self._n_left = self._limit = limit
 
     def resolve(self, text: str) -> str:
         """Return the attachment that a reference names, or any other text unchanged.
@@ -72,8 +72,8 @@ class Attachments:
         if prefix is None:
             return text
         attachment = as_text(self._texts.get(text.removeprefix(prefix), text), "attachments")
-        self._left -= len(attachment)
-        if self._left < 0:
+        self._n_left -= len(attachment)
+        if self._n_left < 0:
             raise InvalidInput(
                 f"the attachments of the sample exceed {self._limit / MEGABYTE:,.0f} MB in total; leave the sample out"
             )
@@ -87,7 +87,8 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
         InvalidInput: A field is of the wrong type; the message names it.
     """
     attachments = Attachments(sample, limits.max_document_bytes)
-    messages = [_message(value, f"messages[{n}]", attachments) for n, value in _number(sample, "messages")]
+    message_list = as_list(sample.get("messages"), "messages")
+    messages = [_message(value, f"messages[{n}]", attachments) for n, value in enumerate(message_list)]
     system, turns = conversation.split_system(messages)
     task = _task(sample, header, attachments)
     answer = _answer(sample, attachments) or conversation.final_action(turns)
@@ -196,20 +197,16 @@ def _answer(sample: Json, attachments: Attachments) -> str:
 
 
 def _outcome(sample: Json) -> Outcome:
-    judged = verdict(sample)
+    result = verdict(sample)
     error = sample.get("error")
     message = as_text(as_object(error, "error").get("message"), "error.message") if error is not None else ""
     return Outcome(
-        success=judged.success,
-        partial_score=judged.partial_score,
+        success=result.success,
+        partial_score=result.partial_score,
         error_info=(message or "error") if error is not None else None,
-        verification_details=present(scores=judged.values or None),
+        verification_details=present(scores=result.values or None),
     )
 
 
 def _ended_at(sample: Json) -> datetime | None:
     return as_instant(sample.get("completed_at") or sample.get("started_at"), "completed_at")
-
-
-def _number(sample: Json, key: str) -> list[tuple[int, Any]]:
-    return list(enumerate(as_list(sample.get(key), key)))

@@ -39,8 +39,8 @@ def verdict(sample: Json) -> Verdict:
     The partial score is the mean of the scores that are numbers in [0, 1].
     """
     by_scorer = scores(sample)
-    outcomes = {_success(score.get("value")) for score in by_scorer.values()} - {None}
-    numbers = [number for score in by_scorer.values() if (number := _number(score.get("value"))) is not None]
+    outcomes = {_to_success(score.get("value")) for score in by_scorer.values()} - {None}
+    numbers = [number for score in by_scorer.values() if (number := _to_partial_score(score.get("value"))) is not None]
     return Verdict(
         success=False not in outcomes if outcomes else None,
         partial_score=sum(numbers) / len(numbers) if numbers else None,
@@ -51,7 +51,7 @@ def verdict(sample: Json) -> Verdict:
 def judged_by(attempt: Trajectory) -> str:
     """Return the scorers that decide the outcome, with their thresholds, or an empty string."""
     values = attempt.outcome.verification_details.get("scores") or {}
-    deciding = [scorer for scorer, value in values.items() if _success(value) is not None]
+    deciding = [scorer for scorer, value in values.items() if _to_success(value) is not None]
     return f"{' and '.join(deciding)} = C or 1" if deciding else ""
 
 
@@ -67,7 +67,7 @@ def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
     return "\n\n".join(f"{scorer}: {text}" for scorer, text in explanations.items())
 
 
-def _success(value: Any) -> bool | None:
+def _to_success(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -75,7 +75,7 @@ def _success(value: Any) -> bool | None:
     return {1.0: True, 0.0: False}.get(value) if isinstance(value, int | float) else None
 
 
-def _number(value: Any) -> float | None:
+def _to_partial_score(value: Any) -> float | None:
     if value == "P":
         return PARTIAL
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):

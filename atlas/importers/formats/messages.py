@@ -47,7 +47,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _from_line(record: Record) -> Trajectory:
     line = as_object(record.value(), "the line")
     if "messages" not in line:
-        raise InvalidInput("the line has no field 'messages'; expected a list of messages there")
+        raise InvalidInput("expected a list of messages in the field 'messages', got nothing")
     return _attempt(line["messages"], as_text(line.get("model"), "model"))
 
 

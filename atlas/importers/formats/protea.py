@@ -25,7 +25,7 @@ from atlas.core.schema import decode_instant
 from atlas.core.types import JournalEntry, Link
 from atlas.importers.fields import abbreviate, as_object
 from atlas.importers.files import parse_json, read_head
-from atlas.importers.formats.protea_logs import TELLING, entry_id, row_key
+from atlas.importers.formats.protea_logs import IDENTIFYING_COLUMNS, entry_id, row_key
 from atlas.importers.rows import Limits, Row, convert, one_line
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of
@@ -36,21 +36,21 @@ logger = logging.getLogger(__name__)
 
 SQLITE_MARK = b"SQLite format 3\x00"
 
-NEEDED = ("id", "entry_type", "content")
+REQUIRED_COLUMNS = ("id", "entry_type", "content")
 """Columns that every entry has."""
 
-USUAL = ("generation", "metadata", "timestamp")
+COMMON_COLUMNS = ("generation", "metadata", "timestamp")
 """Columns of all versions of the table. A missing one is reported, and the others are imported."""
 
-LATER = ("importance", "tier")
+NEWER_COLUMNS = ("importance", "tier")
 """Columns of newer versions only."""
 
-LOCKED_SECONDS = 5.0
+LOCK_TIMEOUT_SECONDS = 5.0
 """Timeout for a lock on the database."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
-WITHOUT = ("embedding",)
+SKIPPED_COLUMNS = ("embedding",)
 """Columns that are not imported. All others become metadata, such as `protea_keywords`."""
 
 ARCHIVED = "archived_ids"
@@ -76,7 +76,7 @@ def matches(path: Path, head: bytes) -> bool:
         return False
     try:
         with closing(_open_read_only(path)) as connection:
-            return set(NEEDED) <= _columns(connection, "memory")
+            return set(REQUIRED_COLUMNS) <= _columns(connection, "memory")
     except (sqlite3.Error, ImportFailed):
         return False
 
@@ -114,18 +114,18 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     try:
         with closing(_copy_in_memory(path)) as connection:
             columns = _columns(connection, "memory")
-            if not set(NEEDED) <= columns:
+            if not set(REQUIRED_COLUMNS) <= columns:
                 raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
-            for name in USUAL:
+            for name in COMMON_COLUMNS:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries are imported without it")
-            log = _log_of(connection)
-            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _row_digests(connection)}
-            links, odd = _links(connection, ids)
-            yield from (Row(0, None, reason) for reason in odd)
+            log = _log_key(connection)
+            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _identifying_values(connection)}
+            links, warnings = _links(connection, ids)
+            yield from (Row(0, None, reason) for reason in warnings)
             reader = _Reader(path.name, log, ids, links, limits.max_row_bytes)
-            names = [*NEEDED, *sorted(columns - {*NEEDED, *WITHOUT})]
-            for position, values in enumerate(connection.execute(_select(names)), start=1):
+            names = [*REQUIRED_COLUMNS, *sorted(columns - {*REQUIRED_COLUMNS, *SKIPPED_COLUMNS})]
+            for position, values in enumerate(connection.execute(_select_statement(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
                 yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
     except sqlite3.Error as error:  # keep the rows before
@@ -146,10 +146,10 @@ class _Reader:
         if _n_bytes(raw["content"]) > self.max_bytes:
             raise InvalidInput(f"content exceeds the limit of {self.max_bytes} bytes; shorten it")
         entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
-        tier = _optional(raw, "tier") or TIERS[0]
+        tier = _optional_text(raw, "tier") or TIERS[0]
         if tier not in _TIERS:
             raise InvalidInput(f"expected one of {', '.join(_TIERS)} for tier, got {tier!r}")
-        made_at = _optional(raw, "timestamp")
+        timestamp = _optional_text(raw, "timestamp")
         metadata = self._metadata(raw)
         importance = raw.get("importance")
         if importance is None:
@@ -159,7 +159,7 @@ class _Reader:
             entry_type=entry_type,
             content=content,
             generation=raw.get("generation", 0),
-            created_at=decode_instant(made_at, "timestamp"),
+            created_at=decode_instant(timestamp, "timestamp"),
             importance=importance,
             metadata=metadata,
             tier=_TIERS[tier],
@@ -167,12 +167,16 @@ class _Reader:
         )
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        text = _optional(raw, "metadata") or "{}"
+        text = _optional_text(raw, "metadata") or "{}"
         raw_metadata = as_object(parse_json(text.encode()), "metadata")
         agent_fields = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in raw_metadata.items()}
-        further = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
-        columns = {f"protea_{name}": _plain(raw[name], name) for name in further}
-        our_fields = {**columns, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
+        extra_names = [
+            name
+            for name in raw
+            if name not in (*REQUIRED_COLUMNS, *COMMON_COLUMNS, *NEWER_COLUMNS) and raw[name] not in (None, b"")
+        ]
+        extra_fields = {f"protea_{name}": _decode_text(raw[name], name) for name in extra_names}
+        our_fields = {**extra_fields, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
         for name in our_fields.keys() & agent_fields.keys():
             raise InvalidInput(
                 f"metadata has the key {name!r}, which is reserved for the source of an entry; rename it"
@@ -188,9 +192,9 @@ class _Reader:
                 yield Link("summarises", self.ids[number])
 
 
-def _log_of(connection: sqlite3.Connection) -> str:
+def _log_key(connection: sqlite3.Connection) -> str:
     """Return the key of a log's first row, which identifies the log even after it moved or grew."""
-    return row_key(next(_row_digests(connection), {}))[:16]
+    return row_key(next(_identifying_values(connection), {}))[:16]
 
 
 def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
@@ -198,28 +202,28 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
     by_row: dict[int, list[Link]] = {}
-    odd = []
+    warnings = []
     for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
         link_type = kind.decode("utf-8", "replace") if isinstance(kind, bytes) else str(kind)
         if source == target or source not in ids or target not in ids or link_type not in LINK_TYPES:
-            odd.append(
+            warnings.append(
                 one_line(f"the link {source!r} → {target!r} of type {link_type!r} joins no two entries; left out")
             )
         else:
             by_row.setdefault(source, []).append(Link(link_type, ids[target]))
-    return {source: tuple(links) for source, links in by_row.items()}, odd
+    return {source: tuple(links) for source, links in by_row.items()}, warnings
 
 
-def _row_digests(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield a digest of each row, ordered by id."""
+def _identifying_values(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Yield the identifying columns of each row, ordered by id."""
     columns = _columns(connection, "memory")
-    names = [name for name in TELLING if name in columns]
-    for values in connection.execute(_select(names)):
+    names = [name for name in IDENTIFYING_COLUMNS if name in columns]
+    for values in connection.execute(_select_statement(names)):
         yield dict(zip(names, values, strict=True))
 
 
 def _has_entries(connection: sqlite3.Connection, columns: set[str], name: str) -> bool:
-    missing = sorted(set(NEEDED) - columns, key=NEEDED.index)
+    missing = sorted(set(REQUIRED_COLUMNS) - columns, key=REQUIRED_COLUMNS.index)
     if missing:
         logger.warning("%s is adopted without entries: its table `memory` has no %s", name, ", ".join(missing))
         return False
@@ -228,7 +232,7 @@ def _has_entries(connection: sqlite3.Connection, columns: set[str], name: str) -
 
 def _make_table(path: Path) -> None:
     try:
-        with closing(sqlite3.connect(path, timeout=LOCKED_SECONDS)) as connection, connection:
+        with closing(sqlite3.connect(path, timeout=LOCK_TIMEOUT_SECONDS)) as connection, connection:
             connection.execute(TABLE)
     except sqlite3.OperationalError as error:
         reason = one_line(str(error))
@@ -238,7 +242,7 @@ def _make_table(path: Path) -> None:
 def _open_read_only(path: Path) -> sqlite3.Connection:
     """Return the database, opened read-only. Strings are returned as bytes, as they may be invalid UTF-8."""
     address = f"{path.resolve().as_uri()}?mode=ro"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS)
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
@@ -274,16 +278,16 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
     return {bytes(row[1]).decode() for row in connection.execute(f"PRAGMA table_info({table})")}
 
 
-def _select(names: Sequence[str]) -> str:
+def _select_statement(names: Sequence[str]) -> str:
     quoted_names = ('"' + name.replace('"', '""') + '"' for name in names)
     return f"SELECT {', '.join(quoted_names)} FROM memory ORDER BY id"
 
 
-def _plain(value: Any, name: str) -> Any:
+def _decode_text(value: Any, name: str) -> Any:
     return _text(value, name) if isinstance(value, bytes) else value
 
 
-def _optional(raw: Mapping[str, Any], name: str) -> str | None:
+def _optional_text(raw: Mapping[str, Any], name: str) -> str | None:
     return None if raw.get(name) is None else _text(raw[name], name)
 
 

@@ -61,7 +61,7 @@ def _household_attempt(row: Json) -> Trajectory:
 def _programming_attempt(row: Json) -> Trajectory:
     benchmark = _benchmark(row)
     return _attempt(
-        task=_problem(row, benchmark),
+        task=_problem_task(row, benchmark),
         source=f"reflexion/{benchmark}" if benchmark else "reflexion",
         success=_flag(row.get("is_solved"), "is_solved"),
         reflections=_texts(row.get("reflections"), "reflections"),
@@ -88,11 +88,11 @@ def _benchmark(row: Json) -> str:
     return from_name or ("leetcode" if "cannonical_solution" in row else "")  # only that log has this spelling
 
 
-def _problem(row: Json, benchmark: str) -> Task:
+def _problem_task(row: Json, benchmark: str) -> Task:
     name = as_label(row.get("name", row.get("task_id")), "name" if "name" in row else "task_id")
     prompt = required_text(row, "prompt", "prompt")
     entry_point = as_text(row.get("entry_point"), "entry_point")
-    expected = next((as_text(row[key], key) for key in SOLUTION_KEYS if key in row), "")
+    solution = next((as_text(row[key], key) for key in SOLUTION_KEYS if key in row), "")
     return Task(
         id=name if not benchmark or name.lower().startswith(benchmark) else f"{benchmark}/{name}",
         domain=benchmark,
@@ -103,7 +103,7 @@ def _problem(row: Json, benchmark: str) -> Task:
             test=as_text(row.get("test"), "test"),
             language=as_text(row.get("language"), "language"),
         ),
-        verification=VerificationSpec("tests", present(canonical_solution=expected)),
+        verification=VerificationSpec("tests", present(canonical_solution=solution)),
     )
 
 
@@ -114,10 +114,10 @@ def describe(prompt: str, entry_point: str = "") -> str:
     quote = re.search("\"\"\"|'''", prompt[start:])
     if start < 0 or quote is None:
         return prompt.strip()
-    begin = start + quote.start()
-    docstring, _, _ = prompt[begin + 3 :].partition(quote.group())
+    docstring_start = start + quote.start()
+    docstring, _, _ = prompt[docstring_start + 3 :].partition(quote.group())
     prose = inspect.cleandoc(docstring).strip()
-    signature = prompt[start:begin].strip().removesuffix(":")
+    signature = prompt[start:docstring_start].strip().removesuffix(":")
     return f"{prose}\n\n{signature}" if prose else prompt.strip()
 
 
@@ -131,13 +131,13 @@ def _flag(value: Any, name: str) -> bool | None:
 
 def _texts(value: Any, name: str) -> list[str]:
     """Return the reflections, which are a list in some logs and the `repr` of a list in others."""
-    texts = as_list(_list_items(value) if isinstance(value, str) else value, name)
+    texts = as_list(_parse_list(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
 
 
-def _list_items(text: str) -> list[Any]:
+def _parse_list(text: str) -> list[Any]:
     if text.lstrip().startswith("[") and len(text) <= MAX_LIST_CHARACTERS:
-        for parse in (json.loads, _python_value):
+        for parse in (json.loads, _parse_python):
             try:
                 value = parse(text.strip())
             except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -147,6 +147,6 @@ def _list_items(text: str) -> list[Any]:
     return [text]
 
 
-def _python_value(text: str) -> Any:
+def _parse_python(text: str) -> Any:
     with warnings.catch_warnings(action="ignore"):  # about unknown escapes, which are in the user's data
         return ast.literal_eval(text)

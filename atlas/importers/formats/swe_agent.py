@@ -46,13 +46,13 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _trajectory(raw: bytes) -> Trajectory:
     run = as_object(parse_json(raw), "the file")
     history = [_message(message, n) for n, message in enumerate(as_list(run.get("history"), "history"))]
-    recorded = as_list(run.get("trajectory"), "trajectory")
+    recorded_steps = as_list(run.get("trajectory"), "trajectory")
     info = as_object(run.get("info") or {}, "info")
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission")
     return Trajectory(
         task=_task(run, [message for message in history if message is not None]),
-        steps=tuple(_step(step, n) for n, step in enumerate(recorded)) or _steps_of_history(history),
+        steps=tuple(_step(step, n) for n, step in enumerate(recorded_steps)) or _steps_of_history(history),
         outcome=Outcome(None, error_info=None if "submitted" in exit_status else exit_status or None),
         agent_id=_model(run),
         metadata=present(

@@ -92,12 +92,12 @@ def _task(row: Json, info: Json, domain: str) -> Task:
     else:
         instruction = required_text(task, "instruction", "info.task.instruction")
     digest = hashlib.sha256(instruction.encode("utf-8", "replace")).hexdigest()[:8]
-    expected = {name: storable(task[name]) for name in ("actions", "outputs") if task.get(name)}
+    expected_results = {name: storable(task[name]) for name in ("actions", "outputs") if task.get(name)}
     return Task(
         id=f"tau-bench/{domain}/{number}" if domain else f"tau-bench/{number}-{digest}",
         domain=domain,
         description=instruction.strip(),
-        verification=VerificationSpec("reward", expected),
+        verification=VerificationSpec("reward", expected_results),
     )
 
 
@@ -106,10 +106,10 @@ def _outcome(row: Json, info: Json) -> Outcome:
     success = None
     if reward is not None and min(abs(reward - 1), abs(reward)) <= REWARD_TOLERANCE:
         success = abs(reward - 1) <= REWARD_TOLERANCE
-    judged = as_object(info.get("reward_info") or {}, "info.reward_info").get("info")
+    reward_details = as_object(info.get("reward_info") or {}, "info.reward_info").get("info")
     return Outcome(
         success=success,
         partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
         error_info=as_text(info.get("error"), "info.error") or None,
-        verification_details=storable(judged) if isinstance(judged, dict) else {},
+        verification_details=storable(reward_details) if isinstance(reward_details, dict) else {},
     )

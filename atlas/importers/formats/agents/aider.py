@@ -17,7 +17,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput
 from atlas.importers.fields import as_instant
-from atlas.importers.files import read_document, utf_8
+from atlas.importers.files import decode_utf_8, read_document
 from atlas.importers.formats.agents.sessions import Request, Requests
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.rows import Limits, Row, refusal
@@ -29,7 +29,7 @@ _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
 _TOKENS = re.compile(r"Tokens: (\d+(?:\.\d+)?)(k?) sent.{0,100}?\b(\d+(?:\.\d+)?+)(k?) received")
 _COST = re.compile(r"Cost: \$(\d+(?:\.\d+)?) message")
-_ASKING = ("/ask", "/architect", "/code")
+_REQUEST_COMMANDS = ("/ask", "/architect", "/code")
 """Commands whose argument is a request."""
 
 
@@ -48,34 +48,38 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         return
     project = path.resolve().parent.name
     history = _History(project)
-    for kind, block, position in _blocks(text):
-        if kind == START:
+    for author, block, position in _blocks(text):
+        if author == START:
             yield from history.requests.finish(len(raw))
             history = _History(project)
-        if reason := refusal(partial(history.take, kind, block, position)):
+        if reason := refusal(partial(history.take, author, block, position)):
             yield Row(position, None, reason, offset=len(raw))
         yield from history.requests.pop_ended(len(raw))
     yield from history.requests.finish(len(raw))
 
 
 def _history_text(raw: bytes) -> str:
-    text = utf_8(raw, "the file")
+    text = decode_utf_8(raw, "the file")
     if not _START.match(text.lstrip()):
-        raise InvalidInput("expected `# aider chat started at` at the beginning of the file; give another --format")
+        first_line = text.lstrip().partition("\n")[0]
+        raise InvalidInput(
+            f"expected `# aider chat started at` at the beginning of the file, got {first_line!r:.60}; give another "
+            "--format"
+        )
     return text
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the author of each run of lines, their text without marks, and the number of the first line."""
-    numbered = [(_author(line), number, line) for number, line in enumerate(text.splitlines(), start=1)]
-    for author, group in groupby(numbered, key=lambda entry: entry[0]):
-        numbers, lines = zip(*((number, line) for _, number, line in group), strict=True)
-        mark = {USER: "####", TOOL: ">"}.get(author, "")
-        if mark:
-            lines = tuple(line.removeprefix(mark).removeprefix(" ") for line in lines)
-        text = "\n".join(line.rstrip() for line in lines).strip()
-        if text:
-            yield author, text, numbers[0]
+    """Yield the author, the text without marks, and the first line's number of each run of lines by one author."""
+    position = 1
+    for author, group in groupby(text.splitlines(), key=_author):
+        lines = list(group)
+        mark = {USER: "####", TOOL: ">"}.get(author)
+        texts = [line.removeprefix(mark).removeprefix(" ") for line in lines] if mark else lines
+        block = "\n".join(line.rstrip() for line in texts).strip()
+        if block:
+            yield author, block, position
+        position += len(lines)
 
 
 def _author(line: str) -> str:
@@ -95,35 +99,35 @@ class _History:
     def __init__(self, project: str) -> None:
         self.requests = Requests()
         self._project = project
-        self._started, self._model, self._n_asked = "", "", 0
+        self._started_at, self._model, self._n_asked = "", "", 0
 
-    def take(self, kind: str, text: str, position: int) -> None:
+    def take(self, author: str, text: str, position: int) -> None:
         """Read a run of lines of one author."""
-        if kind == START:
+        if author == START:
             start = _START.match(text)
-            self._started = start[1] if start else ""
-        elif kind == USER:
+            self._started_at = start[1] if start else ""
+        elif author == USER:
             self._ask(text, position)
-        elif kind == TOOL:
+        elif author == TOOL:
             self._read_notes(text, position)
         elif self.requests.current is not None:
             self._add(Message(role=AGENT, text=text))
 
     def _ask(self, text: str, position: int) -> None:
         command, _, argument = text.partition(" ")
-        if command.startswith("/") and command not in _ASKING:
+        if command.startswith("/") and command not in _REQUEST_COMMANDS:
             self._add(Message(role=USER, text=text))
             return
         self._n_asked += 1
         request = Request(
             source=SOURCE,
-            text=argument.strip() or command if command in _ASKING else text,
+            text=argument.strip() or command if command in _REQUEST_COMMANDS else text,
             position=position,
-            session=self._started,
-            key=f"{self._project} {self._started} {self._n_asked}",
+            session=self._started_at,
+            key=f"{self._project} {self._started_at} {self._n_asked}",
             agent=self._model,
         )
-        request.at(as_instant(self._started, "the time of the session"))
+        request.record_time(as_instant(self._started_at, "the time of the session"))
         self.requests.begin(request)
 
     def _read_notes(self, text: str, position: int) -> None:
@@ -133,15 +137,15 @@ class _History:
         request = self.requests.current
         if request is None:
             return
-        kept = []
+        other_lines = []
         for number, line in enumerate(text.splitlines()):
             tokens, cost = _TOKENS.search(line), _COST.search(line)
             if tokens is None:
-                kept.append(line)
+                other_lines.append(line)
                 continue
             counts = {"input": _count(tokens[1], tokens[2]), "output": _count(tokens[3], tokens[4])}
             request.spending.add(f"{position + number}", counts, float(cost[1]) if cost else None)
-        if notes := "\n".join(kept).strip():
+        if notes := "\n".join(other_lines).strip():
             self._add(Message(role=TOOL, text=notes, tool=SOURCE))
 
     def _add(self, message: Message) -> None:

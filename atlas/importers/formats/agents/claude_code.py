@@ -41,7 +41,7 @@ LOGLINES = "loglines"
 _REMINDER = re.compile(r"<system-reminder>.{0,100000}?</system-reminder>", re.DOTALL)
 _COMMAND = re.compile(r"<command-name>(.{0,1000}?)</command-name>", re.DOTALL)
 _ARGUMENTS = re.compile(r"<command-args>(.{0,100000}?)</command-args>", re.DOTALL)
-_NOT_ASKED = (
+_PROGRAM_PREFIXES = (
     "Caveat: The messages below",
     "<local-command-",
     "<bash-",
@@ -76,14 +76,14 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
-            listed = (span for span in spans(path, expand=LOGLINES) if span.expanded)
-            for position, span in enumerate(listed, start=1):
+            line_spans = (span for span in spans(path, expand=LOGLINES) if span.expanded)
+            for position, span in enumerate(line_spans, start=1):
                 end = span.end
                 try:
                     yield Record(position, read_span(handle, span.start, span.end, limits.max_row_bytes), end)
                 except InvalidInput as error:
                     yield Record(position, b"", end, str(error))
-        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+        except ImportFailed as error:  # truncated, or followed by other text: keep the lines before
             yield Record(position + 1, b"", end, one_line(str(error)))
 
 
@@ -94,7 +94,7 @@ class _Session:
         self._name = name
         self._open: dict[tuple[str, str], Request] = {}
         self._ended: list[Request] = []
-        self._of_line: dict[str, tuple[str, str]] = {}
+        self._chain_by_line: dict[str, tuple[str, str]] = {}
         self._tools: dict[str, str] = {}
         self._message = ""
 
@@ -139,9 +139,9 @@ class _Session:
             chain = (session, agent)
         else:
             parent = as_text(line.get("parentUuid"), "parentUuid")
-            chain = self._of_line.get(parent, (session, uuid or "sidechain"))
+            chain = self._chain_by_line.get(parent, (session, uuid or "sidechain"))
         if uuid:
-            self._of_line[uuid] = chain
+            self._chain_by_line[uuid] = chain
         return chain
 
     def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
@@ -160,7 +160,7 @@ class _Session:
         model = as_text(message.get("model"), "message.model")
         request.agent = model if model and model != "<synthetic>" else request.agent
         request.error = reply.text if line.get("isApiErrorMessage") else ""
-        request.at(as_instant(line.get("timestamp"), "timestamp"), n_bytes)
+        request.record_time(as_instant(line.get("timestamp"), "timestamp"), n_bytes)
 
     def _reply(self, message: Json) -> Message:
         value = message["content"]
@@ -180,7 +180,7 @@ class _Session:
         request = self._open.get(chain)
         if request is not None and answers:
             request.messages += answers
-            self._note_agent(request, line)
+            self._record_sub_agent(request, line)
         task = "" if line.get("isMeta") or (line.get("isCompactSummary") and request) else user_request(text)
         if task and not answers:
             request = self._ask(line, task, chain, record)
@@ -189,10 +189,10 @@ class _Session:
         elif answers and request is None:
             raise InvalidInput("answers a tool call that is not in the file")
         if request is not None:
-            request.at(instant if answers else None, len(record.raw))
+            request.record_time(instant if answers else None, len(record.raw))
 
     def _ask(self, line: Json, text: str, chain: tuple[str, str], record: Record) -> Request:
-        before = self._open.pop(chain, None)
+        previous = self._open.pop(chain, None)
         uuid = as_text(line.get("uuid"), "uuid")
         request = Request(
             source=SOURCE,
@@ -208,14 +208,14 @@ class _Session:
         if chain[1]:
             caller = self._open.get((chain[0], ""))
             request.metadata |= present(subagent=chain[1], called_by=caller.id if caller else None)
-        if before is not None:
-            request.metadata |= {"follows": before.id} if before.was_answered else {}
-            self._ended.append(before)
+        if previous is not None:
+            request.metadata |= {"follows": previous.id} if previous.was_answered else {}
+            self._ended.append(previous)
         self._open[chain] = request
         return request
 
     @staticmethod
-    def _note_agent(request: Request, line: Json) -> None:
+    def _record_sub_agent(request: Request, line: Json) -> None:
         """Record the sub-agent that returned a result. The sub-agent's log may be in another file."""
         result = line.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
@@ -245,7 +245,7 @@ def user_request(text: str) -> str:
     A slash command is returned as name and arguments.
     """
     text = _REMINDER.sub("", text).strip()
-    if text.startswith(_NOT_ASKED):
+    if text.startswith(_PROGRAM_PREFIXES):
         return ""
     if text.startswith("<command-") and (name := _COMMAND.search(text)):
         arguments = _ARGUMENTS.search(text)

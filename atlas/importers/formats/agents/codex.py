@@ -25,7 +25,7 @@ from atlas.importers.rows import Limits, Row
 
 SOURCE = "codex"
 
-_NOT_ASKED = (
+_PROGRAM_PREFIXES = (
     "<environment_context>",
     "<user_instructions>",
     "<permissions",
@@ -57,7 +57,7 @@ class _Rollout:
 
     def __init__(self, name: str) -> None:
         self._session, self._model = name, ""
-        self._facts: Json = {}
+        self._metadata: Json = {}
         self._context: Json = {}
         self.requests = Requests()
         self._tools: dict[str, str] = {}
@@ -80,7 +80,7 @@ class _Rollout:
         elif kind == "event_msg":
             self._record_event(payload)
         elif kind == "response_item" or not is_wrapped:
-            self._item(payload, line, record)
+            self._add_item(payload, line, record)
 
     def _begin(self, meta: Json) -> None:
         self._session = as_text(meta.get("id"), "payload.id") or self._session
@@ -88,8 +88,12 @@ class _Rollout:
         self._context = present(
             directory=as_text(meta.get("cwd"), "payload.cwd"), branch=as_text(git.get("branch"), "git")
         )
-        parent = _parent(meta.get("source")) or as_text(meta.get("parent_thread_id"), "payload.parent_thread_id")
-        self._facts = present(version=as_text(meta.get("cli_version"), "payload.cli_version"), called_by_session=parent)
+        parent = _parent_session(meta.get("source")) or as_text(
+            meta.get("parent_thread_id"), "payload.parent_thread_id"
+        )
+        self._metadata = present(
+            version=as_text(meta.get("cli_version"), "payload.cli_version"), called_by_session=parent
+        )
 
     def _record_event(self, event: Json) -> None:
         kind = as_text(event.get("type"), "payload.type")
@@ -101,11 +105,11 @@ class _Rollout:
             problem = event.get("message") or event.get("reason") or kind
             self.requests.current.error = as_text(problem, "payload.message")
 
-    def _item(self, item: Json, line: Json, record: Record) -> None:
+    def _add_item(self, item: Json, line: Json, record: Record) -> None:
         kind = as_text(item.get("type"), "payload.type")
         instant = as_instant(line.get("timestamp"), "timestamp")
         if kind == "message":
-            self._message(item, line, record)
+            self._add_message_item(item, line, record)
         elif kind == "reasoning":
             self._thoughts.append(conversation.content(item.get("summary"), "payload.summary").text)
             return
@@ -114,16 +118,16 @@ class _Rollout:
         elif kind.endswith("_call"):
             self._add_message(Message(role=AGENT, calls=(self._call(item, kind),)))
         if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
-            self.requests.current.at(instant, len(record.raw))
+            self.requests.current.record_time(instant, len(record.raw))
 
-    def _message(self, item: Json, line: Json, record: Record) -> None:
+    def _add_message_item(self, item: Json, line: Json, record: Record) -> None:
         if "content" not in item:
             raise InvalidInput("expected a list for payload.content, got nothing")
         text = conversation.content(item["content"], "payload.content").text.strip()
         role = required_text(item, "role", "payload.role")
         if role == AGENT:
             self._add_message(Message(role=AGENT, text=text))
-        elif role == "user" and text and not text.startswith(_NOT_ASKED):
+        elif role == "user" and text and not text.startswith(_PROGRAM_PREFIXES):
             self._ask(text, as_text(line.get("timestamp"), "timestamp"), record)
 
     def _ask(self, text: str, instant: str, record: Record) -> None:
@@ -135,7 +139,7 @@ class _Rollout:
             session=self._session,
             key=f"{self._session} {instant or record.position}",
             context=self._context,
-            metadata=dict(self._facts),
+            metadata=dict(self._metadata),
         )
         self.requests.begin(request)
 
@@ -191,7 +195,7 @@ def _exit_code(text: Any) -> int | None:
     return None
 
 
-def _parent(source: Any) -> str:
+def _parent_session(source: Any) -> str:
     """Return the id of the parent session that spawned this one as a sub-agent."""
     for key in ("subagent", "thread_spawn"):
         source = source.get(key) if isinstance(source, dict) else None

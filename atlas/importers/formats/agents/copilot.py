@@ -36,8 +36,8 @@ _MARKS = (b'"session.start"', b'"user.message"', b'"assistant.turn_start"')
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether lines are events of a session."""
-    wraps = any({"type", "data", "timestamp"} <= keys for keys in record_keys(head))
-    return wraps and any(mark in head for mark in _MARKS)
+    has_events = any({"type", "data", "timestamp"} <= keys for keys in record_keys(head))
+    return has_events and any(mark in head for mark in _MARKS)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
@@ -107,7 +107,7 @@ class _Session:
             request.messages.append(message)
         model = as_object(event.get("data") or {}, "data").get("model")
         request.agent = model if isinstance(model, str) and model else request.agent
-        request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
+        request.record_time(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
     def _answer(self, data: Json) -> Message:
         calls = []

@@ -120,7 +120,7 @@ class _Session:
         if kind not in ("gemini", "error"):
             return
         request = self._requests.answered_request()
-        request.at(instant, len(json.dumps(message)))
+        request.record_time(instant, len(json.dumps(message)))
         request.error = text if kind == "error" else ""
         if kind == "gemini":
             request.messages += _answer(message, text)
@@ -150,12 +150,12 @@ def _answer(message: Json, text: str) -> list[Message]:
         as_object(call, f"toolCalls[{n}]") for n, call in enumerate(as_list(message.get("toolCalls"), "toolCalls"))
     ]
     thoughts = [as_object(thought, "thoughts") for thought in as_list(message.get("thoughts"), "thoughts")]
-    lines_of_thought = [
+    thought_lines = [
         ": ".join(filter(None, (as_text(thought.get(name), name).strip() for name in ("subject", "description"))))
         for thought in thoughts
     ]
     answer = Message(
-        role=AGENT, text=text, thought="\n\n".join(lines_of_thought), calls=tuple(_call(call) for call in calls)
+        role=AGENT, text=text, thought="\n\n".join(thought_lines), calls=tuple(_call(call) for call in calls)
     )
     return [answer, *map(_result, calls)] if answer.action or answer.thought else []
 
@@ -166,10 +166,10 @@ def _call(call: Json) -> str:
 
 
 def _result(call: Json) -> Message:
-    shown = call.get("resultDisplay")
+    displayed = call.get("resultDisplay")
     return Message(
         role="tool",
-        text=_text(call.get("result"), "toolCalls.result") or (shown if isinstance(shown, str) else ""),
+        text=_text(call.get("result"), "toolCalls.result") or (displayed if isinstance(displayed, str) else ""),
         tool=as_text(call.get("name"), "toolCalls.name"),
         failed=call.get("status") in ("error", "cancelled"),
     )

@@ -15,8 +15,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, present, required_text
-from atlas.importers.files import parse_json, read_document, read_head, records
+from atlas.importers.fields import Json, abbreviate, as_instant, as_list, as_object, as_text, present, required_text
+from atlas.importers.files import Record, parse_json, read_document, read_head, records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, convert
@@ -27,10 +27,10 @@ _KINDS = {"GENERATION": MODEL, "EMBEDDING": OTHER, "TOOL": TOOL, "RETRIEVER": TO
 
 def matches(path: Path, head: bytes) -> bool:
     """Return whether the file contains traces with their observations."""
-    return any(_are_keys_of_trace(keys, head) for keys in (document_keys(head), *record_keys(head)))
+    return any(_has_trace_keys(keys, head) for keys in (document_keys(head), *record_keys(head)))
 
 
-def _are_keys_of_trace(keys: Set[str], head: bytes) -> bool:
+def _has_trace_keys(keys: Set[str], head: bytes) -> bool:
     if "observations" in keys:
         return not keys.isdisjoint({"trace", "id", "timestamp"})
     return "trace" in keys and ("scores" in keys or b'"projectId"' in head)
@@ -43,7 +43,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
     for record in records(path, limits):
-        make = partial(lambda trace: _attempt(trace.value()), record)
+        make = partial(_record_attempt, record)
         yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
 
@@ -52,6 +52,10 @@ def _is_document(path: Path, limits: Limits) -> bool:
     head = read_head(path, limits).lstrip()
     first = head.partition(b"\n")[0].rstrip()
     return head.startswith(b"{") and not first.endswith(b"}")
+
+
+def _record_attempt(record: Record) -> Trajectory:
+    return _attempt(record.value())
 
 
 def _attempt(value: Any) -> Trajectory:
@@ -83,13 +87,13 @@ def _span(value: Any, name: str) -> Span:
     observation = as_object(value, name)
     kind = as_text(observation.get("type"), f"{name}.type").upper()
     span_name = as_text(observation.get("name"), f"{name}.name")
-    named_tool = span_name.startswith(("tool.", "execute_tool")) and observation.get("input") is not None
-    failed = observation.get("level") == "ERROR"
+    is_tool = span_name.startswith(("tool.", "execute_tool")) and observation.get("input") is not None
+    has_failed = observation.get("level") == "ERROR"
     return Span(
         id=required_text(observation, "id", f"{name}.id"),
         parent=as_text(observation.get("parentObservationId"), f"{name}.parentObservationId"),
         name=span_name,
-        kind=TOOL if named_tool else _KINDS.get(kind, OTHER),
+        kind=TOOL if is_tool else _KINDS.get(kind, OTHER),
         start=as_instant(observation.get("startTime"), f"{name}.startTime"),
         end=as_instant(observation.get("endTime"), f"{name}.endTime"),
         input_value=observation.get("input"),
@@ -97,7 +101,7 @@ def _span(value: Any, name: str) -> Span:
         model=as_text(observation.get("model"), f"{name}.model"),
         usage=observation.get("usageDetails"),
         cost_usd=observation.get("totalCost"),
-        error=(as_text(observation.get("statusMessage"), f"{name}.statusMessage") or "error") if failed else "",
+        error=(as_text(observation.get("statusMessage"), f"{name}.statusMessage") or "error") if has_failed else "",
     )
 
 
@@ -109,7 +113,7 @@ def _scores(values: list[Any]) -> Json:
         name = required_text(score, "name", f"scores[{n}].name")
         score_value = score.get("value")
         if isinstance(score_value, dict | list):
-            raise InvalidInput(f"expected a number or a string for scores[{n}].value")
+            raise InvalidInput(f"expected a number or a string for scores[{n}].value, got {abbreviate(score_value)}")
         score_value = score.get("stringValue") if score_value is None else score_value
         scores.append((as_text(score.get("timestamp"), f"scores[{n}].timestamp"), name, score_value))
     return {name: value for _, name, value in sorted(scores, key=lambda entry: entry[0])}

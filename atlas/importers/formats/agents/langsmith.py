@@ -51,7 +51,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file, whose runs may come in any order."""
     traces: dict[str, _Runs] = {}
     for record in records(path, limits):
-        if reason := refusal(partial(_take_record, record, traces)):
+        if reason := refusal(partial(_add_record, record, traces)):
             yield Row(record.position, None, reason, offset=record.end)
     size = path.stat().st_size
     for trace_id, runs in traces.items():
@@ -85,11 +85,11 @@ class _Runs:
         ).attempt()
 
 
-def _take_record(record: Record, traces: dict[str, _Runs]) -> None:
-    _take(record.value(), traces, record.position)
+def _add_record(record: Record, traces: dict[str, _Runs]) -> None:
+    _add_run(record.value(), traces, record.position)
 
 
-def _take(value: Any, traces: dict[str, _Runs], position: int) -> None:
+def _add_run(value: Any, traces: dict[str, _Runs], position: int) -> None:
     run = as_object(value, "the run")
     run_id = required_text(run, "id" if "id" in run else "run_id", "id")
     parent = as_text(run.get("parent_run_id"), "parent_run_id")
@@ -102,14 +102,14 @@ def _take(value: Any, traces: dict[str, _Runs], position: int) -> None:
     if not parent:
         runs.root = run
     for n, child in enumerate(as_list(run.get("child_runs"), "child_runs")):
-        below = as_object(child, f"child_runs[{n}]")
-        _take({"parent_run_id": run_id, "trace_id": trace_id, **below}, traces, position)
+        child_run = as_object(child, f"child_runs[{n}]")
+        _add_run({"parent_run_id": run_id, "trace_id": trace_id, **child_run}, traces, position)
 
 
 def _span(run: Json, run_id: str, parent: str) -> Span:
     extra = as_object(run.get("extra") or {}, "extra")
-    facts = as_object(extra.get("metadata") or {}, "extra.metadata")
-    model = facts.get("ls_model_name")
+    metadata_fields = as_object(extra.get("metadata") or {}, "extra.metadata")
+    model = metadata_fields.get("ls_model_name")
     return Span(
         id=run_id,
         parent=parent,
@@ -164,5 +164,5 @@ def _simplify(value: Any, depth: int = 0) -> Any:
 
 def _tool_calls(message: Json) -> list[Any]:
     calls = message.get("tool_calls")
-    named = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    return [call if "function" in call else {"function": call} for call in named]
+    call_objects = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [call if "function" in call else {"function": call} for call in call_objects]

@@ -60,18 +60,16 @@ def _attempt(document: Any) -> Trajectory:
     message_list = [
         as_object(message, f"messages[{n}]") for n, message in enumerate(as_list(run.get("messages"), "messages"))
     ]
-    conversation_messages = [
+    messages = [
         _message(message, f"messages[{n}]") for n, message in enumerate(message_list) if message.get("role") != EXIT
     ]
-    first = next(
-        (n for n, message in enumerate(conversation_messages) if message.role == AGENT), len(conversation_messages)
-    )
-    description = _description(conversation_messages[:first])
-    steps = conversation.steps(conversation_messages[first:])
+    first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
+    description = _description(messages[:first])
+    steps = conversation.steps(messages[first:])
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission").strip()
     return Trajectory(
-        id=stable_id(SOURCE, [(message.role, message.text, message.calls) for message in conversation_messages]),
+        id=stable_id(SOURCE, [(message.role, message.text, message.calls) for message in messages]),
         task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),
         steps=steps,
         outcome=Outcome(None, error_info=exit_status if exit_status not in ("", "Submitted") else None),
@@ -81,7 +79,7 @@ def _attempt(document: Any) -> Trajectory:
             source=SOURCE,
             exit_status=exit_status,
             submission=submission,
-            solution=submission or conversation.final_action(conversation_messages),
+            solution=submission or conversation.final_action(messages),
         )
         | _spending(message_list, info).metadata(),
     )
@@ -121,9 +119,9 @@ def _with_commands(message: Message, extra: Json, name: str) -> Message:
     """Return an answer of the agent, with the commands as the action and the other text as the thought."""
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]
-    commands = [command for command in commands if command] or [
-        command_text.strip() for command_text in _COMMAND.findall(message.text)
-    ]
+    commands = [command for command in commands if command]
+    if not commands:
+        commands = [command.strip() for command in _COMMAND.findall(message.text)]
     if not commands:
         return message
     text = _COMMAND.sub("", message.text).strip().removeprefix("THOUGHT:").strip()
@@ -132,8 +130,8 @@ def _with_commands(message: Message, extra: Json, name: str) -> Message:
 
 def _has_failed(extra: Json, text: str) -> bool:
     code = extra.get("returncode")
-    if code is None and (written := _RETURN_CODE.search(text[:200])):
-        code = int(written[1])
+    if code is None and (return_code := _RETURN_CODE.search(text[:200])):
+        code = int(return_code[1])
     return code not in (None, 0)
 
 
@@ -161,8 +159,8 @@ def _spending(messages: Sequence[Json], info: Json) -> Spending:
 def _ended_at(messages: Sequence[Json]) -> datetime | None:
     extras = [message["extra"] for message in messages if isinstance(message.get("extra"), dict)]
     seconds = [as_number(extra.get("timestamp"), "extra.timestamp") for extra in extras]
-    known = [instant for instant in seconds if instant is not None]
+    times = [instant for instant in seconds if instant is not None]
     try:
-        return datetime.fromtimestamp(max(known), UTC) if known else None
+        return datetime.fromtimestamp(max(times), UTC) if times else None
     except (OverflowError, ValueError, OSError) as error:
         raise InvalidInput("expected seconds since 1970 for extra.timestamp, got a number out of range") from error

@@ -24,10 +24,10 @@ from atlas.importers.rows import Limits, Row
 
 SOURCE = "openhands"
 
-_OF_THE_PROGRAM = ("", "null", "system", "recall", "change_agent_state", "agent_state_changed", "condensation")
+_INTERNAL_EVENTS = ("", "null", "system", "recall", "change_agent_state", "agent_state_changed", "condensation")
 """Actions and observations that only change the program's own state."""
 
-_ARGUMENTS_OF_THE_PROGRAM = (
+_INTERNAL_ARGUMENTS = (
     "thought",
     "translated_ipython_code",
     "confirmation_state",
@@ -76,9 +76,9 @@ class _Conversation:
             raise InvalidInput("expected an action or an observation in the event, got neither")
         if action == "message" and event.get("source") == "user":
             self._ask(event, record)
-        elif action not in _OF_THE_PROGRAM:
+        elif action not in _INTERNAL_EVENTS:
             self._add(self._action(event, action), event, record)
-        elif observation not in _OF_THE_PROGRAM:
+        elif observation not in _INTERNAL_EVENTS:
             self._add(self._observation(event, observation), event, record)
         elif self.requests.current is not None and _arguments(event, "extras").get("agent_state") == "error":
             self.requests.current.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
@@ -100,7 +100,7 @@ class _Conversation:
         response = _response(event)
         request.agent = _model(response) or request.agent
         request.spending.add(str(response.get("id", "")), response.get("usage"))
-        request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
+        request.record_time(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
     def _action(self, event: Json, action: str) -> Message:
         arguments = _arguments(event, "args")
@@ -110,12 +110,12 @@ class _Conversation:
             if action == "think":
                 return Message(role=AGENT, thought=text or thought)
             return Message(role=AGENT, text=text or thought or as_text(event.get("message"), "message"))
-        name, given = _tool_call(event)
+        name, call_arguments = _tool_call(event)
         name = name or action
         self._tools[as_label(event.get("id", 0), "id")] = name
-        if given is None:
-            given = {key: value for key, value in arguments.items() if key not in _ARGUMENTS_OF_THE_PROGRAM}
-        call = without_blobs(conversation.call(name, storable(given)))
+        if call_arguments is None:
+            call_arguments = {key: value for key, value in arguments.items() if key not in _INTERNAL_ARGUMENTS}
+        call = without_blobs(conversation.call(name, storable(call_arguments)))
         return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
 
     def _observation(self, event: Json, observation: str) -> Message:

@@ -179,8 +179,8 @@ def attempts_of(
         refused.clear()
     trace_list = list(traces(received, source=source))
     if n_others := sum(not trace.is_of_agent for trace in trace_list):
-        have = "trace has" if n_others == 1 else "traces have"
-        yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and are skipped")
+        traces_have = "trace has" if n_others == 1 else "traces have"
+        yield Row(0, None, f"{n_others:,} {traces_have} no attribute of an agent or a model, and are skipped")
     for position, trace in enumerate((trace for trace in trace_list if trace.is_of_agent), start=1):
         yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
@@ -250,14 +250,14 @@ def traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterato
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
     first = read_head(path, limits).lstrip().partition(b"\n")[0].rstrip()
-    if _is_whole(first):
+    if _is_complete_json(first):
         yield from lines(path, limits)
     else:
         raw = read_document(path, limits)
         yield Record(1, raw, len(raw))
 
 
-def _is_whole(line: bytes) -> bool:
+def _is_complete_json(line: bytes) -> bool:
     """Return whether a line is complete JSON. A line that does not end within the head is assumed to be."""
     try:
         parse_json(line)
@@ -300,8 +300,9 @@ def _decode_span(value: Any, service: str) -> ReceivedSpan:
         start=_instant(raw.get("startTimeUnixNano"), "startTimeUnixNano"),
         end=_instant(raw.get("endTimeUnixNano"), "endTimeUnixNano"),
         input_value=_first_value(attributes, named_events, _INPUT_KEYS)
-        or _in_events(named_events, "gen_ai.user.message"),
-        output_value=_first_value(attributes, named_events, _OUTPUT_KEYS) or _in_events(named_events, "gen_ai.choice"),
+        or _last_event_content(named_events, "gen_ai.user.message"),
+        output_value=_first_value(attributes, named_events, _OUTPUT_KEYS)
+        or _last_event_content(named_events, "gen_ai.choice"),
         model=_text(attributes, _MODEL_KEYS),
         usage=_usage(attributes),
         cost_usd=first_number(attributes, _COST_KEYS),
@@ -352,18 +353,18 @@ def _attributes(value: Any, name: str) -> Json:
     for entry in as_list(value, name):
         pair = as_object(entry, name)
         key, attribute = as_text(pair.get("key"), f"{name}.key"), _value(pair.get("value"), 0)
-        if spread := _NUMBERED.fullmatch(key):
-            numbered.setdefault(spread[1], {}).setdefault(int(spread[2]), {})[spread[3]] = attribute
+        if numbered_key := _NUMBERED.fullmatch(key):
+            numbered.setdefault(numbered_key[1], {}).setdefault(int(numbered_key[2]), {})[numbered_key[3]] = attribute
         else:
             attributes[key] = attribute
     for key, messages in numbered.items():
         attributes.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
-    if answer := _answer_of_ai_sdk(attributes):
+    if answer := _ai_sdk_answer(attributes):
         attributes["ai.response"] = answer
     return attributes
 
 
-def _answer_of_ai_sdk(attributes: Json) -> Json:
+def _ai_sdk_answer(attributes: Json) -> Json:
     """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
     for prefix in ("ai.response.", "ai.result."):
         text = attributes.get(f"{prefix}text", attributes.get(f"{prefix}object", ""))
@@ -437,7 +438,7 @@ def _first_value(attributes: Json, events: list[tuple[str, Json]], keys: tuple[s
     return None
 
 
-def _in_events(events: list[tuple[str, Json]], name: str) -> Any:
+def _last_event_content(events: list[tuple[str, Json]], name: str) -> Any:
     """Return the content of the last event with this name."""
     matching = [event for event_name, event in events if event_name == name]
     if not matching:
@@ -450,10 +451,10 @@ def _error(raw: Json, events: list[tuple[str, Json]]) -> str:
     status = as_object(raw.get("status") or {}, "status")
     if status.get("code") not in ERROR_CODES:
         return ""
-    raised = next(
+    exception = next(
         (_text(event, ("exception.message", "exception.type")) for name, event in events if name == "exception"), ""
     )
-    return as_text(status.get("message"), "status.message") or raised or "error"
+    return as_text(status.get("message"), "status.message") or exception or "error"
 
 
 def _usage(attributes: Json) -> Json:

@@ -61,7 +61,7 @@ class Request:
         """True if the agent answered or acted."""
         return any(message.role == AGENT for message in self.messages)
 
-    def at(self, instant: datetime | None, n_bytes: int = 0) -> None:
+    def record_time(self, instant: datetime | None, n_bytes: int = 0) -> None:
         """Record the time of the latest message, and the bytes read."""
         self.n_bytes += n_bytes
         if instant is not None and (self.ended_at is None or instant > self.ended_at):
@@ -131,16 +131,16 @@ class Requests:
 
 
 def attempts_of(
-    records: Iterable[Record], requests: Requests, take: Callable[[Record], None], size: int
+    records: Iterable[Record], requests: Requests, add_record: Callable[[Record], None], size: int
 ) -> Iterator[Row]:
     """Yield the attempts of a session as they end, and the reason for each record that cannot be read.
 
     Args:
-        take: Function that adds a record to the requests, or raises `InvalidInput`.
+        add_record: Function that adds a record to the requests, or raises `InvalidInput`.
         size: Size of the whole file in bytes.
     """
     for record in records:
-        if reason := refusal(partial(take, record)):
+        if reason := refusal(partial(add_record, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from requests.pop_ended(record.end)
     yield from requests.finish(size)

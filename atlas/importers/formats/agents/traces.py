@@ -19,7 +19,7 @@ from atlas.importers.spending import Spending
 
 MODEL, TOOL, OTHER = "model", "tool", "other"
 MAX_DEPTH = 12
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 _PROMPT_KEYS = (
     "messages",
     "new_message",
@@ -35,7 +35,7 @@ _PROMPT_KEYS = (
     "text",
 )
 _REPLY_KEYS = ("choices", "message", "messages", "candidates", "content", "parts", "output", "text", "value", "result")
-_WRITTEN = re.compile(r"role='user' content=(['\"])(.{1,20000}?)\1 \w+=", re.DOTALL)
+_USER_MESSAGE_REPR = re.compile(r"role='user' content=(['\"])(.{1,20000}?)\1 \w+=", re.DOTALL)
 """Pattern of a user message in Python's `repr`."""
 
 _ROLES = ("system:", "developer:", "user:", "assistant:")
@@ -92,7 +92,7 @@ class Trace:
         Raises:
             InvalidInput: The trace has no input or name that could be the task.
         """
-        ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
+        ordered = sorted(self.spans, key=lambda span: (span.start or _EARLIEST, span.id))
         description = self._description(ordered)
         steps = tuple(_steps(ordered))
         answer = output_text(self.output_value) or next((step.action for step in reversed(steps) if step.action), "")
@@ -135,8 +135,8 @@ def input_text(value: Any) -> str:
     """Return the last user message in the input of a call, in the format of any vendor."""
     value = decode_json(value)
     if isinstance(value, list) and value and all(isinstance(message, dict) and "role" in message for message in value):
-        users = [message for message in value if message["role"] in ("user", "human")]
-        return first_text(users[-1], _PROMPT_KEYS) if users else ""
+        user_messages = [message for message in value if message["role"] in ("user", "human")]
+        return first_text(user_messages[-1], _PROMPT_KEYS) if user_messages else ""
     if isinstance(value, dict):
         for key in _PROMPT_KEYS:
             if key in value and (text := input_text(value[key])):
@@ -145,7 +145,7 @@ def input_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(message, str) for message in value):
         value = "\n\n".join(value)
     if isinstance(value, str):
-        return _last_user(value)
+        return _last_user_message(value)
     return first_text(value, _PROMPT_KEYS)
 
 
@@ -187,9 +187,9 @@ def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
     return ""
 
 
-def _last_user(text: str) -> str:
+def _last_user_message(text: str) -> str:
     """Return the last user message of a transcript in one string, or any other string unchanged."""
-    if messages := _WRITTEN.findall(text):
+    if messages := _USER_MESSAGE_REPR.findall(text):
         _, message = messages[-1]
         return str(message).strip()
     if not text.startswith(_ROLES):
@@ -220,23 +220,20 @@ def _is_call(value: Json) -> bool:
 
 
 def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
-    """Yield the calls to models and tools as steps.
-
-    A call nested in another step is left out, as it would repeat it.
-    """
+    """Yield the calls to models and tools as steps, without nested calls that would repeat the outer one."""
     by_id = {span.id: span for span in ordered}
     parents = {span.parent for span in ordered}
-    before = ""
+    previous_text = ""
     for span in ordered:
         has_result = span.output_value is not None or bool(span.error)
         is_call = span.kind != OTHER or (has_result and span.id not in parents)
-        if not is_call or _is_inside(span, by_id):
+        if not is_call or _is_nested_call(span, by_id):
             continue
         step = _step(span)
         text = step.action + step.observation
-        if text and (text != before or span.error):
+        if text and (text != previous_text or span.error):
             yield step
-        before = text
+        previous_text = text
 
 
 def _spending(spans: Sequence[Span]) -> Spending:
@@ -257,7 +254,7 @@ def _ancestors(span: Span, by_id: dict[str, Span]) -> Iterator[Span]:
         span = parent
 
 
-def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
+def _is_nested_call(span: Span, by_id: dict[str, Span]) -> bool:
     return any(
         outer.kind in (MODEL, TOOL) and outer.kind == below.kind and outer.output_value is not None
         for below, outer in pairwise([span, *_ancestors(span, by_id)])

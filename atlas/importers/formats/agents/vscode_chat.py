@@ -94,7 +94,7 @@ def _messages(parts: Sequence[Json]) -> list[Message]:
         elif kind in ("", "markdownContent"):
             text += _string(part.get("value", part.get("content")))
         elif kind in ("textEditGroup", "notebookEditGroup"):
-            messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_edit(part),)))
+            messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_edit_call(part),)))
             text, thought = "", ""
         elif kind == "toolInvocationSerialized":
             messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_tool_call(part),)))
@@ -107,7 +107,7 @@ def _messages(parts: Sequence[Json]) -> list[Message]:
 
 def _tool_call(part: Json) -> str:
     """Return the tool call. A chat records the displayed arguments, and the command of a terminal."""
-    command = _specific(part).get("commandLine")
+    command = _tool_data(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
     arguments = command if isinstance(command, str) else _string(part.get("invocationMessage"))
@@ -115,25 +115,25 @@ def _tool_call(part: Json) -> str:
 
 
 def _tool_result(part: Json) -> Message:
-    specific = _specific(part)
-    output, state = specific.get("terminalCommandOutput"), specific.get("terminalCommandState")
+    tool_data = _tool_data(part)
+    output, state = tool_data.get("terminalCommandOutput"), tool_data.get("terminalCommandState")
     text = _string(output.get("text")) if isinstance(output, dict) else ""
     details = part.get("resultDetails")
     is_error = isinstance(details, dict) and details.get("isError") is True
     code = state.get("exitCode") if isinstance(state, dict) else None
     return Message(
         role="tool",
-        text=without_blobs(text or _details(details) or _string(part.get("pastTenseMessage"))),
+        text=without_blobs(text or _result_text(details) or _string(part.get("pastTenseMessage"))),
         tool=as_text(part.get("toolId"), "toolId"),
         failed=is_error or code not in (None, 0),
     )
 
 
-def _specific(part: Json) -> Json:
+def _tool_data(part: Json) -> Json:
     return as_object(part.get("toolSpecificData") or {}, "toolSpecificData")
 
 
-def _details(details: Any) -> str:
+def _result_text(details: Any) -> str:
     """Return the result of a tool: a list of values, or an object with the output of an MCP tool."""
     output_list = details.get("output") if isinstance(details, dict) else details
     if isinstance(output_list, str):
@@ -143,12 +143,10 @@ def _details(details: Any) -> str:
     return "\n\n".join(filter(None, map(_string, output_list)))
 
 
-def _edit(part: Json) -> str:
-    edits = [
-        edit
-        for group in as_list(part.get("edits"), "edits")
-        for edit in (group if isinstance(group, list) else [group])
-    ]
+def _edit_call(part: Json) -> str:
+    edits: list[Any] = []
+    for edit in as_list(part.get("edits"), "edits"):
+        edits += edit if isinstance(edit, list) else [edit]
     texts = [_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
     return without_blobs(
         conversation.call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})

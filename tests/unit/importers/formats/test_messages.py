@@ -44,7 +44,7 @@ BROKEN = {
         {"messages": 5},
         "in the field 'messages', got type int",
     ),
-    "no messages": ({"turns": []}, "has no field 'messages'"),
+    "no messages": ({"turns": []}, "in the field 'messages', got nothing"),
     "no answer": ({"messages": MESSAGES[:2]}, "an answer of the assistant"),
     "no request": ({"messages": MESSAGES[2:]}, "a user message before the first answer"),
     "a message without a role": ({"messages": [{"content": "x"}]}, "expected a string for messages[0].role"),

@@ -239,7 +239,7 @@ def test_protea_can_write_while_its_rows_are_taken_in(tmp_path, wal):
 
 
 def test_a_database_that_somebody_keeps_locked_is_not_read_half_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("atlas.importers.formats.protea.LOCKED_SECONDS", 0.0)
+    monkeypatch.setattr("atlas.importers.formats.protea.LOCK_TIMEOUT_SECONDS", 0.0)
     path = protea(tmp_path / "a.sqlite")
     lines = ["import sqlite3, sys", "c = sqlite3.connect(sys.argv[1])", "c.execute('BEGIN EXCLUSIVE')"]
     command = [sys.executable, "-c", "\n".join([*lines, "print(flush=True)", "input()"]), str(path)]
