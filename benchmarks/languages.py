@@ -114,7 +114,7 @@ def _outcome(pages: Sequence[Page], languages: Sequence[str], embedder: CachedEm
         experience.calibrate()
         asked = [page.summary for page in pages[:MAX_OWN]]
         foreign = calibration_queries_in(languages)
-        measured = experience._retriever._calibration.now()
+        measured = experience._retriever._calibration.measurement()
         shown = _is_told(memory, asked)
         own = _best(memory, asked)
         best = {language: _best(memory, queries) for language, queries in foreign.items()}

@@ -62,7 +62,7 @@ class Hit(Tabular, Generic[T]):
         """Ranking score of a hit, highest first."""
         return sum(self.signals.values())
 
-    def of(self, item: U) -> Hit[U]:
+    def with_item(self, item: U) -> Hit[U]:
         """Return the same hit with another item."""
         return Hit(
             item=item,

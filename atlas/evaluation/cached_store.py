@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.hits import Candidates, Selector
-from atlas.memory.base.calibration.live import every
+from atlas.memory.base.calibration.live import select_all
 from atlas.memory.base.ranking import overfetch
 from atlas.memory.base.scoring import Values
 from atlas.protocols.infra import Where
@@ -61,7 +61,7 @@ class CachedStore(LedgerCollection):
                 super(CachedStore, self).candidates(
                     embedding, text, n, where, with_buried=with_buried, context=context, compared=predicate
                 )
-                for predicate in (None, every)
+                for predicate in (None, select_all)
             ]
             self._candidates[key] = fetched, np.array(compared_results.similarities)
         return _with_comparison(*self._candidates[key], compared)

@@ -138,7 +138,7 @@ def _drawn(memory: MemorySystem, kind: str, hits: Sequence[Hit[Any]], draw: rand
     memory_of_kind: Any = getattr(memory, kind)
     others = sorted({*memory_of_kind.ids()} - {hit.item.id for hit in hits})
     records = memory_of_kind.get_many(draw.sample(others, min(len(hits), len(others))))
-    return [hit.of(record) for hit, record in zip(hits, records, strict=False)]
+    return [hit.with_item(record) for hit, record in zip(hits, records, strict=False)]
 
 
 def _columns(offers: Sequence[Offer]) -> np.ndarray:

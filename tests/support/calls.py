@@ -170,7 +170,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         "ids": lambda of, _: of.ids(),
         "level": lambda of, _: of.level(),
         "level_costs": lambda of, _: of.level_costs(),
-        "shown_hits": lambda of, _: of.shown_hits(QUERY, [hit.of("any") for hit in of.search_hits(QUERY)], 2.0),
+        "shown_hits": lambda of, _: of.shown_hits(QUERY, [hit.with_item("any") for hit in of.search_hits(QUERY)], 2.0),
         "marks": lambda of, one: of.marks([one]),
         "met_words": lambda of, one: of.met_words(one, QUERY),
         "never_retrieved": lambda of, _: of.never_retrieved(0),

@@ -10,24 +10,25 @@ from atlas.storage.collection import Collection
 
 Row = dict[str, Any]
 
-LOOKED_THROUGH = 4
+SCAN_FACTOR = 4
 """Overfetch factor of the unfiltered scan that runs before a filtered query.
 
 The latest records come straight from an index, and most filters match many of them.
 """
 
-AT_LEAST = 50
+MIN_LIMIT = 50
+"""Smallest limit that the factor applies to."""
 
 
 def newest_rows(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
     """Return rows without vectors and content, newest first. Ties in time are broken by the order of insertion."""
     if limit <= 0:
         return []
-    n = LOOKED_THROUGH * max(limit, AT_LEAST)
-    rows = store.scan(order_by="created_at", descending=True, limit=n)
+    n_scanned = SCAN_FACTOR * max(limit, MIN_LIMIT)
+    rows = store.scan(order_by="created_at", descending=True, limit=n_scanned)
     passes = parse_where(where)
-    passing = [row for row in _whole_instants(rows, n) if matches(passes, row["metadata"])]
-    if len(rows) == n and len(passing) < limit:
+    passing = [row for row in _drop_last_instant(rows, n_scanned) if matches(passes, row["metadata"])]
+    if len(rows) == n_scanned and len(passing) < limit:
         instants = sorted(store.column("created_at", where).values(), reverse=True)[:limit]
         passing = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
     last_added_first = passing[::-1]
@@ -40,9 +41,9 @@ def next_sort_key(store: Collection, at: str) -> str:
     return max([at, *map(_instant, latest)])
 
 
-def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows, without the rows of the last timestamp if there may be more of them."""
-    if len(rows) != n:
+def _drop_last_instant(rows: Sequence[Row], n_scanned: int) -> list[Row]:
+    """Return the rows without the rows of the last timestamp, unless the scan has reached the end of the collection."""
+    if len(rows) != n_scanned:
         return list(rows)
     last = min(map(_instant, rows))
     return [row for row in rows if _instant(row) > last]

@@ -23,7 +23,7 @@ class MarksChange:
     note: str | None = None
 
     @classmethod
-    def check(
+    def parse(
         cls,
         *,
         add_tags: Sequence[str],
@@ -59,23 +59,23 @@ class MarksChange:
 def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
     """Raise `NotAllowed` for a viewer, and for a writer that would change the records of others.
 
-    Additions need it before their first write. Other kinds of operations are checked by the store.
+    Call it before the first write of an addition. The store checks the other kinds of operations.
     """
     check_role(Role.WRITER, "change records")
     if not may(Role.CURATOR):
         collection.check_own(ids)
 
 
-def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
+def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
     """Raise `NotAllowed` if a writer under review would change records of others, or its own that were accepted.
 
     Args:
         marks: Marks of the records, by id.
-        act: The refused action, for the message, such as `promote entries`.
+        action: The refused action, for the message, such as `promote entries`.
     """
     if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
         raise NotAllowed(
-            f"{actor_name('')} writes under review, so it may only {act} that it wrote itself and no curator has "
+            f"{actor_name('')} writes under review, so it may only {action} that it wrote itself and no curator has "
             "accepted yet; ask a curator"
         )
 

@@ -220,7 +220,7 @@ class Memory(Records, ABC, Generic[T]):
         Args:
             where: Filter, applied before ranking.
             count_retrieval: Whether the hits count as retrieved, for `prune`. Browsing does not count.
-            with_buried: Whether buried records are searched too.
+            with_buried: Whether records that are buried or wait for review are searched too.
         """
         if not limit_of_list(k):
             return []
@@ -310,10 +310,10 @@ class Memory(Records, ABC, Generic[T]):
         if count_retrieval:
             self._store.note_retrievals([hit.item for hit in hits])
         return Retrieval(
-            hits=[hit.of(findings.items[hit.item]) for hit in hits],
+            hits=[hit.with_item(findings.items[hit.item]) for hit in hits],
             n_hidden=findings.ranked.n_hidden,
             threshold=findings.ranked.threshold,
-            problems=(*ordered.problems, *filter(None, [self._store.problem])),
+            problems=(*ordered.problems, self._store.problem) if self._store.problem else ordered.problems,
             notes=search.notes,
         )
 
@@ -387,7 +387,7 @@ class Memory(Records, ABC, Generic[T]):
         Args:
             where: Filter, applied before ranking.
             threshold: Minimum relevance of a hit, in [0, 1].
-            with_buried: Whether buried records are searched too.
+            with_buried: Whether records that are buried or wait for review are searched too.
 
         Raises:
             NotFound: The record does not exist.
@@ -484,7 +484,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return hits with their records."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
-        return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
+        return [hit.with_item(items[hit.item]) for hit in hits if hit.item in items]
 
 
 def not_found(noun: str, record_id: str) -> NotFound:

@@ -86,19 +86,20 @@ def rank(
 
 def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
     """Return the hits with similar attempts at a task joined: the first stays, or the first success if preferred."""
-    best: list[Hit[T]] = []
-    of_task: dict[str, list[int]] = {}
+    joined: list[Hit[T]] = []
+    indices_by_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
-        indices = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        similar = next((index for index in indices if _are_similarly_relevant(best[index], hit)), None)
-        if similar is None:
-            indices.append(len(best))
-            best.append(hit)
-        else:
-            outcomes = dict(Counter(best[similar].outcomes) + Counter(hit.outcomes))
-            is_better = prefers_success and candidate.success and "succeeded" not in best[similar].outcomes
-            best[similar] = replace(hit if is_better else best[similar], outcomes=outcomes)
-    return sorted(best, key=lambda hit: -hit.rank_value)
+        indices = indices_by_task.setdefault(candidate.task_id, []) if candidate.task_id else []
+        index = next((index for index in indices if _are_similarly_relevant(joined[index], hit)), None)
+        if index is None:
+            indices.append(len(joined))
+            joined.append(hit)
+            continue
+        group = joined[index]
+        is_first_success = candidate.success and "succeeded" not in group.outcomes
+        outcomes = dict(Counter(group.outcomes) + Counter(hit.outcomes))
+        joined[index] = replace(hit if prefers_success and is_first_success else group, outcomes=outcomes)
+    return sorted(joined, key=lambda hit: -hit.rank_value)
 
 
 def _are_similarly_relevant(first: Hit[Any], second: Hit[Any]) -> bool:

@@ -30,7 +30,7 @@ METADATA = "meta."
 """Prefix of a record's own metadata keys, which distinguishes them from ATLAS's keys: `meta.file`."""
 
 TRIES = 10
-"""Number of retries of a change after a concurrent change of the record."""
+"""Number of tries of a change whose record changes concurrently, the first included."""
 
 ROWS_AT_ONCE = 500
 """Batch size of records that are read for a table."""
@@ -174,13 +174,13 @@ class Records:
 
     def never_retrieved(self, days: float) -> list[str]:
         """Return the ids of records stored at least `days` days ago and never retrieved."""
-        return self._idle(days).never
+        return self._idle(days).never_used
 
     anever_retrieved = twin(never_retrieved)
 
     def stale(self, days: float) -> list[str]:
         """Return the ids of records that were retrieved or used before, but not in the last `days` days."""
-        return self._idle(days).no_longer
+        return self._idle(days).no_longer_used
 
     astale = twin(stale)
 
@@ -251,7 +251,7 @@ class Records:
             NotFound: A record does not exist; the store was not changed.
             InvalidInput: An empty tag, a text that JSON cannot encode, or a string instead of a list of ids.
         """
-        change = MarksChange.check(
+        change = MarksChange.parse(
             add_tags=add_tags,
             remove_tags=remove_tags,
             pinned=pinned,
@@ -339,7 +339,7 @@ class Records:
         return self._store.n_records()
 
 
-def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def filterable_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata values that filters support: strings, numbers, booleans and lists of these.
 
     Names get the prefix `meta.`, except the fields of a scope, which every memory can filter by.
@@ -352,7 +352,7 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name if name in scope else f"{METADATA}{name}": value
         for name, value in metadata.items()
-        if _is_comparable(value)
+        if _is_filterable(value)
     }
 
 
@@ -395,7 +395,9 @@ def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vect
     """
     vectors = store.first_vectors(ids)
     missing = np.zeros(dimension, np.float32)
-    return np.stack([vectors.get(record_id, missing) for record_id in ids]) if ids else missing[None][:0]
+    if not ids:
+        return np.zeros((0, dimension), np.float32)
+    return np.stack([vectors.get(record_id, missing) for record_id in ids])
 
 
 def check_ids(ids: Sequence[str]) -> list[str]:
@@ -410,7 +412,7 @@ def check_ids(ids: Sequence[str]) -> list[str]:
 
 
 def retry(attempt: Callable[[], T]) -> T:
-    """Call `attempt` and return its result, with a few retries after `PlanOutdated`.
+    """Call `attempt` and return its result, with up to `TRIES` tries after `PlanOutdated`.
 
     `RecordChanged` is not retried, because a retry could not succeed.
     """
@@ -435,7 +437,7 @@ def _embed(
     return stored | dict(zip(missing, encoded, strict=True))
 
 
-def _is_comparable(value: Any) -> bool:
+def _is_filterable(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return bool(value) and all(isinstance(item, str | int | float) for item in value)
     return isinstance(value, str | int | float)

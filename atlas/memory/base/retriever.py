@@ -147,14 +147,14 @@ class Retriever:
         k = search.k + n_withheld
         candidates = self._find_candidates(search, k, standards, n_withheld)
         ranked = self._rank(candidates, standards, domain=search.domain)
-        best = _best(ranked, standards.weights)
-        is_shown = standards.cut.shown_predicate(best)
+        best_relevance = _best_relevance(ranked, standards.weights)
+        is_shown = standards.cut.shown_predicate(best_relevance)
         hits = [hit for hit in ranked if is_shown(hit)]
         if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._rank(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
         n_hidden = sum(not is_shown(hit) for hit in ranked[:k])
-        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.min_relevance(best))
+        return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.min_relevance(best_relevance))
 
     def find_words(
         self, query: str, k: int, where: Where | None, threshold: float | None, domain: str = ""
@@ -173,20 +173,20 @@ class Retriever:
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
         ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
-        cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(best=threshold)
+        cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(min_best=threshold)
         minimum = max(cut.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
         shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
         n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
         return RankedRecords(hits=[*map(hit_without_signals, shown_ids[:k])], n_hidden=n_hidden, threshold=minimum)
 
     def calibrate(self) -> None:
-        """Measure the level of the store, and store it."""
-        self._calibration.settle()
+        """Measure the level of the store, and save it there."""
+        self._calibration.measure_and_save()
 
     def level(self) -> float:
         """Return the minimum relevance of the best hit for any hits to be shown. Measure the store if necessary."""
         self._calibration.prepare()
-        return self._standards(threshold=None).cut.best
+        return self._standards(threshold=None).cut.min_best
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
         """Return both error rates of the level, or None before it was measured."""
@@ -194,11 +194,11 @@ class Retriever:
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
         """Return the hits of a search without a threshold that are shown at this strictness."""
-        measured, weights = self._calibration.now(), self.weights()
+        measured, weights = self._calibration.measurement(), self.weights()
         language = measured.language(query)
         cut = self._calibration.cut(measured, weights, language, strictness)
-        best = _best(hits, measured.weights_in(weights, language))
-        return list(filter(cut.shown_predicate(best), hits))
+        best_relevance = _best_relevance(hits, measured.weights_for_language(weights, language))
+        return list(filter(cut.shown_predicate(best_relevance), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `order_hits` needs."""
@@ -224,14 +224,13 @@ class Retriever:
         reranked = RerankedHits(hits)
         if self.reranker is not None:
             reranked = rerank(hits, search.query, documents, self.reranker)
-        best = reranked.hits
+        ordered = reranked.hits
         if search.diversity:
             row_by_id = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
-            comparable_hits = [hit for hit in best if hit.item in row_by_id]
-            best = diversify(
-                comparable_hits, vectors[[row_by_id[hit.item] for hit in comparable_hits]], search.diversity
-            )
-        return RerankedHits(best[: search.k], reranked.problems)
+            ordered = [hit for hit in ordered if hit.item in row_by_id]
+            rows = [row_by_id[hit.item] for hit in ordered]
+            ordered = diversify(ordered, vectors[rows], search.diversity)
+        return RerankedHits(ordered[: search.k], reranked.problems)
 
     def find_neighbours(
         self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False
@@ -273,18 +272,16 @@ class Retriever:
             threshold: Threshold of the search, or None for the store's own level.
             query: Text whose language selects the level.
         """
-        weights, measured = self.weights(), self._calibration.now()
+        weights, measured = self.weights(), self._calibration.measurement()
         language = measured.language(query)
-        cut = Cut(best=0.0, each=threshold or 0.0)
+        cut = Cut(min_best=0.0, min_each=threshold or 0.0)
         if threshold is None:
             cut = self._calibration.cut(measured, weights, language)
-        return Standards(weights=measured.weights_in(weights, language), scale=measured.scale, cut=cut)
+        return Standards(weights=measured.weights_for_language(weights, language), scale=measured.scale, cut=cut)
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, returned = overfetch(k), None
-        weights = standards.weights
-        scale = standards.scale
-        cut = standards.cut
+        weights, scale, cut = standards.weights, standards.scale, standards.cut
         # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         may_be_far = search.distinct or cut.spares_words or self.context
         if not may_be_far:
@@ -309,7 +306,8 @@ class Retriever:
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
-            n_shown = sum(map(cut.shown_predicate(_best(ranked, weights)), ranked))
+            is_shown = cut.shown_predicate(_best_relevance(ranked, weights))
+            n_shown = sum(is_shown(hit) for hit in ranked)
             if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
             n *= 4  # duplicates filled the list, so fetch more candidates
@@ -339,7 +337,7 @@ class Retriever:
         )
 
 
-def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
+def _best_relevance(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
     """Return the highest relevance of a hit, without context."""
     sums = (hit.signals.get("meaning", 0.0) + hit.signals.get("words", 0.0) for hit in hits)
     return relevance(max(sums, default=0.0), weights)

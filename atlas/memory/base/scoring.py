@@ -50,7 +50,7 @@ NUDGES = ("success", "use", "recency", "pin", "importance")
 QUERY_SIGNALS = ("meaning", "words", "context")
 """The signals that add up to relevance."""
 
-_OF_FAILURES = re.compile(
+_FAILURE_WORDS = re.compile(
     r"\b(?:[A-Za-z]*(?:Error|Exception)|Traceback|(?i:abort(?:s|ed)?|bug(?:s|gy)?|core dumped"
     r"|crash(?:e[sd]|ing)?|fail(?:s|ed|ures?|ing)?|incorrect(?:ly)?|mistakes?|panic|segfault(?:s|ed)?|stack trace"
     r"|timed out|wrong(?:ly)?))\b"
@@ -100,14 +100,14 @@ def candidates_of(
             own.
     """
     information = result.word_information or 1.0
-    context = result.context or [0.0] * len(result.ids)
-    rows = zip(result.ids, result.similarities, result.words, context, result.metadatas, strict=True)
+    contexts = result.context or [0.0] * len(result.ids)
+    rows = zip(result.ids, result.similarities, result.words, contexts, result.metadatas, strict=True)
     return [
         Candidate(
             item=record_id,
             similarity=similarity,
             words=words / information,
-            context=around / information,
+            context=context / information,
             task_id=str(metadata.get("task_id", "")),
             domain=str(metadata.get("domain", "")),
             success=metadata.get("success"),
@@ -117,7 +117,7 @@ def candidates_of(
             is_pinned=marks.get(record_id, NO_MARKS).pinned,
             importance=metadata.get("importance"),
         )
-        for record_id, similarity, words, around, metadata in rows
+        for record_id, similarity, words, context, metadata in rows
     ]
 
 
@@ -191,9 +191,8 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
     if candidate.importance is not None:  # a journal entry, which has no outcome
         quality = {"importance": weights.importance * candidate.importance}
     else:
-        quality = {
-            "success": weights.success * (WORKED[candidate.success] if candidate.prior is None else candidate.prior)
-        }
+        success_rate = WORKED[candidate.success] if candidate.prior is None else candidate.prior
+        quality = {"success": weights.success * success_rate}
     return quality | {
         "use": weights.use * success_share,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
@@ -203,7 +202,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
 
 def seeks_failures(query: str) -> bool:
     """Return whether a query is about a failure, so that failures answer it as well as successes."""
-    return _OF_FAILURES.search(query) is not None
+    return _FAILURE_WORDS.search(query) is not None
 
 
 def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:

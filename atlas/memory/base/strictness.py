@@ -226,7 +226,7 @@ def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
     right = memory._right_attempts(task, [hit.item for hit in hits])
     return AskedQuery(
         query=query,
-        hits=tuple(hit.of(hit.item.id) for hit in hits),
+        hits=tuple(hit.with_item(hit.item.id) for hit in hits),
         best=hits[0].item.task.description if hits else "",
         right=right,
         titles={hit.item.id: hit.item.task.description for hit in hits if hit.item.id in right},
@@ -246,7 +246,7 @@ def _compare_hits(query: AskedQuery, before: Sequence[str], after: Sequence[str]
 
 
 def _find_lost(shown_ids: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
-    """Return the best attempts of queries that would find none as good, successes first, then by number of queries."""
+    """Return the best attempts that queries lose without an equally good one, successes first, then by queries."""
     queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
     titles = dict[str, str]()
     for query, before, after in shown_ids:
@@ -254,5 +254,5 @@ def _find_lost(shown_ids: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str
         if best is not None and all(query.right.get(i, -1) < query.right[best] for i in after):
             queries[best].append(query.query)
             worths[best], titles[best] = query.right[best], query.titles[best]
-    by_need = sorted(queries, key=lambda i: (-worths[i], -len(queries[i]), i))
-    return tuple(LostRecord(id=i, title=titles[i], tasks=tuple(queries[i])) for i in by_need)
+    by_worth = sorted(queries, key=lambda i: (-worths[i], -len(queries[i]), i))
+    return tuple(LostRecord(id=i, title=titles[i], tasks=tuple(queries[i])) for i in by_worth)

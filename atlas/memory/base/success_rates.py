@@ -72,8 +72,8 @@ class RecencyWeightedUpdater:
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
         """Return the rate and the count after one more outcome."""
         decay = -math.log(2) / self.half_life
-        earlier = math.exp(decay) * math.expm1(current_count * decay) / math.expm1(decay)
-        return (earlier * current_rate + success) / (earlier + 1), current_count + 1
+        earlier_weight = math.exp(decay) * math.expm1(current_count * decay) / math.expm1(decay)
+        return (earlier_weight * current_rate + success) / (earlier_weight + 1), current_count + 1
 
 
 UPDATERS: Mapping[str, Callable[[], SuccessRateUpdater]] = {
@@ -198,8 +198,9 @@ def trend(outcomes: Sequence[bool]) -> Trend | None:
         return None
     n_recent = min(MAX_RECENT, len(outcomes) // 2)
     before, recent = outcomes[:-n_recent], outcomes[-n_recent:]
-    (mean, spread), (late_mean, late_spread) = _beta(before), _beta(recent)
-    z = (late_mean - mean) / math.sqrt(spread + late_spread)
+    mean_before, variance_before = _mean_and_variance(before)
+    recent_mean, recent_variance = _mean_and_variance(recent)
+    z = (recent_mean - mean_before) / math.sqrt(variance_before + recent_variance)
     return Trend(
         before=sum(before) / len(before),
         recent=sum(recent) / len(recent),
@@ -208,8 +209,8 @@ def trend(outcomes: Sequence[bool]) -> Trend | None:
     )
 
 
-def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
-    """Return mean and variance of the success rate after these outcomes, with a uniform prior."""
+def _mean_and_variance(outcomes: Sequence[bool]) -> tuple[float, float]:
+    """Return mean and variance of the Beta posterior of the success rate after these outcomes, with a uniform prior."""
     alpha, n = 1 + sum(outcomes), 2 + len(outcomes)
     return alpha / n, alpha * (n - alpha) / (n * n * (n + 1))
 

@@ -13,10 +13,10 @@ from atlas.storage.damage import stored_instant
 class Idle:
     """Ids of idle records, in two disjoint lists."""
 
-    never: list[str]
+    never_used: list[str]
     """Never retrieved and never used."""
 
-    no_longer: list[str]
+    no_longer_used: list[str]
     """Retrieved or used before, but not recently."""
 
 
@@ -25,13 +25,13 @@ def idle(
 ) -> Idle:
     """Return the records that have been idle since `until`.
 
-    The arguments are known times in ISO 8601, by id.
+    The other arguments are times in ISO 8601 by id. A record that was never retrieved or used is missing there.
     """
-    never_retrieved, no_longer = [], []
+    never_used, no_longer_used = [], []
     for record_id in stored_at:
         last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
         if not last and stored_instant(stored_at, record_id) <= until:
-            never_retrieved.append(record_id)
+            never_used.append(record_id)
         elif last and max(last) <= until:
-            no_longer.append(record_id)
-    return Idle(never=never_retrieved, no_longer=no_longer)
+            no_longer_used.append(record_id)
+    return Idle(never_used=never_used, no_longer_used=no_longer_used)

@@ -21,7 +21,7 @@ from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.memory.base.merging import lineage
-from atlas.memory.base.records import Entry, filterable
+from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.storage.damage import decode_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
@@ -150,7 +150,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),
-        **filterable(concept.metadata),
+        **filterable_metadata(concept.metadata),
         "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),
         "content_hash": content_hash(concept),

@@ -1,4 +1,4 @@
-"""Experience memory: attempts at tasks, found for similar tasks, successes first (ReMem), and its strategies."""
+"""Experience memory: attempts at tasks, found again for similar tasks, successes first (ReMem)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
             return []
-        experiences = [self._findable(in_actor_scope(item.experience)) for item in new.values()]
+        experiences = [self._with_embedding_text(in_actor_scope(item.experience)) for item in new.values()]
         embedded = usable_vectors(exported, self.embedder)
         ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
@@ -202,9 +202,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             NotFound: One of the ids does not exist; the store was not changed.
         """
-        present = self._store.present(list(outcomes))
+        existing_ids = self._store.present(list(outcomes))
         for experience_id in outcomes:
-            if experience_id not in present:
+            if experience_id not in existing_ids:
                 raise not_found(self.noun, experience_id)
         scoped = self if self.operation_id else self.within("outcome", reason)
         n_changed = 0
@@ -292,9 +292,9 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
         """Return a plan to merge groups of duplicate experiences. The store is not changed.
 
-        The best attempt of each group stays, under its own id. The remaining attempt's metadata lists the merged ids
-        under `merged_from` and their outcomes under `merged_outcomes`, and their usage counts for it. The remaining
-        attempt gets all tags and notes, is pinned if any is, and is buried or sample data if all are.
+        The best attempt of each group stays, under its own id. Its metadata lists the merged ids under `merged_from`
+        and their outcomes under `merged_outcomes`. Their uses count as its own. It gets all tags and notes, is pinned
+        if any of them is, and is buried or sample data if all are.
 
         Raises:
             InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.
@@ -363,7 +363,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         The refined order is not stored, because every search ranks by its query.
 
         Raises:
-            PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
+            PlanOutdated: An experience of the plan, or its marks, have changed since; the store was not changed.
         """
         from atlas.memory.experience.refining import apply_refine
 
@@ -414,7 +414,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             )
         return extracted
 
-    def _findable(self, experience: Experience) -> Experience:
+    def _with_embedding_text(self, experience: Experience) -> Experience:
         """Return the experience with a text to embed, extracted if it has none."""
         if experience.embedding_text.strip():
             return experience

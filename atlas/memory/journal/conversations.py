@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest_rows, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, check_ids, encode_entries, filterable, retry
+from atlas.memory.base.records import Entry, check_ids, encode_entries, filterable_metadata, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
@@ -203,7 +203,7 @@ def _to_entry(turn: Turn) -> Entry:
         "title": title_of(turn.user_text or turn.response),
         "conversation": turn.conversation,
         SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
-        **filterable(turn.metadata),
+        **filterable_metadata(turn.metadata),
         "content": dump(content),
     }
     return Entry(turn.id, _turn_text(turn.user_text, turn.response), metadata)

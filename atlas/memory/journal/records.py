@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.json_values import check_text, dump
 from atlas.core.types import JournalEntry, Link
-from atlas.memory.base.records import Entry, filterable
+from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.memory.journal.importance import SCORE, score_of
 from atlas.memory.journal.neighbours import text_of, title_of
 from atlas.storage.damage import decode_content
@@ -96,7 +96,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
         **links_of(entry.links),
-        **filterable(entry.metadata),
+        **filterable_metadata(entry.metadata),
         "content": dump(encoded),
     }
     return Entry(entry.id, text_of(entry.content, before), metadata)

@@ -15,7 +15,7 @@ from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import join_distinct, lineage
-from atlas.memory.base.records import Entry, filterable
+from atlas.memory.base.records import Entry, filterable_metadata
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.damage import decode_content
@@ -72,7 +72,7 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
         "created_at": strategy.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "sources": list(strategy.sources),
         "merged_from": lineage(strategy.metadata),
-        **filterable(strategy.metadata),
+        **filterable_metadata(strategy.metadata),
         "content": dump(encode_strategy(strategy)),
         "content_hash": content_hash(strategy),
         "search_text": "\n".join(part for part in (strategy.title, strategy.suggestion, strategy.rationale) if part),

@@ -109,7 +109,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     return Health(
         rate=rate,
         domains=_domains(memory, memory_map, rate),
-        never_used=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never, stored_at),
+        never_used=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never_used, stored_at),
         stale=_stale(memory, stored_at, now),
         n_unknown=rate.n_unknown,
         n_buried=experience.count({"marks.buried": True}),
@@ -161,7 +161,11 @@ def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) ->
     if not any(at < unused_since for at in stored_at.values()):
         return ()  # the store is too young: the columns need not be read
     found, created_at = _idle(memory, stored_at, now, UNUSED_DAYS), memory.experience.column("created_at")
-    old = [id_ for id_ in (*found.never, *found.no_longer) if id_ in created_at and created_at[id_] < attempted_before]
+    old = [
+        id_
+        for id_ in (*found.never_used, *found.no_longer_used)
+        if id_ in created_at and created_at[id_] < attempted_before
+    ]
     return _oldest_first(old, created_at)
 
 

@@ -64,7 +64,7 @@ def listed_ids(memory: MemorySystem, kind: Kind, query: Query) -> list[str]:
 def similar_rows(memory: MemorySystem, views: KindViews[R], record_id: str, k: int = 8) -> tuple[R, ...]:
     """Return rows of the records nearest to a record."""
     similar = views.kind.records(memory).similar(record_id, k, with_buried=True)
-    hits = {hit.item.id: hit.of(hit.item.id) for hit in similar}
+    hits = {hit.item.id: hit.with_item(hit.item.id) for hit in similar}
     return views.rows(memory, [hit.item for hit in similar], hits)
 
 

@@ -185,7 +185,7 @@ def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
         count_retrieval=False,
         with_buried=True,
     )
-    hits = {hit.item.id: hit.of(hit.item.id) for hit in ranked.hits}
+    hits = {hit.item.id: hit.with_item(hit.item.id) for hit in ranked.hits}
     return SearchResult(ids=tuple(hits), hits=hits, n_hidden=ranked.n_hidden, notes=ranked.notes)
 
 

@@ -27,7 +27,7 @@ def encode_measurement(measurement: LevelMeasurement) -> str:
             "languages_by_words": measurement.languages_by_words,
             "own_answers": _round_answers(measurement.own_answers),
             "own_languages": measurement.own_languages,
-            "itself": _round_answers([measurement.itself])[0],
+            "itself": _round_answers([measurement.self_answers])[0],
             "model": measurement.model,
             "at": [measurement.at.ledger_id, measurement.at.change],
         }
@@ -63,7 +63,7 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
         languages_by_words=tuple(map(str, encoded["languages_by_words"])),
         own_answers=_read_answers(encoded["own_answers"]),
         own_languages=tuple(map(str, encoded["own_languages"])),
-        itself=_read_answers([encoded["itself"]])[0],
+        self_answers=_read_answers([encoded["itself"]])[0],
         model=str(encoded["model"]),
         at=Moment(str(ledger_id), int(change)),
     )

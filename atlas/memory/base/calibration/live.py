@@ -65,7 +65,7 @@ class LiveCalibration:
     """The usual similarities of the model, or None before first use."""
 
     _measured: LevelMeasurement | None = None
-    _looked_at: Moment = NO_MOMENT
+    _counted_at: Moment = NO_MOMENT
     """Moment at which the records were last counted."""
 
     _is_outgrown: bool = False
@@ -100,16 +100,16 @@ class LiveCalibration:
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
-    def settle(self) -> None:
+    def measure_and_save(self) -> None:
         """Measure the store unless it was measured at about its present size, and save the result in the store."""
         self.learn_scale()
         with self._lock:
             measurement = self._read_stored()
             self._use(measurement or self._measure())
         if measurement is None:
-            self._save(self.now())
+            self._save(self.measurement())
 
-    def now(self) -> LevelMeasurement:
+    def measurement(self) -> LevelMeasurement:
         """Return the latest measurement.
 
         If there is none, or the store outgrew a small one, the store is measured here, without running a model.
@@ -117,7 +117,7 @@ class LiveCalibration:
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
-            self._use(self._read_stored() or self._measure(asks=False))
+            self._use(self._read_stored() or self._measure(runs_queries=False))
         assert self._measured is not None
         return self._measured
 
@@ -154,7 +154,7 @@ class LiveCalibration:
             self._use(stored)
         weights = self._apply_strictness(weights)
         level = self._measured.words_level if self._measured is not None else TELLING
-        return Cut(best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
+        return Cut(min_best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
 
     def _apply_strictness(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
         """Return the weights with their strictness multiplied by the store's."""
@@ -163,7 +163,7 @@ class LiveCalibration:
 
     def _use(self, measured: LevelMeasurement) -> None:
         self._measured = measured
-        self._looked_at = measured.at
+        self._counted_at = measured.at
         self._is_outgrown = False
 
     def _is_missing(self) -> bool:
@@ -183,9 +183,9 @@ class LiveCalibration:
         now = self.store.moment()
         if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
             return True
-        if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
+        if now.change - self._counted_at.change < (GROWTH - 1) * measurement.n_records:
             return False
-        self._looked_at = now
+        self._counted_at = now
         with acting_on_all_records():
             return not _is_about_as_many(self.store.n_upper_bound(), measurement.n_records)
 
@@ -214,20 +214,20 @@ class LiveCalibration:
         return measurement if _is_about_as_many(self.store.n_upper_bound(), measurement.n_records) else None
 
     @acting_on_all_records()
-    def _measure(self, *, asks: bool = True) -> LevelMeasurement:
+    def _measure(self, *, runs_queries: bool = True) -> LevelMeasurement:
         moment = self.store.moment()
         unrelated, neighbours = self.store.similarities(SAMPLED)
         n_records = self.store.n_upper_bound()
         texts = self.store.sampled_texts(OWN)
         languages = languages_of(list(texts.values()))
-        can_ask = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
-        answers = self._run_queries(texts, languages) if asks and can_ask else {}
+        has_level = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
+        answers = self._run_queries(texts, languages) if runs_queries and has_level else {}
         return LevelMeasurement(
             scale=calibrate(unrelated, neighbours, self._usual_scale()),
             n_records=n_records,
             model=self._similarity_source(),
             at=moment,
-            is_whole=asks or not can_ask,
+            is_whole=runs_queries or not has_level,
             **answers,
         )
 
@@ -275,17 +275,17 @@ class LiveCalibration:
             vectors_of_queries.extend(vectors)
             answers_by_query += map(self._find_answers, batch, vectors)
         own_answers = answers_by_query[len(query_languages) :]
-        itself = tuple(
+        self_answers = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
         )
-        best = tuple(map(_best_of, answers_by_query))
+        best = tuple(map(_best_answers, answers_by_query))
         return {
             "answers": best[: len(query_languages)],
             "languages": query_languages,
             "languages_by_words": self._languages_by_words(query_languages, vectors_of_queries),
             "own_answers": best[len(query_languages) :],
             "own_languages": tuple(map(language_of, own_queries)),
-            "itself": itself,
+            "self_answers": self_answers,
         }
 
     def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
@@ -321,20 +321,22 @@ class LiveCalibration:
 
     def _find_answers(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
         """Return the similarity and share of words of the records nearest to a query, by id."""
-        candidates = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
+        candidates = self.store.candidates(
+            vector, text, LOOKED_AT, compared=select_all if self.store.keeps_tokens else None
+        )
         information = candidates.word_information or 1.0
         rows = zip(candidates.ids, candidates.similarities, candidates.words, strict=True)
         return {record_id: (similarity, words / information) for record_id, similarity, words in rows}
 
 
-def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
+def _best_answers(answers: Mapping[str, tuple[float, float]]) -> Answers:
     """Return the best answers by each signal. Weights decide later which answer is best."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
 
 
-def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+def select_all(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
     """Return True for each candidate."""
     return np.ones(len(similarities), bool)
 

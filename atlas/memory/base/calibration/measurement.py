@@ -33,10 +33,10 @@ Answers = tuple[tuple[float, float], ...]
 class Cut:
     """Thresholds of relevance that decide which hits are shown."""
 
-    best: float
+    min_best: float
     """Minimum relevance of the best hit for any hits to be shown. The signal `context` does not count for it."""
 
-    each: float = 0.0
+    min_each: float = 0.0
     """Minimum relevance of each shown hit."""
 
     near_best: float = 0.0
@@ -45,9 +45,10 @@ class Cut:
     spares_words: bool = False
     """True if hits that contain a large part of the query's rare words are always shown."""
 
-    def shown_predicate(self, best: float) -> Callable[[Hit[Any]], bool]:
+    def shown_predicate(self, best_relevance: float) -> Callable[[Hit[Any]], bool]:
         """Return a predicate for shown hits, given the best hit's relevance without context."""
-        minimum, is_best_relevant = self.min_relevance(best), best >= self.best
+        minimum = self.min_relevance(best_relevance)
+        is_best_relevant = best_relevance >= self.min_best
 
         def is_shown(hit: Hit[Any]) -> bool:
             if self.spares_words and hit.words >= TELLING:
@@ -56,9 +57,11 @@ class Cut:
 
         return is_shown
 
-    def min_relevance(self, best: float) -> float:
-        """Return the minimum relevance of shown hits if the best hit has the relevance `best`."""
-        return self.best if best < self.best else max(self.each, self.near_best * best)
+    def min_relevance(self, best_relevance: float) -> float:
+        """Return the minimum relevance of shown hits, given the best hit's relevance without context."""
+        if best_relevance < self.min_best:
+            return self.min_best
+        return max(self.min_each, self.near_best * best_relevance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,7 @@ class LevelMeasurement:
     own_languages: tuple[str, ...] = ()
     """The language of each sentence, an empty string if not recognised. Empty if all are in one language."""
 
-    itself: Answers = ()
+    self_answers: Answers = ()
     """Similarity of each of these records to its own first sentence, and its share of the sentence's words."""
 
     model: str = ""
@@ -105,20 +108,22 @@ class LevelMeasurement:
             language: Language of the query. For a language without records in the store, the highest level with the
                 same weights is used.
         """
-        return self._level_in(language, weights, self._levels(weights))
+        return self._level_for_language(language, weights, self._levels(weights))
 
-    def _level_in(self, language: str, weights: RankingWeights, levels: Mapping[str, float]) -> float:
+    def _level_for_language(self, language: str, weights: RankingWeights, levels: Mapping[str, float]) -> float:
         if language in levels:
             return levels[language]
-        own_weights = self.weights_in(weights, language)
-        comparable = [level for name, level in levels.items() if self.weights_in(weights, name) == own_weights]
+        own_weights = self.weights_for_language(weights, language)
+        comparable = [
+            level for name, level in levels.items() if self.weights_for_language(weights, name) == own_weights
+        ]
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def language(self, query: str) -> str:
         """Return the language of a query, or an empty string for a store with a single language."""
         return language_of(query) if len(set(self.languages)) > 1 else ""
 
-    def is_by_words(self, language: str) -> bool:
+    def uses_only_words(self, language: str) -> bool:
         """Return whether queries in a language use keywords only.
 
         A language without records in the store is treated like the other languages, if these are all treated the same.
@@ -128,18 +133,18 @@ class LevelMeasurement:
             return language in self.languages_by_words
         return known_languages <= set(self.languages_by_words)
 
-    def weights_in(self, weights: RankingWeights, language: str) -> RankingWeights:
-        """Return the weights for queries in a language. Meaning has no weight if `is_by_words`.
+    def weights_for_language(self, weights: RankingWeights, language: str) -> RankingWeights:
+        """Return the weights for queries in a language. Meaning has no weight if `uses_only_words`.
 
         Weights in which words have no weight are not changed.
         """
-        return replace(weights, meaning=0.0) if weights.words and self.is_by_words(language) else weights
+        return replace(weights, meaning=0.0) if weights.words and self.uses_only_words(language) else weights
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
         """Return the level by language, for the languages of the foreign queries."""
         levels = {}
         for name in set(self._foreign_languages):
-            own_weights = self.weights_in(weights, name)
+            own_weights = self.weights_for_language(weights, name)
             answers = [
                 query_answers
                 for query_answers, language in zip(self.answers, self._foreign_languages, strict=True)
@@ -165,23 +170,23 @@ class LevelMeasurement:
         languages = self._foreign_languages
         own_languages = self.own_languages or [""] * len(self.own_answers)
         return costs_of(
-            self._in_languages(languages, weights, lambda weights: self._best_relevances(self.answers, weights)),
-            self._in_languages(own_languages, weights, self._own_relevances),
+            self._values_per_query(languages, weights, lambda weights: self._best_relevances(self.answers, weights)),
+            self._values_per_query(own_languages, weights, self._own_relevances),
             np.array([levels[name] for name in languages]),
-            np.array([self._level_in(name, weights, levels) for name in own_languages]),
+            np.array([self._level_for_language(name, weights, levels) for name in own_languages]),
         )
 
-    def _in_languages(
+    def _values_per_query(
         self, languages: Sequence[str], weights: RankingWeights, values: Callable[[RankingWeights], Values]
     ) -> Values:
         """Return a value for each query, computed with the weights for its language."""
-        by_words = [self.is_by_words(language) for language in languages]
-        without_meaning = next((self.weights_in(weights, name) for name in self.languages_by_words), weights)
+        by_words = [self.uses_only_words(language) for language in languages]
+        without_meaning = next((self.weights_for_language(weights, name) for name in self.languages_by_words), weights)
         return np.where(by_words, values(without_meaning), values(weights))
 
     def _own_relevances(self, weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each of the store's own queries."""
-        to_own_text = self._best_relevances([(answer,) for answer in self.itself], weights)
+        to_own_text = self._best_relevances([(answer,) for answer in self.self_answers], weights)
         return own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
@@ -205,7 +210,7 @@ class LevelMeasurement:
         """Return the thresholds for showing hits of a search without a threshold."""
         strictness = weights.strictness
         return Cut(
-            best=min(1.0, strictness * self.level(weights, language)),
+            min_best=min(1.0, strictness * self.level(weights, language)),
             near_best=min(1.0, strictness * NEAR_BEST),
             spares_words=self.is_small and not self.answers,
         )

@@ -120,30 +120,30 @@ def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):
     memory.experience.store_many(attempts(3))
     calibration = live(memory)
     calibration.prepare()
-    small = calibration.now()
+    small = calibration.measurement()
     assert small.n_records == 3
     memory.experience.store_many(attempts(40, 3))
-    grown = calibration.now()
+    grown = calibration.measurement()
     assert (small.n_records, grown.n_records) == (3, 43)
     assert grown.scale != small.scale
     calibration.prepare()
-    whole = calibration.now()
+    whole = calibration.measurement()
     assert not grown.answers
     assert len(whole.answers) > 100
     memory.experience.store_many(attempts(4, 43))
     calibration.prepare()
-    assert calibration.now() is whole
+    assert calibration.measurement() is whole
 
 
 def test_a_store_that_has_grown_is_measured_again_in_the_background(memory):
     memory.experience.store_many(attempts(30))
     calibration = settled(memory)
-    before = calibration.now()
+    before = calibration.measurement()
     memory.experience.store_many(attempts(30, 30))
     memory.experience.retrieve("cancel the flight of passenger 7", 3)
     memory.experience.retrieve("cancel the flight of passenger 8", 3)
     calibration._measuring.join()
-    assert (before.n_records, calibration.now().n_records) == (30, 60)
+    assert (before.n_records, calibration.measurement().n_records) == (30, 60)
 
 
 def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
@@ -174,7 +174,7 @@ def test_growth_is_that_of_the_memory_itself(memory):
     memory.journal.add("observation", "the build was late", generation=1)
     calibration = memory.journal._retriever._calibration
     memory.journal.retrieve("the build", 3)
-    assert calibration.now().n_records == 1
+    assert calibration.measurement().n_records == 1
     memory.journal.add_entries(
         [
             atlas.JournalEntry(entry_type="observation", content=f"the {SUBJECTS[i % 8]} was late {i}", generation=2)
@@ -182,7 +182,7 @@ def test_growth_is_that_of_the_memory_itself(memory):
         ]
     )
     memory.journal.retrieve("the build", 3)
-    assert calibration.now().n_records == 31
+    assert calibration.measurement().n_records == 31
 
 
 def test_an_embedder_that_takes_one_query_but_not_many_is_asked_once(tmp_path):
@@ -236,7 +236,7 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     level = measured.level(RankingWeights(meaning=1.0, words=0.0))
     assert level == pytest.approx(0.15)
     weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
-    assert [measured.cut(one).best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
+    assert [measured.cut(one).min_best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
     assert measured.cut(weights[0]).min_relevance(0.9) == 0.0
     assert measured.cut(weights[1]).min_relevance(0.9) == pytest.approx(NEAR_BEST * 0.9)
     assert measured.cut(weights[1]).min_relevance(0.1) == pytest.approx(0.15)
@@ -265,7 +265,7 @@ def test_a_store_in_german_is_asked_in_german_and_its_level_is_that_of_a_query_i
     measured = settled(memory).now()
     assert set(measured.languages) == {"de"}
     assert len(measured.languages) == len(measured.answers)
-    assert len(measured.own_answers) == len(measured.itself) == len(german)
+    assert len(measured.own_answers) == len(measured.self_answers) == len(german)
 
 
 def test_a_small_store_is_asked_in_other_languages_than_english(memory):
@@ -295,7 +295,7 @@ def test_a_store_in_two_languages_has_a_level_for_queries_in_each(memory):
     assert measured.level(weights, "zh") == measured.level(weights, "fr") == pytest.approx(0.4)
     calibration = LiveCalibration(memory.experience.collection, HashEmbedder())
     queries = ("is the door of this house open", "门开了吗")
-    asked = [calibration.cut(measured, weights, measured.language(query)).best for query in queries]
+    asked = [calibration.cut(measured, weights, measured.language(query)).min_best for query in queries]
     assert asked == pytest.approx([0.1, 0.4])
 
 
@@ -317,7 +317,7 @@ def test_what_the_level_costs_is_counted_by_the_level_in_each_language():
         languages=("en",) * 10 + ("zh",) * 10,
         own_answers=(((0.15, 0.0),),) * 2 + (((0.8, 0.0),),) * 38,
         own_languages=("en", "zh") * 20,
-        itself=((0.15, 0.0),) * 2 + ((0.8, 0.0),) * 38,
+        self_answers=((0.15, 0.0),) * 2 + ((0.8, 0.0),) * 38,
     )
     costs = measured.costs(RankingWeights(meaning=1.0, words=0.0))
     assert costs.level == pytest.approx(0.4)
@@ -325,8 +325,8 @@ def test_what_the_level_costs_is_counted_by_the_level_in_each_language():
 
 
 def test_a_threshold_that_is_named_holds_for_each_hit():
-    assert Cut(best=0.5, each=0.5).min_relevance(0.9) == 0.5
-    assert Cut(best=0.5, each=0.5).min_relevance(0.1) == 0.5
+    assert Cut(min_best=0.5, min_each=0.5).min_relevance(0.9) == 0.5
+    assert Cut(min_best=0.5, min_each=0.5).min_relevance(0.1) == 0.5
 
 
 def test_a_small_store_shows_whatever_holds_a_good_part_of_what_the_words_tell(memory):
@@ -349,7 +349,7 @@ def test_a_small_store_hides_what_shares_one_word_by_chance(memory):
 def test_a_small_store_has_a_level_of_its_own_that_strictness_multiplies():
     measured = LevelMeasurement(scale=Calibration(), n_records=SMALL - 1)
     assert measured.level(RankingWeights()) == SMALL_LEVEL
-    assert measured.cut(RankingWeights(strictness=2.0)).best == 2 * SMALL_LEVEL
+    assert measured.cut(RankingWeights(strictness=2.0)).min_best == 2 * SMALL_LEVEL
     assert LevelMeasurement(scale=Calibration(), n_records=SMALL).level(RankingWeights()) == HIGHEST_LEVEL
 
 

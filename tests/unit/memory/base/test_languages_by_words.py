@@ -44,7 +44,7 @@ def opened(path: Path, texts: tuple[str, ...], embedder: HashEmbedder) -> atlas.
 
 
 def measured(memory: atlas.MemorySystem) -> LevelMeasurement:
-    return memory.experience._retriever._calibration.now()
+    return memory.experience._retriever._calibration.measurement()
 
 
 def in_two_languages(by_words: tuple[str, ...] = ("zh",)) -> LevelMeasurement:
@@ -57,7 +57,7 @@ def in_two_languages(by_words: tuple[str, ...] = ("zh",)) -> LevelMeasurement:
         languages_by_words=by_words,
         own_answers=(((0.5, 0.5),),) * 10,
         own_languages=("en", "zh") * 5,
-        itself=((0.9, 1.0),) * 10,
+        self_answers=((0.9, 1.0),) * 10,
     )
 
 
@@ -88,7 +88,7 @@ def test_a_store_in_english_is_judged_by_meaning_and_words_whatever_the_model(tm
         known, weights = measured(memory), RankingWeights()
         assert (set(known.languages), known.languages_by_words) == ({"en"}, ())
         for query in (*ENGLISH, "怎样排列文件", ""):
-            assert known.weights_in(weights, language_of(query)) is weights
+            assert known.weights_for_language(weights, language_of(query)) is weights
         foreign, own = known._best_relevances(known.answers, weights), known._own_relevances(weights)
         assert known.level(weights) == known.level(weights, "zh") == level_between(foreign, own, "en")
 
@@ -104,8 +104,8 @@ def test_records_near_a_record_are_found_by_meaning_in_every_language(tmp_path):
 
 def test_in_a_store_of_two_languages_each_has_its_weights_and_its_level():
     both, weights = in_two_languages(), RankingWeights()
-    assert both.weights_in(weights, "zh") == WITHOUT_MEANING
-    assert both.weights_in(weights, "en") == both.weights_in(weights, "") == weights
+    assert both.weights_for_language(weights, "zh") == WITHOUT_MEANING
+    assert both.weights_for_language(weights, "en") == both.weights_for_language(weights, "") == weights
     assert both.level(weights, "zh") < in_two_languages(by_words=()).level(weights, "zh")
     assert both.level(weights, "fr") == both.level(weights, "en")
     strict = RankingWeights(strictness=2.0)
@@ -115,7 +115,7 @@ def test_in_a_store_of_two_languages_each_has_its_weights_and_its_level():
 
 def test_weights_without_words_stay_as_they_are():
     by_meaning = RankingWeights(meaning=1.0, words=0.0)
-    assert in_two_languages().weights_in(by_meaning, "zh") is by_meaning
+    assert in_two_languages().weights_for_language(by_meaning, "zh") is by_meaning
     assert in_two_languages().level(by_meaning, "fr") == in_two_languages().level(by_meaning, "zh")
 
 

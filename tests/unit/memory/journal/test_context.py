@@ -76,8 +76,8 @@ def test_what_comes_after_may_show_a_hit_but_makes_no_query_at_home(journal):
     alone = Hit(
         item="", similarity=0, meaning=0, words=0.2, relevance=best.relevance, signals={"context": 1.0}, outcomes={}
     )
-    assert Cut(best=0.3, near_best=0.1).shown_predicate(best.relevance)(lifted)
-    assert not Cut(best=0.3, near_best=0.1).shown_predicate(0.2)(alone)
+    assert Cut(min_best=0.3, near_best=0.1).shown_predicate(best.relevance)(lifted)
+    assert not Cut(min_best=0.3, near_best=0.1).shown_predicate(0.2)(alone)
 
 
 @pytest.mark.parametrize("leave", ["delete", "bury", "edit"])
