@@ -13,11 +13,11 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Page, expect
 
-from atlas.core.settings import user_cache
+from atlas.embedding import onnx_cache
 from atlas.embedding.onnx_cache import OnnxCache
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import dashboard
-from tests.support.model_directories import model_directory
+from tests.support.model_directories import copy_bundled_export, model_directory
 from tests.support.repository import REPOSITORY
 
 MODEL = "BAAI/bge-small-en-v1.5"
@@ -46,21 +46,29 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path, files: Path) -> Path:
-    """Experiences and an entry, embedded by a model that this machine has exported."""
-    environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub")}
+def exported(tmp_path: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory in which the model is exported."""
+    monkeypatch.setattr(onnx_cache, "_run_exporter", copy_bundled_export)
+    OnnxCache(tmp_path / "exported").load(MODEL, files, 1, lambda step: None)
+    return tmp_path / "exported"
+
+
+@pytest.fixture
+def store(tmp_path: Path, exported: Path) -> Path:
+    """Experiences and an entry, embedded by that model."""
+    environment = os.environ | {"HF_HUB_CACHE": str(tmp_path / "hub"), "ATLAS_CACHE": str(exported)}
     command = [sys.executable, "-c", FILL, str(tmp_path / "store"), MODEL]
     subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)
     return tmp_path / "store"
 
 
 def test_words_answer_until_the_model_is_ready_and_then_the_whole_answer_comes(
-    page: Page, store: Path, files: Path, tmp_path: Path
+    page: Page, store: Path, files: Path, exported: Path, tmp_path: Path
 ):
     cache = OnnxCache(tmp_path / "cache")
     key = cache.key(files)
-    exported = OnnxCache(user_cache()).find(key)
-    assert exported is not None
+    ready = OnnxCache(exported).find(key)
+    assert ready is not None
     made = cache.path / "encoders" / key
     made.parent.mkdir(parents=True)
     with dashboard(store, ATLAS_CACHE=str(cache.path), HF_HUB_CACHE=str(tmp_path / "hub")) as address:
@@ -72,7 +80,7 @@ def test_words_answer_until_the_model_is_ready_and_then_the_whole_answer_comes(
             expect(page.get_by_text("What an agent is told")).to_have_count(0)
             settle(page)
             shoot(page, "ask-by-words", themes=True)
-            shutil.copytree(exported, made)
+            shutil.copytree(ready, made)
         expect(page.get_by_text("What an agent is told")).to_be_visible()
         expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
         expect(page.get_by_text("these are the memories that share words with the task")).to_have_count(0)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from atlas.embedding.minilm.bundled import DIRECTORY, TENSORS
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, bundled_weights
 
 
@@ -38,3 +42,15 @@ def change_json(file: Path, **values: Any) -> None:
 def embedder_by_torch(model: Path, **options: Any) -> SentenceTransformerEmbedder:
     """Return an embedder that has nowhere to export the model to, so that sentence-transformers runs it."""
     return SentenceTransformerEmbedder(str(model), "cpu", cache=Path(__file__), **options)
+
+
+def copy_bundled_export(model: str, directory: Path, announce: Callable[[str], None]) -> None:
+    """Write the bundled graph where an export is expected, in place of an exporter, which takes a minute.
+
+    It is the graph of each directory above whose pooling is `mean`.
+    """
+    for name in (GRAPH, FACTS):
+        shutil.copyfile(DIRECTORY / name, directory / name)
+    shutil.copyfile(bundled_weights() / TOKENIZER, directory / TOKENIZER)
+    shutil.copyfile(bundled_weights() / TENSORS, directory / TENSORS)  # a link that leads elsewhere is not followed
+    os.link(directory / TENSORS, directory / WEIGHTS)
