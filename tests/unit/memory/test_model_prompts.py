@@ -6,6 +6,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch
+from atlas.embedding import onnx_cache
 from atlas.embedding.prompts import NO_PROMPTS, Prompts
 from atlas.embedding.scale import scale_of
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
@@ -13,7 +14,7 @@ from atlas.memory.base.calibration.scale import USUAL, usual_scale
 from atlas.memory.open import reembed_store
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder
-from tests.support.model_directories import change_json, embedder_by_torch, model_directory
+from tests.support.model_directories import change_json, copy_bundled_export, embedder_by_torch, model_directory
 from tests.support.records import attempt
 
 E5 = Prompts(query="query: ", document="passage: ")
@@ -25,8 +26,8 @@ def models(tmp_path_factory):
 
 
 def settings(tmp_path, model="", **given):
-    """Options for a store in a directory, with nowhere to export a model to."""
-    return atlas.Settings(store=tmp_path / "store", embedding_model=str(model), cache=tmp_path / "no", **given)
+    """Options for a store in a directory, whose models are exported beside it."""
+    return atlas.Settings(store=tmp_path / "store", embedding_model=str(model), cache=tmp_path / "cache", **given)
 
 
 def opened(options, announced=None):
@@ -35,19 +36,20 @@ def opened(options, announced=None):
 
 
 @pytest.fixture
-def unexported(tmp_path):
-    (tmp_path / "no").write_text("a file where the cache would be", encoding="utf-8")
+def place(tmp_path, monkeypatch):
+    """A directory for a store and its model, which is exported in a moment."""
+    monkeypatch.setattr(onnx_cache, "_run_exporter", copy_bundled_export)
     return tmp_path
 
 
-def test_a_store_of_a_directory_remembers_its_prompts_and_keeps_them_when_the_files_change(unexported):
-    path = model_directory(unexported / "model", prompts={"query": "ask: ", "document": ""})
-    with opened(settings(unexported, path)) as memory:
+def test_a_store_of_a_directory_remembers_its_prompts_and_keeps_them_when_the_files_change(place):
+    path = model_directory(place / "model", prompts={"query": "ask: ", "document": ""})
+    with opened(settings(place, path)) as memory:
         memory.experience.store(attempt("bake a cake"))
         assert memory.storage.prompts == Prompts(query="ask: ")
     change_json(path / "config_sentence_transformers.json", prompts={"query": "now: ", "document": "text: "})
     said: list[str] = []
-    with opened(settings(unexported), said) as memory:
+    with opened(settings(place), said) as memory:
         assert memory.experience.embedder.prompts == Prompts(query="ask: ")
         assert memory.experience.retrieve("bake a cake").hits
     assert said == [
@@ -55,38 +57,38 @@ def test_a_store_of_a_directory_remembers_its_prompts_and_keeps_them_when_the_fi
         f"Its model {path} now declares 'now: ' for questions and 'text: ' for documents. "
         "To use the new prompts, run: atlas reembed"
     ]
-    reembed_store(settings(unexported))
+    reembed_store(settings(place))
     said.clear()
-    with opened(settings(unexported), said) as memory:
+    with opened(settings(place), said) as memory:
         assert memory.storage.prompts == Prompts(query="now: ", document="text: ")
         assert memory.experience.retrieve("bake a cake").hits[0].similarity < 1
     assert said == []
 
 
-def test_a_directory_that_had_no_prompts_and_gains_one_is_noticed(unexported):
-    path = model_directory(unexported / "model")
-    opened(settings(unexported, path)).close()
+def test_a_directory_that_had_no_prompts_and_gains_one_is_noticed(place):
+    path = model_directory(place / "model")
+    opened(settings(place, path)).close()
     change_json(path / "config_sentence_transformers.json", prompts={"query": "ask: "})
     said: list[str] = []
-    with opened(settings(unexported), said) as memory:
+    with opened(settings(place), said) as memory:
         assert memory.experience.embedder.prompts == NO_PROMPTS
     assert "now declares 'ask: ' for questions" in said[0]
 
 
-def test_another_prompt_for_documents_is_refused_where_somebody_asks_for_it(unexported):
-    path = model_directory(unexported / "model")
-    opened(settings(unexported, path)).close()
+def test_another_prompt_for_documents_is_refused_where_somebody_asks_for_it(place):
+    path = model_directory(place / "model")
+    opened(settings(place, path)).close()
     with pytest.raises(EmbeddingModelMismatch, match=r"embedded with the prompt '', but .* puts 'text: ' before them"):
-        opened(settings(unexported, document_prompt="text: "))
+        opened(settings(place, document_prompt="text: "))
     with pytest.raises(EmbeddingModelMismatch, match="ATLAS_DOCUMENT_PROMPT='none'"):
-        atlas.open_memory(settings=settings(unexported), embedder=embedder_by_torch(path, prompts=E5))
-    with opened(settings(unexported, query_prompt="ask: ")) as memory:
+        atlas.open_memory(settings=settings(place), embedder=SentenceTransformerEmbedder(str(path), prompts=E5))
+    with opened(settings(place, query_prompt="ask: ")) as memory:
         assert memory.experience.embedder.prompts == Prompts(query="ask: ")
 
 
-def test_the_settings_give_a_model_its_prompts(unexported):
-    path = model_directory(unexported / "e5-small")
-    with opened(settings(unexported, path, query_prompt="ask: ", document_prompt="none")) as memory:
+def test_the_settings_give_a_model_its_prompts(place):
+    path = model_directory(place / "e5-small")
+    with opened(settings(place, path, query_prompt="ask: ", document_prompt="none")) as memory:
         assert memory.storage.prompts == Prompts(query="ask: ")
 
 
@@ -111,12 +113,12 @@ def test_a_store_of_before_prompts_were_kept_opens_without_a_word(tmp_path, mode
     assert said == []
 
 
-def test_a_store_of_before_prompts_were_kept_never_mixes_documents_with_and_without_one(unexported):
-    path = model_directory(unexported / "e5-small")
-    with Store.open(unexported / "store") as store:
+def test_a_store_of_before_prompts_were_kept_never_mixes_documents_with_and_without_one(place):
+    path = model_directory(place / "e5-small")
+    with Store.open(place / "store") as store:
         store.bind(EmbeddingModel(str(path), 384))
     said: list[str] = []
-    with opened(settings(unexported), said) as memory:
+    with opened(settings(place), said) as memory:
         assert memory.experience.embedder.prompts == NO_PROMPTS
     assert "now declares 'query: ' for questions and 'passage: ' for documents" in said[0]
 
@@ -137,10 +139,9 @@ def test_an_unknown_model_is_measured_on_its_own_foreign_pairs(models):
     assert usual_scale(HashEmbedder()).near == 0.7
 
 
-def test_the_level_of_a_store_follows_the_scale_of_its_model(unexported):
+def test_the_level_of_a_store_follows_the_scale_of_its_model(place):
     """A model whose vectors all point one way puts unrelated texts near each other: they are still unrelated."""
-    path = model_directory(unexported / "model", pooling="cls")
-    embedder = embedder_by_torch(path)
+    embedder = embedder_by_torch(model_directory(place / "model", pooling="cls"))
     encode = embedder._encode
 
     def tilted(texts, on_progress=None):
@@ -149,7 +150,7 @@ def test_the_level_of_a_store_follows_the_scale_of_its_model(unexported):
 
     assert scale_of(tilted).unrelated > scale_of(encode).unrelated + 0.3
     embedder._encode = tilted
-    with atlas.open_memory(unexported / "store", embedder=embedder, settings=atlas.Settings()) as memory:
+    with atlas.open_memory(place / "store", embedder=embedder, settings=atlas.Settings()) as memory:
         memory.experience.store(attempt("bake a cake with quinces"))
         [hit] = memory.experience.retrieve("the witness withdrew her statement", threshold=0.0).hits
         assert hit.similarity > 0.7
