@@ -16,6 +16,7 @@ from tests.support.records import START, kinds
 from tests.support.stores import make_store
 
 RESTED = "() => !atlasMap.look().isMoving"
+PLACES = "() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))"
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +39,24 @@ def panel_name(page: Page) -> str:
     return page.locator(".st-key-map_domain_name").inner_text().strip()
 
 
-def test_a_selection_leaves_the_canvas_as_it_is(map_page: Page):
+def test_a_selection_is_told_apart_from_the_rest_and_leaves_the_canvas_as_it_is(map_page: Page):
     canvas = map_page.locator(".stage .overlay")
-    before, view = canvas.bounding_box(), look(map_page)["view"]
+    before, view, places = canvas.bounding_box(), look(map_page)["view"], map_page.evaluate(PLACES)
     map_page.get_by_role("button", name="Select a box").click()
     draw(map_page, [(20, 60), (500, 560)])
     expect(map_page.get_by_text("selected from box on the map")).to_be_visible()
     settle(map_page)
     assert canvas.bounding_box() == before
     assert look(map_page)["view"] == view
+    assert map_page.evaluate(PLACES) == places
     tray = map_page.locator(".st-key-tray").bounding_box()
     assert before["y"] < tray["y"]
     assert tray["y"] + tray["height"] < before["y"] + before["height"], "the tray lies over the map"
     shoot(map_page, "map-page-selected", themes=True)
+    expect(map_page.get_by_text("What is different about this selection")).to_be_visible()
+    map_page.locator(".stage").press("d")
+    assert look(map_page)["isContoured"]
+    shoot(map_page, "map-difference")
     map_page.get_by_role("button", name="Pin", exact=True).click()
     expect(map_page.get_by_role("button", name="Undo")).to_be_visible()
     settle(map_page)
@@ -58,11 +64,11 @@ def test_a_selection_leaves_the_canvas_as_it_is(map_page: Page):
     map_page.get_by_role("button", name="Undo").click()
 
 
-def test_names_stand_off_the_points_and_off_each_other(map_page: Page):
+def test_names_stand_off_the_points_and_each_other_and_the_legend_lists_them_once_it_is_opened(map_page: Page):
     found = look(map_page)
     boxes = [label["box"] for label in found["labels"]]
     assert len(boxes) > 1
-    points = map_page.evaluate("() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))")
+    points = map_page.evaluate(PLACES)
     for left, top, right, bottom in boxes:
         assert [(x, y) for x, y in points if left < x < right and top < y < bottom] == []
         assert right <= found["width"] - found["insets"]["right"]
@@ -74,34 +80,6 @@ def test_names_stand_off_the_points_and_off_each_other(map_page: Page):
     worst = map_page.locator(".legend .name").first.inner_text()
     assert worst in {label["name"] for label in found["labels"]}
 
-
-def open_legend(page: Page) -> None:
-    page.get_by_role("button", name="Show all of the legend").click()
-
-
-def test_a_legend_entry_flies_to_its_domain_and_opens_its_panel(map_page: Page):
-    before = look(map_page)["view"]
-    entry = map_page.locator(".legend .name").first
-    name = entry.inner_text()
-    open_legend(map_page)
-    entry.click()
-    expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
-    map_page.wait_for_function(RESTED)
-    assert panel_name(map_page) == name
-    assert look(map_page)["view"]["scale"] > before["scale"]
-    shoot(map_page, "map-page-domain", themes=True)
-
-
-def test_a_name_on_the_map_opens_its_panel(map_page: Page):
-    label = look(map_page)["labels"][-1]
-    stage = map_page.locator(".stage .overlay").bounding_box()
-    left, top, right, bottom = label["box"]
-    map_page.mouse.click(stage["x"] + (left + right) / 2, stage["y"] + (top + bottom) / 2)
-    expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
-    assert panel_name(map_page) == label["name"]
-
-
-def test_the_legend_lists_the_domains_of_the_panel_once_it_is_opened(map_page: Page):
     legend = map_page.locator(".legend")
     canvas = map_page.locator(".stage .overlay").bounding_box()
     assert legend.bounding_box()["height"] < 40
@@ -112,13 +90,32 @@ def test_the_legend_lists_the_domains_of_the_panel_once_it_is_opened(map_page: P
     assert map_page.locator(".stage .overlay").bounding_box() == canvas
 
 
-def test_a_question_to_the_map_zooms_to_its_hits(map_page: Page):
+def open_legend(page: Page) -> None:
+    page.get_by_role("button", name="Show all of the legend").click()
+
+
+def test_a_legend_entry_flies_to_its_domain_and_a_name_on_the_map_opens_its_panel(map_page: Page):
     before = look(map_page)["view"]
-    map_page.get_by_role("searchbox", name="Ask the map").fill("cron")
-    map_page.get_by_role("searchbox", name="Ask the map").press("Enter")
-    expect(map_page.get_by_text("Found, best first")).to_be_visible()
-    map_page.wait_for_function("() => atlasMap.look().lit > 5 && !atlasMap.look().isMoving")
+    label = look(map_page)["labels"][-1]
+    stage = map_page.locator(".stage .overlay").bounding_box()
+    left, top, right, bottom = label["box"]
+    map_page.mouse.click(stage["x"] + (left + right) / 2, stage["y"] + (top + bottom) / 2)
+    expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
+    assert panel_name(map_page) == label["name"]
+
+    map_page.wait_for_function(RESTED)
+    map_page.locator(".stage").press("0")
+    entry = map_page.locator(".legend .name").first
+    name = entry.inner_text()
+    assert name != label["name"]
+    open_legend(map_page)
+    entry.click()
+    expect(map_page.locator(".st-key-map_domain_name")).to_contain_text(name)
+    expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
+    map_page.wait_for_function(RESTED)
+    assert panel_name(map_page) == name
     assert look(map_page)["view"]["scale"] > before["scale"]
+    shoot(map_page, "map-page-domain", themes=True)
 
 
 def test_where_all_came_on_one_day_time_runs_by_rank(map_page: Page):
@@ -132,7 +129,7 @@ def test_where_all_came_on_one_day_time_runs_by_rank(map_page: Page):
 
 
 @pytest.mark.parametrize("size", [{"width": 1024, "height": 768}, {"width": 390, "height": 844}])
-def test_a_narrow_window_has_the_map_and_the_panel(map_page: Page, size):
+def test_a_narrow_window_has_the_map_and_the_panel_of_what_is_opened(map_page: Page, size):
     map_page.set_viewport_size(size)
     settle(map_page)
     assert map_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -140,3 +137,7 @@ def test_a_narrow_window_has_the_map_and_the_panel(map_page: Page, size):
     map_page.locator(".legend .name").first.click()
     expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
     shoot(map_page, f"map-page-{size['width']}")
+    map_page.locator(".stage").press("Enter")
+    map_page.locator(".stage").press("Enter")
+    expect(map_page.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
+    assert map_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
