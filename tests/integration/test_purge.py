@@ -18,6 +18,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.records import as_vector
+from atlas.storage.sqlite import database
 from tests.support.processes.conversation import hear, tell
 from tests.support.processes.purging import FORMS, KEY, SECRET, attempt, fill, holding, opened, purge, rows
 
@@ -337,7 +338,8 @@ def test_the_cache_goes_and_what_was_being_worked_out_meanwhile_is_not_kept(stor
         assert leaked not in MapFile(cache, name).load().ids
 
 
-def test_another_process_that_reads_the_store_is_named_and_the_rest_is_done_when_it_stops(store, start):
+def test_another_process_that_reads_the_store_is_named_and_the_rest_is_done_when_it_stops(store, start, monkeypatch):
+    monkeypatch.setattr(database, "JOURNAL_SECONDS", 1)
     with opened(store) as memory:
         fill(memory, 3)
         leaked = memory.experience.store(attempt(SECRET))

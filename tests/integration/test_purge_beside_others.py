@@ -17,6 +17,7 @@ from atlas.core.settings import Settings
 from atlas.storage.erasing import in_use
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
+from atlas.storage.sqlite import database
 from atlas.testing import HashEmbedder
 from tests.support.processes.purging import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
 
@@ -159,7 +160,8 @@ def test_a_backup_is_done_though_it_cannot_be_noted(store, tmp_path, caplog):
     assert "could not be recorded" in caplog.text
 
 
-def test_the_cache_is_not_emptied_again_while_a_purge_waits_for_a_reader(store):
+def test_the_cache_is_not_emptied_again_while_a_purge_waits_for_a_reader(store, monkeypatch):
+    monkeypatch.setattr(database, "JOURNAL_SECONDS", 1)
     with opened(store) as memory:
         leaked, *_ = fill(memory, 3)
         with reading(store):
