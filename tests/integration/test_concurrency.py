@@ -15,7 +15,7 @@ from tests.support.storage.old_schemas import make_version_1, schema_version
 N_WRITERS = 4
 
 
-@pytest.mark.parametrize(("n_writes", "is_indexed"), [(200, ""), (100, "indexed")])
+@pytest.mark.parametrize(("n_writes", "is_indexed"), [(80, ""), (60, "indexed")])
 def test_every_record_that_a_process_has_acknowledged_is_found_by_another_ones_next_query(
     start, place, n_writes, is_indexed
 ):
@@ -50,11 +50,11 @@ def test_every_record_that_a_process_has_acknowledged_is_found_by_another_ones_n
 def test_processes_that_follow_with_the_index_at_once_leave_a_right_one(start, tmp_path):
     path = tmp_path / "store"
     opened(path, is_indexed=True).close()
-    writers = [start("write", path, f"w{i}", 120, "indexed") for i in range(N_WRITERS)]
+    writers = [start("write", path, f"w{i}", 60, "indexed") for i in range(N_WRITERS)]
     start_together(writers)
     written = [line.split() for writer in writers for line in iter(lambda writer=writer: hear(writer), "")]
     assert [writer.wait() for writer in writers] == [0] * N_WRITERS
-    assert len(written) == N_WRITERS * 120
+    assert len(written) == N_WRITERS * 60
     with opened(path, is_indexed=True) as memory:
         nearest = memory.storage.collection("atlas_experiences").parts.nearest
         seal, now = nearest.upkeep.seal(), memory.storage.ledger.position("atlas_experiences")
@@ -130,7 +130,7 @@ def test_tags_that_processes_add_to_the_same_records_at_once_are_all_kept(start,
 
 
 def test_processes_that_create_the_same_store_at_once_all_write_into_it(start, tmp_path):
-    for attempt_number in range(3):
+    for attempt_number in range(2):
         path = tmp_path / f"store{attempt_number}"
         creators = [start("create", path) for _ in range(N_WRITERS)]
         start_together(creators)
