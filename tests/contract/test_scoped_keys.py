@@ -191,7 +191,7 @@ ACTS: tuple[Callable[[Agent, Agent, int], None], ...] = (
 )
 
 
-@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate])  # an example takes seconds
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])  # an example takes seconds
 @given(
     acts=st.lists(
         st.tuples(st.sampled_from(PROJECTS), st.sampled_from(ACTS), st.integers(0, 11)), min_size=4, max_size=14
