@@ -190,32 +190,32 @@ def test_an_output_that_no_file_can_hold_is_kept_without_what_cannot_be_written(
 
 
 def test_a_trial_that_is_killed_goes_on_to_the_same_report(store, tmp_path):
-    chosen = plan("nothing", "memory", mode="slow", n_repeats=2, is_stream=True, n_tasks=6)
+    chosen = plan("nothing", "memory", mode="slow", n_repeats=2, is_stream=True, n_tasks=4)
     whole = run(chosen, store, tmp_path / "whole")
     script = tmp_path / "trial.py"
     script.write_text(
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
         "from tests.unit.evaluation.test_trial import *\n"
-        "chosen = plan('nothing', 'memory', mode='slow', n_repeats=2, is_stream=True, n_tasks=6)\n"
+        "chosen = plan('nothing', 'memory', mode='slow', n_repeats=2, is_stream=True, n_tasks=4)\n"
         "run(chosen, Settings(store=Path(sys.argv[2])), Path(sys.argv[3]))\n"
     )
     arguments = [str(script), str(REPOSITORY), str(store.store), str(tmp_path / "killed")]
     process = subprocess.Popen([sys.executable, *arguments], start_new_session=True)
     cells = tmp_path / "killed" / "cells.jsonl"
-    while process.poll() is None and (not cells.exists() or cells.read_text().count("\n") < 7):
+    while process.poll() is None and (not cells.exists() or cells.read_text().count("\n") < 5):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert process.returncode == -signal.SIGKILL
     n_before = cells.read_text().count("\n")
-    assert 7 <= n_before < 24
+    assert 5 <= n_before < 16
     with cells.open("a") as file:
         file.write('{"cell": {"task": 1, "rep')
     resumed = run(chosen, store, tmp_path / "killed")
     assert untimed(resumed) == untimed(whole)
-    assert resumed.n_done == resumed.n_cells == 24
-    assert cells.read_text().count("\n") == 25  # the line that was cut off is one
+    assert resumed.n_done == resumed.n_cells == 16
+    assert cells.read_text().count("\n") == 17  # the line that was cut off is one
 
 
 def test_another_design_is_refused_where_a_trial_was_begun(store, tmp_path):
