@@ -14,6 +14,7 @@ os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 os.environ.setdefault("STREAMLIT_LOGGER_ENABLE_RICH", "false")  # drawing a traceback takes as long as drawing a page
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import certifi
@@ -24,6 +25,8 @@ settings.register_profile("atlas", deadline=None)  # a busy machine is no fault 
 settings.load_profile("atlas")
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
 
+from atlas.embedding.minilm import bundled  # noqa: E402, after the settings above
+from atlas.embedding.onnx_encoder import OnnxEncoder  # noqa: E402, likewise
 from tests.support.lacking import lacking  # noqa: E402, its assertions rewritten
 from tests.support.storage import chroma_server as chroma_servers  # noqa: E402, its assertions rewritten
 from tests.support.storage.postgres import Server, close_idle_connections, running  # noqa: E402, likewise
@@ -68,6 +71,23 @@ def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     file.write_text(first + end, encoding="ascii", errors="replace")
     with pytest.MonkeyPatch.context() as surroundings:
         surroundings.setenv("SSL_CERT_FILE", str(file))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model() -> Iterator[None]:
+    """Load the bundled model once in this process, though each command and page makes an embedder of its own."""
+    load = bundled.bundled_encoder
+
+    @cache
+    def loaded(directory: Path, files: Path, batch_size: int) -> OnnxEncoder:
+        return load(batch_size)
+
+    def find(batch_size: int) -> OnnxEncoder:
+        return loaded(bundled.DIRECTORY, bundled.bundled_files(), batch_size)
+
+    with pytest.MonkeyPatch.context() as surroundings:
+        surroundings.setattr(bundled, "bundled_encoder", find)
         yield
 
 
