@@ -14,16 +14,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
+from atlas.jobs.live_map import AT_ONCE
 from tests.support.browser.map import draw, look, open_map, ready
-from tests.support.browser.page import settle, shoot
+from tests.support.browser.page import settle, shoot, show_theme
 from tests.support.browser.server import Serve
 from tests.support.hostile import HOSTILE, MARKER
 from tests.support.records import START, attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store
 
-N_LARGE = 3_000
-"""Experiences for which a map takes a while."""
+N_LARGE = AT_ONCE + 200
+"""Experiences whose map is made beside the page."""
 
 PATIENCE_MILLISECONDS = 240_000
 """How long making that map may take on a busy machine."""
@@ -75,7 +76,7 @@ def workshop(made: Path, serve: Serve) -> str:
     return serve(made)
 
 
-def test_a_lasso_selects_just_the_points_inside(page: Page, workshop):
+def test_what_is_drawn_around_is_selected_and_no_more_than_is_shown(page: Page, workshop):
     open_map(page, workshop)
     page.get_by_role("button", name="Select with a lasso").click()
     corners = [(120, 100), (380, 90), (420, 300), (250, 420), (110, 330)]
@@ -92,13 +93,8 @@ def test_a_lasso_selects_just_the_points_inside(page: Page, workshop):
     assert 10 < len(inside) < 290
     assert look(page)["nChosen"] == len(inside)
     expect(page.get_by_text(f"{len(inside)} selected from lasso on the map")).to_be_visible()
-    page.locator(".stage").press("Escape")
-    expect(page.get_by_text("selected from lasso on the map")).not_to_be_attached()
-    assert look(page)["nChosen"] == 0
+    select_nothing(page)
 
-
-def test_shift_adds_and_alt_takes_away(page: Page, workshop):
-    open_map(page, workshop)
     page.get_by_role("button", name="Select a box").click()
     left = draw_box(page, (20, 50), (300, 470))
     assert chosen(page) == len(left) > 0
@@ -110,6 +106,31 @@ def test_shift_adds_and_alt_takes_away(page: Page, workshop):
     taken = draw_box(page, (20, 50), (300, 470))
     page.keyboard.up("Alt")
     assert chosen(page) == len((left | right) - taken) < len(left | right)
+    select_nothing(page)
+
+    until = page.get_by_label("Until which day")
+    last = until.get_attribute("max") or ""
+    until.fill("20")
+    assert look(page)["days"] == [0, 20]
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    assert 50 < chosen(page) < 150
+    select_nothing(page)
+    until.fill(last)
+
+    page.locator(".st-key-map_colour_by").get_by_text("Outcome").click()
+    chip = page.locator(".legend button").filter(has_text="failed")
+    expect(chip).to_be_visible()
+    n_failed = int(chip.locator(".n").inner_text())
+    chip.click()
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    assert 150 < chosen(page) <= 300 - n_failed
+    assert chip.get_attribute("aria-pressed") == "false"
+
+
+def select_nothing(page: Page) -> None:
+    page.locator(".stage").press("Escape")
+    expect(page.get_by_text(re.compile(r"selected from \w+ on the map"))).not_to_be_attached()
+    assert look(page)["nChosen"] == 0
 
 
 def test_a_search_keeps_zoom_and_lasso(page: Page, workshop):
@@ -137,12 +158,15 @@ def test_a_search_keeps_zoom_and_lasso(page: Page, workshop):
     page.wait_for_function("(n) => atlasMap.look().nChosen === n", arg=before["nChosen"])
 
 
-def test_keys_move_zoom_and_show_all(page: Page, workshop):
+def test_keys_move_a_hover_tells_a_click_opens_and_the_points_are_sent_once(page: Page, workshop):
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
     open_map(page, workshop)
+    key, sent = look(page)["key"], max(received)
     stage = page.locator(".stage")
     start = look(page)["view"]
-    for key in ("+", "ArrowRight", "ArrowDown"):
-        stage.press(key)
+    for pressed in ("+", "ArrowRight", "ArrowDown"):
+        stage.press(pressed)
     moved = look(page)["view"]
     assert moved["scale"] > start["scale"]
     assert moved["x"] > start["x"]
@@ -151,53 +175,19 @@ def test_keys_move_zoom_and_show_all(page: Page, workshop):
     assert look(page)["view"] == pytest.approx(start)
     assert "300 experiences" in (stage.get_attribute("aria-label") or "")
 
-
-def test_a_click_opens_the_experience_and_a_hover_tells_of_it(page: Page, workshop):
-    open_map(page, workshop)
+    received.clear()
     x, y = visible_point(page)
     page.mouse.move(x - 40, y - 40)
     page.mouse.move(x, y)
     expect(page.locator(".tooltip .line").first).to_contain_text("case")
+    assert max(received) < 5_000, "a hover costs its text, not the map"
     page.mouse.click(x, y)
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("id="))
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.get_by_text("Domains, weakest first", exact=True)).to_be_visible()
+    settle(page)
 
-
-def test_a_legend_entry_hides_its_points_from_the_lasso(page: Page, workshop):
-    open_map(page, workshop)
-    page.locator(".st-key-map_colour_by").get_by_text("Outcome").click()
-    chip = page.locator(".legend button").filter(has_text="failed")
-    expect(chip).to_be_visible()
-    n_failed = int(chip.locator(".n").inner_text())
-    chip.click()
-    page.get_by_role("button", name="Select a box").click()
-    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
-    assert chosen(page) <= 300 - n_failed
-    assert chip.get_attribute("aria-pressed") == "false"
-
-
-def test_the_days_can_be_narrowed(page: Page, workshop):
-    open_map(page, workshop)
-    page.get_by_label("Until which day").fill("20")
-    assert look(page)["days"] == [0, 20]
-    page.get_by_role("button", name="Select a box").click()
-    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
-    assert 50 < chosen(page) < 150
-
-
-def test_the_points_are_sent_once(page: Page, workshop):
-    received: list[int] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
-    open_map(page, workshop)
-    key, sent = look(page)["key"], max(received)
-    received.clear()
-    x, y = visible_point(page)
-    page.mouse.move(x - 40, y - 40)
-    page.mouse.move(x, y)
-    expect(page.locator(".tooltip .line").first).to_be_visible()
-    assert max(received) < 5_000, "a hover costs its text, not the map"
     received.clear()
     page.get_by_role("button", name="Select a box").click()
     draw(page, [(20, 50), (300, 470)])
@@ -206,16 +196,17 @@ def test_the_points_are_sent_once(page: Page, workshop):
     assert look(page)["key"] == key
 
 
-@pytest.mark.parametrize(("theme", "ground"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(18, 23, 29)")])
-def test_the_map_follows_the_theme(page: Page, workshop, theme, ground):
-    page.emulate_media(color_scheme=theme)
+def test_the_map_is_opened_in_dark_and_follows_the_theme(page: Page, workshop):
+    page.emulate_media(color_scheme="dark")
     open_map(page, workshop)
-    expect(page.locator(".atlas-map")).to_have_css("background-color", ground)
-    shoot(page, f"map-300-{theme}")
+    for theme, ground in (("dark", "rgb(18, 23, 29)"), ("light", "rgb(255, 255, 255)")):
+        show_theme(page, theme)
+        expect(page.locator(".atlas-map")).to_have_css("background-color", ground)
+        shoot(page, f"map-300-{theme}")
     page.set_viewport_size({"width": 1280, "height": 800})
     settle(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    shoot(page, f"map-300-small-{theme}")
+    shoot(page, "map-300-small")
 
 
 def test_what_another_process_adds_appears_where_it_belongs_and_nothing_moves(page: Page, serve: Serve, tmp_path):
@@ -283,7 +274,7 @@ def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: P
     page.get_by_role("link", name="Map").click()
     expect(has_domains).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     ready(page)
-    shoot(page, "map-3000", themes=True)
+    shoot(page, "map-large", themes=True)
 
 
 def draw_box(page: Page, first: tuple[int, int], last: tuple[int, int]) -> set[int]:
