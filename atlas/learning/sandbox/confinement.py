@@ -108,14 +108,16 @@ def _set(kind: int, soft: int, hard: int | None = None) -> None:
             raise  # other systems refuse some limits, but the time limit still applies
 
 
+class _Filter(ctypes.Structure):
+    """The kernel's `struct sock_fprog`."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
+
+
 def _filter_calls(libc: ctypes.CDLL) -> bool:
     code = filter_code()
     steps = ctypes.create_string_buffer(code, len(code))
-
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
-
-    program = Program(len(code) // 8, ctypes.addressof(steps))
+    program = _Filter(len(code) // 8, ctypes.addressof(steps))
     return bool(code) and bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
 
 

@@ -106,20 +106,39 @@ def filter_code(machine: str | None = None, own_pid: int | None = None) -> bytes
     machine = machine or platform.machine()
     if machine not in _MACHINES or struct.calcsize("P") != 8:
         return b""
-    return b"".join(struct.pack("HBBI", *step) for step in _steps(machine, own_pid or os.getpid()))
+    own_rules = _rules_of(own_pid or os.getpid())
+    return b"".join(map(_pack, _first_steps(machine, own_rules))) + _LAST_STEPS[machine]
 
 
-def _steps(machine: str, own_pid: int) -> Iterator[Step]:
-    column, architecture = _MACHINES[machine]
-    rules = {**_RULES, **_rules_of(own_pid)}
+def _pack(step: Step) -> bytes:
+    return struct.pack("HBBI", *step)
+
+
+def _first_steps(machine: str, own_rules: Mapping[str, Sequence[ArgumentRule]]) -> Iterator[Step]:
+    """Yield the steps that refuse other architectures and answer the calls with rules for this process."""
+    _, architecture = _MACHINES[machine]
     yield from ((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, architecture), (_RETURN, 0, 0, _KILL))
     yield (_LOAD, 0, 0, _NUMBER)
-    for name, numbers in _NUMBERS.items():
-        if (number := numbers[column]) is not None:
-            then = [*_checks(rules.get(name, [])), (_RETURN, 0, 0, _ALLOW)]
-            yield from ((_EQUAL, 0, len(then), number), *then)
+    for name, rules in own_rules.items():
+        yield from _answer(name, machine, rules)
+
+
+def _last_steps(machine: str) -> Iterator[Step]:
+    """Yield the steps that answer all other calls."""
+    own_rules = _rules_of(0)
+    for name in _NUMBERS:
+        if name not in own_rules:
+            yield from _answer(name, machine, _RULES.get(name, []))
     yield from ((_AT_LEAST, 0, 1, _SAME_EVERYWHERE), (_RETURN, 0, 0, _REFUSE | _ENOSYS))
     yield (_RETURN, 0, 0, _REFUSE | _EPERM)
+
+
+def _answer(name: str, machine: str, rules: Sequence[ArgumentRule]) -> Iterator[Step]:
+    """Yield the steps that answer one call, none if the machine does not have it."""
+    column, _ = _MACHINES[machine]
+    if (number := _NUMBERS[name][column]) is not None:
+        then = [*_checks(rules), (_RETURN, 0, 0, _ALLOW)]
+        yield from ((_EQUAL, 0, len(then), number), *then)
 
 
 def _rules_of(own_pid: int) -> Mapping[str, Sequence[ArgumentRule]]:
@@ -138,3 +157,7 @@ def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
             n_remaining = len(values) - position
             yield (_EQUAL, n_remaining + 1, 0, value)  # jump over the other comparisons and the refusal
         yield (_RETURN, 0, 0, _REFUSE | _EPERM)
+
+
+_LAST_STEPS = {machine: b"".join(map(_pack, _last_steps(machine))) for machine in _MACHINES}
+"""Steps that are the same in every process, by machine. They are packed here, once for all forks."""
