@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +32,7 @@ LAST = ("Step before it", "Last step")
 
 
 EVIDENCE_COLUMNS = (
-    Column("outcomes", "Outcome", 105, "outcomes"),
+    Column("outcomes", "Outcome", 150, "outcomes"),
     Column("title", "Task", 420),
     Column("at", "When (UTC)", 135, "time"),
 )
@@ -45,7 +46,7 @@ class EvidenceRow(Row):
     """Untrusted text."""
 
     outcomes: tuple[str, ...]
-    """`✗ failed`."""
+    """`✗ failed`, and `2 uses` after it if one attempt used a strategy twice."""
 
     at: datetime | None
     is_stored: bool = True
@@ -135,19 +136,21 @@ def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tup
 
 def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
-    rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task]
+    rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task][:MAX_USES]
+    n_of = Counter(row.experience_id or str(row.number) for row in rows)
+    latest = {row.experience_id or str(row.number): row for row in reversed(rows)}
     lines = tuple(
         EvidenceRow(
-            id=row.experience_id or str(row.number),
-            title=row.task,
-            outcomes=(row.outcome,),
-            at=row.at,
-            is_stored=bool(row.experience_id),
+            id=attempt_id,
+            title=latest[attempt_id].task,
+            outcomes=(latest[attempt_id].outcome, *([counted(n, "use")] if n > 1 else ())),
+            at=latest[attempt_id].at,
+            is_stored=bool(latest[attempt_id].experience_id),
         )
-        for row in rows[:MAX_USES]
+        for attempt_id, n in n_of.items()
     )
     n_uses = memory.strategies.usage([strategy_id])[strategy_id].n_uses
-    number = f"All {n_uses:,}" if len(lines) == n_uses else f"{len(lines):,} of the {n_uses:,}"
+    number = f"All {n_uses:,}" if len(rows) == n_uses else f"{len(rows):,} of the {n_uses:,}"
     return f"{number} uses, the latest first", lines
 
 

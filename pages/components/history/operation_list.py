@@ -51,7 +51,7 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
         st.markdown(f":material/{'push_pin' if is_pin else ICONS.get(row.kind, OTHER_ICON)}:", width="content")
         with st.container(gap=None, width="stretch", key=f"history_line_{row.id}"):
             st.text(row.sentence)
-            undoing = "" if row.is_undo else row.undo_sentence
+            undoing = "" if row.is_undo or memory.storage.read_only else row.undo_sentence
             st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state, undoing))))
             if row.change:
                 st.text(row.change)
