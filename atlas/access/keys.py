@@ -145,7 +145,7 @@ class KeyRing:
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )
             keys[_hash(secret)] = key
-        self.audit.note(KEY_MADE, who=created_by, about=_summary(key))
+        self.audit.add_event(KEY_MADE, who=created_by, about=_summary(key))
         return key, secret
 
     def keys(self) -> list[Key]:
@@ -196,7 +196,7 @@ class KeyRing:
             hashed = active[0]
             revoked = replace(keys[hashed], revoked_at=now)
             keys[hashed] = revoked
-        self.audit.note(KEY_REVOKED, about=revoked.name)
+        self.audit.add_event(KEY_REVOKED, about=revoked.name)
         return revoked
 
 

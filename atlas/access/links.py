@@ -79,7 +79,7 @@ class Links:
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:
             links[_hash(secret)] = link
-        self._audit.note(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
+        self._audit.add_event(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
     def all(self) -> list[SharedLink]:
@@ -122,7 +122,7 @@ class Links:
             hashed = active[0]
             ended = replace(links[hashed], revoked_at=now)
             links[hashed] = ended
-        self._audit.note(LINK_ENDED, about=ended.name)
+        self._audit.add_event(LINK_ENDED, about=ended.name)
         return ended
 
     def ended(self) -> list[SharedLink]:

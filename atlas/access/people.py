@@ -116,7 +116,7 @@ class People:
         person = self._record_sign_in(identity)
         if not person.has_role:
             raise NotAllowed(f"{identity.name} is in no group that may see this memory; ask an administrator")
-        self._audit.note(SIGNED_IN, who=person.name, about=str(person.role))
+        self._audit.add_event(SIGNED_IN, who=person.name, about=str(person.role))
         return person
 
     def _record_sign_in(self, identity: Identity) -> Person:
@@ -192,7 +192,7 @@ class People:
             if person_id not in people:
                 raise NotFound("there is no person with this id; reload the list of people")
             changed = people[person_id] = replace(people[person_id], **changes)
-        self._audit.note(action, about=changed.name)
+        self._audit.add_event(action, about=changed.name)
         return changed
 
 

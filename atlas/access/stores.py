@@ -19,7 +19,7 @@ from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnav
 from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
 from atlas.protocols.infra import Clock
-from atlas.storage.frozen import present_copy
+from atlas.storage.frozen import current_copy
 from atlas.storage.location.audit import AuditLog
 from atlas.storage.location.values import DamagedText
 from atlas.storage.store import Store
@@ -76,7 +76,7 @@ class ServedStore:
     def link(self, link_id: str) -> Mapping[str, Actor]:
         """Return the actor of a link, by store name, or nothing if the link or its frozen copy is gone."""
         link = self.links.find(link_id)
-        copy = present_copy(self.directory, link_id) if link else None
+        copy = current_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
 
     def has_removed(self, person_id: str) -> bool:
@@ -243,7 +243,7 @@ class Stores:
             return wait
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):
-            store.audit.refuse(address, reason)
+            store.audit.add_refusal(address, reason)
         return 0.0
 
     def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:

@@ -89,14 +89,14 @@ class Sessions:
             NotAllowed: The key is unknown, revoked, has expired, or is bound to a scope.
         """
         if self.stores.is_token(secret):
-            self.stores.first.audit.note(TOKEN_ENTERED, who=self.stores.owner_in(self.stores.first).name)
+            self.stores.first.audit.add_event(TOKEN_ENTERED, who=self.stores.owner_in(self.stores.first).name)
             return self._begin("owner", self.stores.owner, token, vouched_id)
         store, key = self.stores.recognise(secret)
         if key.scope:
             raise NotAllowed(
                 "a key with a scope is for agents, but the pages show the whole store; use a key without a scope"
             )
-        store.audit.note(ENTERED, who=key.name)
+        store.audit.add_event(ENTERED, who=key.name)
         return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
 
     def follow(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
@@ -112,7 +112,7 @@ class Sessions:
         store, link = self.stores.follow(secret)
         if self._is_guest(link, token, vouched_id):
             return token
-        store.audit.note(LINK_OPENED, who=link.name)
+        store.audit.add_event(LINK_OPENED, who=link.name)
         return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
     def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:

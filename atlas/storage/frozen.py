@@ -25,7 +25,7 @@ def frozen_copy(store: Path, name: str) -> Path:
     return store / f"{PREFIX}{name}"
 
 
-def present_copy(store: Path, name: str) -> Path | None:
+def current_copy(store: Path, name: str) -> Path | None:
     """Return the directory of a frozen copy, or None if it is missing or older than a purge.
 
     A purge removes the copies on its own machine only.

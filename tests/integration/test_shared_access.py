@@ -68,9 +68,9 @@ def test_somebody_who_is_removed_on_one_machine_is_gone_on_the_others(machine):
 def test_the_audit_log_has_what_happened_on_every_machine_in_order(machine):
     first, second = (AuditLog(machine(name)) for name in ("first", "second"))
     with acting(Actor("guest", Role.VIEWER)):  # whatever their role, what they did is noted
-        first.note("one")
-        second.note("two", who="who\x00 \ud800 ever")
-        first.note("three")
+        first.add_event("one")
+        second.add_event("two", who="who\x00 \ud800 ever")
+        first.add_event("three")
     assert [event.what for event in second.events()] == ["three", "two", "one"]
     assert first.events()[1].who == "who\x00 ? ever"
 

@@ -77,7 +77,7 @@ class AuditLog:
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
+    def add_event(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
         """Add an event. If it cannot be written, the error is logged, and the action is not undone.
 
         Args:
@@ -95,7 +95,7 @@ class AuditLog:
         except (OSError, StoreUnavailable) as error:
             logger.error("the audit log cannot be written (%s): %s", error, _encode(event))
 
-    def refuse(self, who: str, about: str) -> None:
+    def add_refusal(self, who: str, about: str) -> None:
         """Add a refusal. Equal refusals are counted, and written as one more line after a minute."""
         with self._lock:
             if not self._refusals:
@@ -107,7 +107,7 @@ class AuditLog:
             n_before = self._refusals.get((who, about))
             self._refusals[who, about] = 0 if n_before is None else n_before + 1
         if n_before is None:
-            self.note(REFUSED, who=who, about=about)
+            self.add_event(REFUSED, who=who, about=about)
 
     def flush(self) -> None:
         """Write pending counts of refusals. Called when a server stops."""
@@ -115,7 +115,7 @@ class AuditLog:
             pending, self._refusals = self._refusals, {}
         for (actor, about), n in pending.items():
             if n:
-                self.note(REFUSED, who=actor, about=about, n=n)
+                self.add_event(REFUSED, who=actor, about=about, n=n)
 
     def events(self) -> list[AuditEvent]:
         """Return all events, newest first. A line truncated by a crash is skipped.

@@ -147,7 +147,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             temporary.replace(target)
             if not store.read_only:
                 _record_backup(store.ledger, target)
-                store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
+                store.audit.add_event(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
     except StoreUnavailable:  # the store itself is unavailable
         raise
@@ -201,7 +201,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
-    store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))
+    store.audit.add_event(RESTORED, who=actor_name(store.settings.actor), about=str(source))
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 

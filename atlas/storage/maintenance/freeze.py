@@ -13,7 +13,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
-from atlas.storage.frozen import PREFIX, STAMP, frozen_copy, present_copy
+from atlas.storage.frozen import PREFIX, STAMP, current_copy, frozen_copy
 from atlas.storage.history import Reword
 from atlas.storage.location.access import access_storage
 from atlas.storage.maintenance.names import NAMES, names_text
@@ -77,7 +77,7 @@ def sweep(store: Path, live: Collection[str]) -> None:
         name = path.name.removeprefix(PREFIX)
         with suppress(FileNotFoundError):  # another process removed it
             is_old = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
-            is_of_no_use = (path / STAMP).exists() and present_copy(store, name) is None
+            is_of_no_use = (path / STAMP).exists() and current_copy(store, name) is None
             if is_of_no_use or (is_old and name not in live):
                 thaw(store, name)
 

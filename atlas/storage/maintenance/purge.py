@@ -106,5 +106,5 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     keys = [(record.collection, record.id) for record in plan.records]
     unfinished = UnfinishedPurge(collections=sorted({collection for collection, _ in keys}))
     store.ledger.purges.purge(keys, draft, unfinished, unchanged_since=plan.moment, reword=reword)
-    store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
+    store.audit.add_event(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
     return PurgeResult(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

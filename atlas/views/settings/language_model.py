@@ -62,4 +62,4 @@ def choose_model(memory: MemorySystem, choose: Callable[[], None], name: str) ->
     """
     check_admin_of_all("choose the language model")
     choose()
-    memory.storage.audit.note(MODEL_CHOSEN, who=actor_name(memory.storage.settings.actor), about=name)
+    memory.storage.audit.add_event(MODEL_CHOSEN, who=actor_name(memory.storage.settings.actor), about=name)

@@ -9,7 +9,7 @@ from atlas.access.links import Links, SharedLink, sweep_copies
 from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
-from atlas.storage.frozen import present_copy
+from atlas.storage.frozen import current_copy
 from atlas.storage.maintenance.freeze import thaw
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import sortable_moment
@@ -74,7 +74,7 @@ def links_of(memory: MemorySystem) -> Links:
 
 def _row(memory: MemorySystem, link: SharedLink, now: datetime) -> LinkRow:
     problem = link.problem(now)
-    if not problem and present_copy(memory.storage.path, link.id) is None:
+    if not problem and current_copy(memory.storage.path, link.id) is None:
         problem = "its copy was removed by a purge, or is on another server"
     return LinkRow(
         id=link.id,

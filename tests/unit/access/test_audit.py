@@ -71,7 +71,7 @@ def test_purges_and_backups_stand_in_it_without_what_was_purged(tmp_path):
 def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
     log = AuditLog(tmp_path)
     for _ in range(500):
-        log.refuse("10.0.0.9", "this key is unknown")
+        log.add_refusal("10.0.0.9", "this key is unknown")
     assert [event.n for event in log.events()] == [1]
     log.flush()
     assert [event.n for event in log.events()] == [499, 1]
@@ -82,7 +82,7 @@ def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
 def test_a_burst_of_different_refusals_is_bounded_and_none_goes_uncounted(tmp_path):
     log = AuditLog(tmp_path)
     for number in range(500):
-        log.refuse(f"10.0.0.{number}", "this key is unknown")
+        log.add_refusal(f"10.0.0.{number}", "this key is unknown")
     log.flush()
     events = log.events()
     assert len(events) < 100
@@ -91,28 +91,28 @@ def test_a_burst_of_different_refusals_is_bounded_and_none_goes_uncounted(tmp_pa
 
 def test_many_writers_lose_nothing_and_a_cut_line_costs_itself(tmp_path):
     with ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda n: AuditLog(tmp_path).note("signed in", who=f"person {n}"), range(64)))
+        list(threads.map(lambda n: AuditLog(tmp_path).add_event("signed in", who=f"person {n}"), range(64)))
     with (tmp_path / AUDIT).open("a") as file:
         file.write('{"at": "2026-')
-    AuditLog(tmp_path).note("signed in", who="last\nof all")
+    AuditLog(tmp_path).add_event("signed in", who="last\nof all")
     events = AuditLog(tmp_path).events()
     assert (len(events), events[0].who) == (65, "last of all")
 
 
 def test_only_its_owner_reads_it(tmp_path):
-    AuditLog(tmp_path).note("signed in", who="ada")
+    AuditLog(tmp_path).add_event("signed in", who="ada")
     assert (tmp_path / AUDIT).stat().st_mode & 0o077 == 0
 
 
 def test_what_cannot_be_written_stops_nobody(tmp_path, caplog):
-    AuditLog(tmp_path / "gone").note("signed in", who="ada")
+    AuditLog(tmp_path / "gone").add_event("signed in", who="ada")
     assert "cannot be written" in caplog.text
 
 
 def test_it_leaves_as_a_table_that_no_spreadsheet_runs(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
-        memory.storage.audit.note("signed in", who="=cmd()", about="viewer")
-        memory.storage.audit.note("role given: admin", who="root", about="Eve")
+        memory.storage.audit.add_event("signed in", who="=cmd()", about="viewer")
+        memory.storage.audit.add_event("role given: admin", who="root", about="Eve")
         rows = audit_rows(memory)
     assert kinds_of(rows) == ["role given", "signed in"]
     assert "'=cmd()" in as_csv(of_kind(rows, "signed in"))

@@ -76,7 +76,7 @@ def test_the_journals_of_a_new_store_are_for_its_owner_alone(tmp_path):
 def test_what_a_memory_makes_is_for_its_owner_alone(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
         memory.experience.store(attempt("sum the invoices"))
-        memory.storage.audit.note("signed in", who="ada")
+        memory.storage.audit.add_event("signed in", who="ada")
         freeze(memory.storage, "copy")
     assert loose(tmp_path / "store") == {}
 

@@ -117,7 +117,7 @@ def test_an_older_schema_is_brought_up_to_date(opened, postgres_address, version
     assert again.collection(THINGS).parts.nearest.index.count() == 0
     shared = again.ledger.shared
     made = shared.publish("a result", b"content", job="", ledger_id=shared.ledger_id())
-    again.audit.note("noted")
+    again.audit.add_event("noted")
     assert shared.content("a result", made) == b"content"
     assert [event.what for event in again.audit.events()] == ["noted"]
     assert again.ledger.notes.read("schema_version") == {"": str(VERSION)}
