@@ -18,7 +18,16 @@ from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.metrics import expected_hit
-from atlas.evaluation.replay import MEMORIES, K, ReplayedAttempt, first_of, in_time, replay, scratch_memory, task_of
+from atlas.evaluation.replay import (
+    MEMORIES,
+    K,
+    ReplayedAttempt,
+    first_attempts,
+    group_by_time,
+    replay,
+    scratch_memory,
+    task_of,
+)
 from atlas.memory.context.block import BUDGET_TOKENS, counter_of
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
@@ -134,16 +143,16 @@ def ablate(
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
     names = _checked_names(configurations)
-    moments, is_timed = in_time(trajectories)
-    moments = list(first_of(moments, limit)) if limit is not None else moments
+    moments, is_timed = group_by_time(trajectories)
+    moments = list(first_attempts(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
     if not moments:
-        raise InvalidInput("there is no attempt to replay; give files with attempts")
-    remembering, counter = CachedEmbedder(embedder), counter_of(embedder)
+        raise InvalidInput("expected at least one attempt to replay, got none; give files with attempts")
+    cached_embedder, counter = CachedEmbedder(embedder), counter_of(embedder)
     rows: list[AblationRow] = []
     for name in names:
         replayed: list[ReplayedAttempt] = []
-        with scratch_memory(CONFIGURATIONS[name], remembering, settings) as (memory, clock):
+        with scratch_memory(CONFIGURATIONS[name], cached_embedder, settings) as (memory, clock):
             for attempt in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
                 replayed.append(attempt)
                 if on_progress:
@@ -152,7 +161,7 @@ def ablate(
     outcomes = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
     tasks = [task_of(trajectory) for trajectory in trajectories]
     return Ablation(
-        model=remembering.model_name,
+        model=cached_embedder.model_name,
         counted_with=counter.name,
         n_attempts=len(trajectories),
         n_tasks=len(set(tasks)),
@@ -170,7 +179,9 @@ def ablate(
 def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str, int], seed: int) -> AblationRow:
     repeated = [attempt for attempt in replayed if attempt.n_same]
     predicted = [attempt for attempt in replayed if attempt.outcomes and attempt.trajectory.outcome.success is not None]
-    guessed = [_accuracy(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None]
+    base_accuracies = [
+        _accuracy(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None
+    ]
     tokens = _estimate([[float(attempt.n_tokens)] for attempt in replayed], replayed, seed)
     hits = _estimates(
         [[float(attempt.rank == 1), float(attempt.rank is not None)] for attempt in repeated], repeated, seed
@@ -185,7 +196,7 @@ def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str,
         chance_k=_chance(repeated, K),
         agreement=accuracy[0] if accuracy else None,
         n_foretold=len(predicted),
-        base_agreement=sum(guessed) / len(guessed) if guessed else None,
+        base_agreement=sum(base_accuracies) / len(base_accuracies) if base_accuracies else None,
         tokens=tokens,
         n_shown=sum(attempt.n_tokens > 0 for attempt in replayed),
         n_held=dict(n_records),
@@ -221,7 +232,7 @@ def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], se
 def _checked_names(configurations: Sequence[str]) -> list[str]:
     for name in configurations:
         if name not in CONFIGURATIONS:
-            raise InvalidInput(f"there is no configuration {name!r}; known: {', '.join(CONFIGURATIONS)}")
+            raise InvalidInput(f"expected configurations out of {', '.join(CONFIGURATIONS)}, got {name!r}")
     return list(dict.fromkeys(configurations)) or list(CONFIGURATIONS)
 
 

@@ -66,11 +66,11 @@ def _row(row: AblationRow) -> list[str]:
     return [
         row.name,
         _cell(row.hit_1),
-        _share(row.chance_1) if row.hit_1 else NONE,
+        _share_cell(row.chance_1) if row.hit_1 else NONE,
         _cell(row.hit_k),
-        _share(row.chance_k) if row.hit_k else NONE,
+        _share_cell(row.chance_k) if row.hit_k else NONE,
         f"{_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NONE,
-        NONE if row.base_agreement is None else _share(row.base_agreement),
+        NONE if row.base_agreement is None else _share_cell(row.base_agreement),
         _tokens(row.tokens),
         f"{row.n_shown:,}",
         ", ".join(f"{n:,} {name}" for name, n in row.n_held.items()) or "nothing",
@@ -81,7 +81,7 @@ def _cell(estimate: Estimate | None) -> str:
     return cell(estimate) if estimate else NONE
 
 
-def _share(value: float) -> str:
+def _share_cell(value: float) -> str:
     return cell(Estimate(mean=value, interval=None))
 
 

@@ -32,7 +32,7 @@ class PlainBM25:
         self._ids = list(texts)
         counts = [Counter(plain_words(text)) for text in texts.values()]
         lengths = np.array([count.total() for count in counts], np.float64)
-        self._held_back = K1 * (1.0 - B + B * lengths / max(float(lengths.mean()), 1.0)) if counts else lengths
+        self._length_penalties = K1 * (1.0 - B + B * lengths / max(float(lengths.mean()), 1.0)) if counts else lengths
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for position, count in enumerate(counts):
             for word, n_times in count.items():
@@ -51,5 +51,5 @@ class PlainBM25:
         for positions, n_times in (pairs.T for pairs in postings):
             n_texts = len(positions)
             rarity = math.log(1.0 + (len(self._ids) - n_texts + 0.5) / (n_texts + 0.5))
-            values[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._held_back[positions])
+            values[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._length_penalties[positions])
         return values

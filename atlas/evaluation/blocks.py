@@ -19,6 +19,8 @@ from atlas.protocols.infra import Progress
 
 BUDGETS = (500, 1_000, 2_000)
 MEMORY = "experience"
+FIGURES = ("in_block", "in_full", "until_full", "difference")
+"""Fields of `BlockResult` in the order of `_values`."""
 MAX_COUNTS = 10_000
 """Size of the cache of token counts."""
 
@@ -70,11 +72,11 @@ def evaluate_blocks(
     if not queries:
         return ()
     cached_counter = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
-    values = np.zeros((len(queries), len(BUDGETS), 4))
+    values = np.zeros((len(queries), len(BUDGETS), len(FIGURES)))
     for row, query in enumerate(queries):
         hits = hits_for(query.text, query.excluded, EACH)
-        right = {*relevant_ids(query, texts)}
-        right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in right}
+        relevant = {*relevant_ids(query, texts)}
+        right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in relevant}
         values[row] = [_values(hits, right_ids, cached_counter, budget) for budget in BUDGETS]
         if on_progress:
             on_progress(row + 1, len(queries))
@@ -84,21 +86,16 @@ def evaluate_blocks(
             task=task.name,
             budget_tokens=budget,
             n_queries=len(queries),
-            **dict(
-                zip(
-                    ("in_block", "in_full", "until_full", "difference"),
-                    estimates(values[:, at], groups, seed=seed),
-                    strict=True,
-                )
-            ),
+            **dict(zip(FIGURES, estimates(values[:, column], groups, seed=seed), strict=True)),
         )
-        for at, budget in enumerate(BUDGETS)
+        for column, budget in enumerate(BUDGETS)
     )
 
 
 def _values(
     hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
+    """Return the four figures of one query's block: 1 if it has a right record, else 0, and a difference."""
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
     repeated = {omission.id for omission in block.omitted if omission.reason == "repeats"}

@@ -47,8 +47,8 @@ def foreign_queries_of(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], ha
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
     for other_corpus in corpora:
         other_queries = _queries(other_corpus)
-        is_of_one_origin = bool(corpus.origin) and corpus.origin == other_corpus.origin
-        if not is_of_one_origin and not own_queries.keys() & other_queries.keys():
+        has_same_origin = bool(corpus.origin) and corpus.origin == other_corpus.origin
+        if not has_same_origin and not own_queries.keys() & other_queries.keys():
             texts = {text for queries in by_source.values() for text in queries}
             by_source[other_corpus.name] = {
                 text: group for text, group in other_queries.items() if text not in texts and is_in(half, group)
@@ -81,20 +81,20 @@ def ask_foreign(
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
-    hiding = [retriever for retriever in retrievers if retriever.has_threshold]
+    with_threshold = [retriever for retriever in retrievers if retriever.has_threshold]
     foreign_queries = [
         _Query(source, *query)
         for source, queries in by_source.items()
         for query in sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
     ]
-    if not hiding or not foreign_queries:
+    if not with_threshold or not foreign_queries:
         return ()
-    is_answered = np.zeros((len(foreign_queries), len(hiding)))
+    is_answered = np.zeros((len(foreign_queries), len(with_threshold)))
     for row, query in enumerate(foreign_queries):
-        is_answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in hiding]
+        is_answered[row] = [bool(retriever.rank(query.text, (), DEPTH).ids) for retriever in with_threshold]
         if on_progress:
             on_progress(row + 1, len(foreign_queries))
-    return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in hiding], seed)
+    return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in with_threshold], seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         self._submit(EvaluationJob(**self._job_arguments))
 
     def keep_up(self) -> None:
-        """Start a measurement in the background, if the store has changed as much as the settings require."""
+        """Start a measurement in the background if the store has changed as much as the settings require."""
         growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
         if not growth or self.memory.storage.read_only or n < MIN_EXPERIENCES:
             return

@@ -22,7 +22,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
         collection: Name of the searched collection.
         ids: Ids of the searchable records in it.
     """
-    by_text = _findable(judgements, collection, ids)
+    by_text = _searchable(judgements, collection, ids)
     queries = []
     for query, query_judgements in by_text.items():
         right_ids = [judgement.record_id for judgement in query_judgements if judgement.is_right]
@@ -40,12 +40,12 @@ def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collecti
     The arguments are those of `judged_queries`.
     """
     judgements_by_query = by_query([judgement for judgement in judgements if judgement.collection == collection])
-    by_text = _findable(judgements, collection, ids)
+    by_text = _searchable(judgements, collection, ids)
     right_queries = {query for query in by_text if any(judgement.is_right for judgement in judgements_by_query[query])}
     return {query: query for query in by_text if query not in right_queries}
 
 
-def _findable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
+def _searchable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
     """Return the judgements of searchable records, by query."""
     return by_query(
         [judgement for judgement in judgements if judgement.collection == collection and judgement.record_id in ids]

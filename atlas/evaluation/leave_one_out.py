@@ -19,7 +19,7 @@ OWN_TASK = "own attempts"
 MAX_QUERIES = 500
 """Maximum number of attempts used as queries. More are sampled."""
 
-LOOKED_AT = 4
+N_HITS = 4
 """Number of hits whose outcomes predict the actual one, the default of a search."""
 
 
@@ -121,9 +121,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Return how often the hits for an attempt's task predict its outcome, by retriever.
-
-    None if no outcome is known.
+    """Return how often the hits for an attempt's task predict its outcome, by retriever, or None if none is known.
 
     Args:
         attempts: All attempts of the store.
@@ -164,7 +162,7 @@ class _Prediction:
 def _predict(
     retriever: Retriever, attempts: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
 ) -> _Prediction:
-    shares = [_share(retriever, attempt, outcomes) for attempt in attempts]
+    shares = [_success_share(retriever, attempt, outcomes) for attempt in attempts]
     predicted = np.array([base_rate if share is None else share for share in shares])
     actual = np.array([outcomes[attempt.id] for attempt in attempts], np.float64)
     right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (actual == 1.0))
@@ -196,11 +194,11 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
     return OutcomeDifference(accuracy=accuracy, brier=brier)
 
 
-def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
+def _success_share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
     """Return the share of successes among the hits for an attempt's task. None if no outcome is known."""
-    ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
-    outcomes_found = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
-    return sum(outcomes_found) / len(outcomes_found) if outcomes_found else None
+    ranking = retriever.rank(attempt.text, frozenset({attempt.id}), N_HITS)
+    known_outcomes = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
+    return sum(known_outcomes) / len(known_outcomes) if known_outcomes else None
 
 
 def _sample(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:

@@ -96,7 +96,7 @@ class Retriever(Protocol):
         ...
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return at most `depth` best records for a query, excluding `without`, ungrouped."""
+        """Return at most `depth` best records for a query, without the excluded ones, ungrouped."""
         ...
 
 
@@ -238,7 +238,10 @@ def _run_retriever(
 def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _QueryCounter) -> Ranking:
     ranking = retriever.rank(text, excluded, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids) or excluded & set(ranking.ids):
-        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or an excluded one, for {text!r}")
+        raise InvalidInput(
+            f"expected distinct ids without excluded ones from {retriever.name!r} for {text!r:.80}, got "
+            f"{ranking.ids!r:.200}"
+        )
     counter.count()
     return ranking
 
@@ -258,13 +261,13 @@ def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tu
     rows = list[RowResult]()
     for run in runs:
         baselines = [name for name in run.against if name in values]
-        differences = {name: _by_metric(run.values - values[name], groups, seed) for name in baselines}
-        estimates_by_metric = _by_metric(run.values, groups, seed)
+        differences = {name: _estimates_by_metric(run.values - values[name], groups, seed) for name in baselines}
+        estimates_by_metric = _estimates_by_metric(run.values, groups, seed)
         rows.append(RowResult(name=run.name, estimates=estimates_by_metric, differences=differences))
     return tuple(rows)
 
 
-def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Estimate]:
+def _estimates_by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Estimate]:
     return dict(zip(METRICS, estimates(values, groups, seed=seed), strict=True))
 
 

@@ -110,22 +110,24 @@ def compare_models(
     with ExitStack() as stack:
         for model in dict.fromkeys([store_model, *models]):
             try:
-                filled, seconds = _fill(memory, embedder_of(model), settings, stack, watch(f"storing with {model}"))
+                memory_copy, seconds = _copy_memory(
+                    memory, embedder_of(model), settings, stack, watch(f"storing with {model}")
+                )
             except (AtlasError, OSError) as error:
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
-            times = _times(filled, tasks, seed)
+            times = _times(memory_copy, tasks, seed)
             costs.append(
                 ModelCost(
                     model=model,
                     embedding_seconds=seconds,
                     query_ms=times.embedding_ms,
                     search_ms=times.searching_ms,
-                    model_mb=model_size(filled.experience.embedder.model_name) / 1e6,
+                    model_mb=model_size(memory_copy.experience.embedder.model_name) / 1e6,
                 )
             )
             rows.append(
-                _ModelRow(model, AgentRow(filled.experience, "id"), () if model == store_model else (store_model,))
+                _ModelRow(model, AgentRow(memory_copy.experience, "id"), () if model == store_model else (store_model,))
             )
         results = tuple(
             evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
@@ -135,7 +137,7 @@ def compare_models(
     )
 
 
-def _fill(
+def _copy_memory(
     memory: MemorySystem,
     embedder: WholeEmbedder,
     settings: Settings,
@@ -196,7 +198,7 @@ def models_as_markdown(report: ModelReport) -> str:
     return "\n".join(_lines(report, table, "### {}\n"))
 
 
-def _lines(report: ModelReport, draw: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
+def _lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:
     lines = [
         f"{report.n_records:,} experiences of the store, searched with default settings by each model. "
         f"The store has {report.own}, and was not changed."
@@ -206,7 +208,7 @@ def _lines(report: ModelReport, draw: Callable[[list[list[str]]], list[str]], he
         grid += [
             [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _difference(row)] for row in task.rows
         ]
-        lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *draw(grid)]
+        lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *format_grid(grid)]
     grid = [["model", "embedding a query", "searching with it", "embedding the store", "its files"]]
     grid += [
         [
@@ -219,7 +221,7 @@ def _lines(report: ModelReport, draw: Callable[[list[list[str]]], list[str]], he
         for cost in report.costs
         if not cost.problem
     ]
-    lines += ["", heading.format("cost"), *draw(grid)]
+    lines += ["", heading.format("cost"), *format_grid(grid)]
     lines += [f"{cost.model} was not measured: {cost.problem}" for cost in report.costs if cost.problem]
     return lines
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
+from itertools import chain, groupby
 
 from atlas.core.errors import AtlasError
 from atlas.core.hits import MemoryQueryResult
@@ -75,7 +75,7 @@ class ReplayClock:
         return self.at
 
 
-def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
+def group_by_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
     """Return attempts grouped by time, in order of time, and whether all times are known.
 
     If a time is missing, the attempts keep their order, each in its own group.
@@ -83,11 +83,11 @@ def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]],
     if not all(trajectory.timestamp for trajectory in trajectories):
         return [[trajectory] for trajectory in trajectories], False
     ordered = sorted(trajectories, key=_instant)
-    return [list(together) for _, together in groupby(ordered, key=_instant)], True
+    return [list(group) for _, group in groupby(ordered, key=_instant)], True
 
 
-def first_of(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
-    """Yield the first `limit` attempts."""
+def first_attempts(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
+    """Yield the first `limit` attempts, in their groups."""
     for moment in moments:
         if limit <= 0:
             return
@@ -132,17 +132,13 @@ def _replay_attempt(
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
     sources = _sources(result)
     same_task = {earlier.id for earlier in stored if task_of(earlier) == task_of(trajectory)}
-    ranks = [
-        rank
-        for hits_of_memory in sources
-        for rank, ids in enumerate(hits_of_memory, start=1)
-        if same_task.intersection(ids)
-    ]
+    ranked = chain.from_iterable(enumerate(hits, start=1) for hits in sources)
+    ranks = [rank for rank, ids in ranked if same_task.intersection(ids)]
     outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
     return ReplayedAttempt(
         trajectory=trajectory,
         rank=min(ranks, default=None),
-        seen=frozenset(i for hits in sources for ids in hits for i in ids),
+        seen=frozenset(chain.from_iterable(chain.from_iterable(sources))),
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same_task),

@@ -156,7 +156,7 @@ def _outcomes_size(outcomes: OutcomeAgreement) -> str:
 def _task_grid(task: TaskResult) -> Grid:
     if not task.rows:
         return []
-    grid = [["", *METRICS], ["chance", *(_share(task.chance[name]) for name in METRICS)]]
+    grid = [["", *METRICS], ["chance", *(_decimal(task.chance[name]) for name in METRICS)]]
     for row in task.rows:
         grid.append([row.name, *_cells(row.estimates)])
         grid += [[f"… − {name}", *_cells(differences, signed=True)] for name, differences in row.differences.items()]
@@ -165,7 +165,7 @@ def _task_grid(task: TaskResult) -> Grid:
 
 def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     grid = [["", "accuracy", "Brier score", "guessed"]]
-    grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
+    grid.append(["base rate", _decimal(outcomes.base_accuracy), _decimal(outcomes.base_brier), ""])
     for row in outcomes.rows:
         grid.append([row.name, cell(row.accuracy), cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
         for name, differences in row.differences.items():
@@ -212,16 +212,16 @@ def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[s
 
 def cell(estimate: Estimate, *, signed: bool = False) -> str:
     """Return `.705 .61–.80`, with the interval if there is one, or with signs `+.005 −.02…+.03`."""
-    mean, interval = _share(estimate.mean, signed=signed), estimate.interval
+    mean, interval = _decimal(estimate.mean, signed=signed), estimate.interval
     return f"{mean} {_range(interval, signed)}" if interval else mean
 
 
 def _range(interval: Interval, signed: bool) -> str:
-    low, high = _share(interval.low, 2, signed=signed), _share(interval.high, 2, signed=signed)
+    low, high = _decimal(interval.low, 2, signed=signed), _decimal(interval.high, 2, signed=signed)
     return f"{low}…{high}" if signed else f"{low}–{high}"
 
 
-def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
+def _decimal(value: float, digits: int = 3, *, signed: bool = False) -> str:
     """Return `.705` or `1.000`, or with a sign `+.005` or `−.120`."""
     text = f"{abs(value):.{digits}f}"
     shortened = text.removeprefix("0")

@@ -60,7 +60,7 @@ class Row:
     has_threshold = False
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return the best records for a query, without those in `without`."""
+        """Return the best records for a query, without the excluded ones."""
         ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(excluded))]
         return Ranking(tuple(record_id for record_id in ids if record_id not in excluded)[:depth])
 
@@ -80,15 +80,15 @@ class AgentRow:
     has_threshold = True
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return the ranking for a query as if the memory did not contain the records in `without`.
+        """Return the ranking for a query as if the memory did not contain the excluded records.
 
-        These records are excluded before ranking, because the threshold depends on the best hit.
+        They are left out before ranking, because the threshold depends on the best hit.
         """
         return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, excluded, depth)))
 
     def hits(self, text: str, excluded: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
         """Return the hits of `rank`."""
-        where = _without_record(self.id_field, excluded)
+        where = _exclusion_filter(self.id_field, excluded)
         return self.experience.retrieve(text, depth, where=where, count_retrieval=False).hits
 
 
@@ -113,7 +113,7 @@ def _blocks(
     return results
 
 
-def _without_record(key: str, values: Collection[str]) -> Where | None:
+def _exclusion_filter(key: str, values: Collection[str]) -> Where | None:
     """Return a filter that excludes values of a field, as a union of ranges. None without values."""
     if not values:
         return None

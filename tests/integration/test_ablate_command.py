@@ -47,7 +47,7 @@ def test_a_row_that_cannot_be_read_is_refused(runs, capsys):
 def test_a_directory_without_runs_is_refused(tmp_path, capsys):
     (tmp_path / "LICENSE").write_text("free")
     assert main(["ablate", str(tmp_path)]) == 1
-    assert "there is no attempt to replay" in capsys.readouterr().err
+    assert "expected at least one attempt to replay" in capsys.readouterr().err
 
 
 def test_ways_to_curate_are_benched_over_runs(runs, tmp_path, capsys):

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.settings import Settings
 from atlas.core.types import Task, Trajectory, Vectors
-from atlas.evaluation.replay import in_time, scratch_memory
+from atlas.evaluation.replay import group_by_time, scratch_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
@@ -48,7 +48,7 @@ Policy = Callable[[Shrinking], list[Remains]]
 
 def in_order(attempts: Sequence[Trajectory]) -> list[Trajectory]:
     """Return attempts in the order in which they were made, as far as it is known."""
-    return [attempt for moment in in_time(attempts)[0] for attempt in moment]
+    return [attempt for moment in group_by_time(attempts)[0] for attempt in moment]
 
 
 def keep_newest(memory: Shrinking) -> list[Remains]:

@@ -60,7 +60,7 @@ def read_report(text: str) -> TrialReport:
     try:
         encoded = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"expected a trial's report, as `atlas trial --json` writes it, but it is not JSON ({error})"
+        message = f"expected a trial's report, as `atlas trial --json` writes it, got a text that is not JSON ({error})"
         raise InvalidInput(message) from error
     saved = decode(_SavedReport, encoded, "trial's report")
     design = saved.design

@@ -11,7 +11,7 @@ from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG, judged_queries
-from atlas.evaluation.leave_one_out import LOOKED_AT, OWN_TASK
+from atlas.evaluation.leave_one_out import N_HITS, OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING, METRICS
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
@@ -36,7 +36,7 @@ MEANINGS: Mapping[str, str] = {
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
     FOUND_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
     "Only the first row hides hits.",
-    OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
+    OUTCOME: f"How often an attempt ended as most of the first {N_HITS} hits for its task did; half for a tie.",
 }
 
 JUDGED_MEANINGS: Mapping[str, str] = {

@@ -11,7 +11,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.evaluation.ablation import ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
-from atlas.evaluation.replay import ReplayClock, in_time, replay
+from atlas.evaluation.replay import ReplayClock, group_by_time, replay
 from atlas.memory.context.block import counter_of
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
@@ -48,7 +48,7 @@ def ablated(trajectories, *names, **options):
 
 
 def test_no_attempt_ever_sees_itself_or_one_that_came_later(tmp_path):
-    moments, _ = in_time(stream())
+    moments, _ = group_by_time(stream())
     came: list[str] = []
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
         for one in replay(memory, moments, ReplayClock(), counter=counter_of(None)):
@@ -59,7 +59,7 @@ def test_no_attempt_ever_sees_itself_or_one_that_came_later(tmp_path):
 
 
 def test_a_stream_out_of_order_is_put_in_order_before_anything_is_seen(tmp_path):
-    moments, is_timed = in_time(stream()[::-1])
+    moments, is_timed = group_by_time(stream()[::-1])
     assert is_timed
     times = [together[0].timestamp for together in moments]
     assert times == sorted(times)
@@ -71,7 +71,7 @@ def test_a_stream_out_of_order_is_put_in_order_before_anything_is_seen(tmp_path)
 
 def test_attempts_of_one_instant_do_not_see_each_other(tmp_path):
     twins = [attempt("cancel the flight", n, minute=0) for n in range(3)]
-    moments, _ = in_time([*twins, attempt("cancel the flight", 3, minute=1)])
+    moments, _ = group_by_time([*twins, attempt("cancel the flight", 3, minute=1)])
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
         seen = [one.seen for one in replay(memory, moments, ReplayClock(), counter=counter_of(None))]
     assert seen[:3] == [frozenset()] * 3
@@ -83,12 +83,12 @@ def test_time_zones_do_not_change_the_order():
         Task("a", "", "a"), (), Outcome(True), timestamp=datetime.fromisoformat("2026-01-01T10:00+09:00")
     )
     late = Trajectory(Task("b", "", "b"), (), Outcome(True), timestamp=datetime.fromisoformat("2026-01-01T02:00+00:00"))
-    assert in_time([late, early]) == ([[early], [late]], True)
+    assert group_by_time([late, early]) == ([[early], [late]], True)
 
 
 def test_without_times_the_order_stays_and_the_report_says_so():
     untimed = [attempt(topic, n) for n in range(2) for topic in TOPICS]
-    assert in_time(untimed) == ([[one] for one in untimed], False)
+    assert group_by_time(untimed) == ([[one] for one in untimed], False)
     found, _ = ablated(untimed, "experience-only")
     assert not found.is_timed
     assert "were replayed in the order of the input" in as_text(found)
@@ -127,7 +127,7 @@ def test_chance_is_what_a_random_order_would_find():
 
 
 def test_nothing_that_was_retrieved_counts_as_used(tmp_path):
-    moments, _ = in_time(stream())
+    moments, _ = group_by_time(stream())
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
         list(replay(memory, moments, ReplayClock(), counter=counter_of(None)))
         ids = memory.strategies.ids()
@@ -162,7 +162,10 @@ def test_the_report_is_readable_in_every_form():
 
 @pytest.mark.parametrize(
     ("trajectories", "names", "told"),
-    [([], ["full"], "no attempt to replay"), (stream(1), ["empty"], "no configuration 'empty'; known: full, ")],
+    [
+        ([], ["full"], "at least one attempt to replay"),
+        (stream(1), ["empty"], "expected configurations out of full, .*, got 'empty'"),
+    ],
 )
 def test_nothing_to_replay_and_unknown_configurations_are_refused(trajectories, names, told):
     with pytest.raises(InvalidInput, match=told):

@@ -127,7 +127,7 @@ class Careless:
 
 @pytest.mark.parametrize("ids", [("a", "b", "a"), ("d",)])
 def test_a_record_ranked_twice_or_though_left_out_is_refused(ids):
-    with pytest.raises(InvalidInput, match="'careless' ranked a record twice, or an excluded one"):
+    with pytest.raises(InvalidInput, match="expected distinct ids without excluded ones from 'careless'"):
         measured(Careless(*ids), of=task(query("A", "a", excluded="d")))
 
 
