@@ -16,7 +16,7 @@ from atlas.importers.formats.protea import create_table
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.memory.journal.records import OF_THE_JOURNAL, as_protea
+from atlas.memory.journal.records import RESERVED_KEYS, as_protea
 from atlas.memory.open import open_memory
 from atlas.protocols.infra import Clock, Embedder
 
@@ -178,4 +178,4 @@ def _row(entry: JournalEntry) -> dict[str, Any]:
 
 
 def _is_ours(key: str) -> bool:
-    return key in OF_THE_JOURNAL or key.startswith("protea_")
+    return key in RESERVED_KEYS or key.startswith("protea_")

@@ -347,8 +347,8 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
     for path in paths:
         if not path.is_dir():
             raise InvalidInput(
-                f"expected directories, separated by {os.pathsep!r}, for {name}, but {str(path)!r} is not a directory; "
-                "correct it"
+                f"expected directories, separated by {os.pathsep!r}, for {name}, got {str(path)!r}, which is not a "
+                "directory; correct it"
             )
     return paths
 

@@ -62,9 +62,9 @@ def words(text: str) -> set[str]:
     return result
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a string truncated to at most `most` characters, with `…` after the last whole word."""
-    if len(text) <= most:
+def shortened(text: str, limit: int) -> str:
+    """Return a string truncated to at most `limit` characters, with `…` after the last whole word."""
+    if len(text) <= limit:
         return text
-    word_end = text.rfind(" ", most // 2, most)  # a word of more than half the text is cut itself
-    return f"{text[: most - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"
+    word_end = text.rfind(" ", limit // 2, limit)  # a word of more than half the text is cut itself
+    return f"{text[: limit - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"

@@ -78,12 +78,14 @@ _NO_DELIVERY = Delivery({})
 class TrajectoryAttribution:
     """Memories retrieved for the latest unfinished tasks of this process."""
 
-    def __init__(self, most_tasks: int = MAX_TASKS) -> None:
-        self._most_tasks = most_tasks
+    def __init__(self, max_tasks: int = MAX_TASKS) -> None:
+        self._max_tasks = max_tasks
         self._deliveries: OrderedDict[tuple[str, str, str], Delivery] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_assignment: bool = False) -> None:
+    def record_delivery(
+        self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_assignment: bool = False
+    ) -> None:
         """Remember the records that an agent received for an attempt at a task, replacing earlier ones.
 
         Args:
@@ -93,15 +95,12 @@ class TrajectoryAttribution:
         key = (*_key(task), attempt)
         with self._lock:
             if keeps_assignment:
-                earlier = (
-                    self._deliveries[delivery_key]
-                    for delivery_key in reversed(self._deliveries)
-                    if delivery_key[:2] == key[:2]
-                )
-                delivery = replace(delivery, assignment=next(earlier, _NO_DELIVERY).assignment)
+                earlier_keys = (earlier for earlier in reversed(self._deliveries) if earlier[:2] == key[:2])
+                latest = self._deliveries.get(next(earlier_keys, key), _NO_DELIVERY)
+                delivery = replace(delivery, assignment=latest.assignment)
             self._deliveries.pop(key, None)
             self._deliveries[key] = delivery
-            while len(self._deliveries) > self._most_tasks:
+            while len(self._deliveries) > self._max_tasks:
                 self._deliveries.popitem(last=False)
 
     def _find_key(self, trajectory: Trajectory) -> tuple[str, str, str]:
@@ -112,7 +111,7 @@ class TrajectoryAttribution:
         latest = [key for task_key in task_keys for key in reversed(self._deliveries) if key[:2] == task_key]
         return next((key for key in (*keys_by_id, *latest) if key in self._deliveries), keys_by_id[0])
 
-    def of(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
+    def attribute(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
         """Return the records that an attempt used, and its marks.
 
         A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
@@ -181,7 +180,7 @@ class UseCounter:
         result, success = UseCount(), trajectory.outcome.success
         if success is None:
             return result
-        unknown, failed = list(attribution.unknown), list[dict[str, str]]()
+        unknown, failures = list(attribution.unknown), list[dict[str, str]]()
         used_records = [(name, record_id) for name, ids in attribution.used.items() for record_id in ids]
         for name, record_id in used_records:
             try:
@@ -191,11 +190,11 @@ class UseCounter:
                 unknown.append(record_id)
             except Exception as error:  # the uses of other memories are still counted
                 logger.warning("the memory %r could not count the use of %r", name, record_id, exc_info=True)
-                failed.append({name: error_text(error)})
+                failures.append({name: error_text(error)})
         problems = list(attribution.problems)
         if unknown:
             problems.append(f"no record with the id {', '.join(map(repr, unknown))} was retrieved for the task")
-        result.errors = join_errors(*failed, *({"used": problem} for problem in problems))
+        result.errors = join_errors(*failures, *({"used": problem} for problem in problems))
         return result
 
     def _count(
@@ -231,7 +230,7 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
         name, ids = NAMES.get(label), _ids(value)
         if name is None:
             names = ", ".join(dict.fromkeys(NAMES.values()))
-            problems.append(f"`used` names a memory {label!r:.80}, but there are {names}")
+            problems.append(f"expected one of {names} for a memory in `used`, got {label!r:.80}")
         elif ids is None:
             problems.append(f"expected a list of ids for `used` of {label}, got {value!r:.80}")
         elif ids:
@@ -308,9 +307,9 @@ class ScrubbedAttempt:
     def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
         """Return an attempt without secrets, or unchanged if the store's settings keep them."""
         scrubs = storage is None or storage.settings.scrub_secrets
-        with counting_secrets() as attribution:
+        with counting_secrets() as counts:
             clean = without_secrets(trajectory) if scrubs else trajectory
-        return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(attribution))
+        return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(counts))
 
 
 @dataclass(frozen=True, slots=True)

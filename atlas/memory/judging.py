@@ -45,7 +45,7 @@ class JudgedMemories(ABC):
         refuse_under_review("judge hits")
         collections = self._judged_collections(memory)
         if right is not None:
-            collections = [name for name in collections if self.storage.collection(name).present([record_id])]
+            collections = [name for name in collections if self.storage.collection(name).existing_ids([record_id])]
             if not collections:
                 raise NotFound(f"there is no record {record_id!r} to judge; give the id of a hit")
             if len(collections) > 1:

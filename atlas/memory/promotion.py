@@ -29,7 +29,7 @@ TASK = "task"
 LOG = "protea_log"
 """Metadata key of an imported entry's source log. Entries written here lack it."""
 
-N_LOOKED_AT = 200
+N_SCANNED = 200
 """Number of latest tasks of a generation in which to search for an entry's task, among tasks from other logs."""
 
 ABOUT = ("refers_to", "caused_by")
@@ -125,10 +125,10 @@ class Promoter:
             promotion = self._promote_reflection(entry, graph)
         else:
             raise InvalidInput(
-                f"only a {CRASH} with a linked fix or a {REFLECTION} can be promoted, but entry "
-                f"{entry_id!r} is of type {entry.entry_type}"
+                f"expected a {CRASH} with a linked fix or a {REFLECTION} to promote, got entry {entry_id!r} of type "
+                f"{entry.entry_type}"
             )
-        if self._is_there(promotion) and _name(promotion) in promotions_of(entry):
+        if self._is_written(promotion) and _name(promotion) in promotions_of(entry):
             raise InvalidInput(
                 f"entry {entry_id!r} was already promoted to {promotion.target} {promotion.becomes.id!r}; "
                 f"edit that {promotion.target}, or delete it first"
@@ -137,7 +137,7 @@ class Promoter:
 
     def _promote_crash(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
         fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
-        fixes = _by_time([entry for entry in graph.entries if entry.id in fixed_by])
+        fixes = _sort_by_time([entry for entry in graph.entries if entry.id in fixed_by])
         if not fixes:
             raise InvalidInput(
                 f"crash {crash.id!r} has no linked fix; add a link of type 'fixed_by', or accept a suggested link"
@@ -148,7 +148,7 @@ class Promoter:
     def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
         described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
-        subjects = _by_time([entry for entry in graph.entries if entry.id in (solved or described)])
+        subjects = _sort_by_time([entry for entry in graph.entries if entry.id in (solved or described)])
         task = None if subjects else self._task_of(reflection, graph)
         strategy = _strategy(reflection, [task] if task else subjects)
         return Promotion(entries=(reflection,), becomes=strategy, task=task)
@@ -171,11 +171,11 @@ class Promoter:
         }
         if log:
             where[f"{METADATA}{LOG}"] = log
-        rows = self._journal.browse(where, limit=N_LOOKED_AT)
+        rows = self._journal.browse(where, limit=N_SCANNED)
         entry_ids = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
         return next(iter(self._journal.get_many(entry_ids[:1])), None)
 
-    def _is_there(self, promotion: Promotion) -> bool:
+    def _is_written(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
         if memory is None:
             raise NotFound(f"this memory system has no memory for a {promotion.target}")
@@ -183,7 +183,7 @@ class Promoter:
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
         """Add the new record, unless an interrupted promotion has added it."""
-        if self._is_there(promotion):
+        if self._is_written(promotion):
             return
         record = promotion.becomes
         if isinstance(record, Strategy) and self._strategies is not None:
@@ -252,5 +252,5 @@ def _written_at(entry: JournalEntry) -> datetime:
     return entry.created_at or datetime.min.replace(tzinfo=UTC)
 
 
-def _by_time(entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+def _sort_by_time(entries: Sequence[JournalEntry]) -> list[JournalEntry]:
     return sorted(entries, key=lambda entry: (entry.generation, str(entry.created_at or "")))

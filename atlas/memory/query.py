@@ -63,10 +63,10 @@ class QueryAnswers:
     errors: Mapping[str, str]
 
 
-def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
+def result_or_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
     """Return the result or the error of a call."""
     try:
-        return question(*args, **kwargs)
+        return function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 - `gather` logs it
         return error
 
@@ -121,7 +121,7 @@ def prepare_searches(
         vectors[id(memory.embedder)] = prepared.vector if vector is None else vector
         return prepared
 
-    return {name: outcome(prepare, memory) for name, memory in memories.items()}
+    return {name: result_or_error(prepare, memory) for name, memory in memories.items()}
 
 
 def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
@@ -148,7 +148,7 @@ def ask_all(
     searches: Mapping[str, Any] = prepare_searches(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
-        outcomes = {name: outcome(_search_one, memory, searches[name]) for name, memory in searchable.items()}
+        outcomes = {name: result_or_error(_search_one, memory, searches[name]) for name, memory in searchable.items()}
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
@@ -158,7 +158,7 @@ def ask_all(
             raise result
         return memory._finish(searches[name], result, count_retrieval=count_retrieval)
 
-    return {name: outcome(answer, name, memory) for name, memory in memories.items()}
+    return {name: result_or_error(answer, name, memory) for name, memory in memories.items()}
 
 
 def ask_by_words(
@@ -175,7 +175,7 @@ def ask_by_words(
         return memory.retrieve_words(task.description, k, where=where, domain=task.domain)
 
     with storage.reading() if storage is not None else nullcontext():
-        return {name: outcome(answer, memory) for name, memory in memories.items()}
+        return {name: result_or_error(answer, memory) for name, memory in memories.items()}
 
 
 def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:

@@ -15,7 +15,7 @@ from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, find_stored
 from atlas.memory.plugged import PluggedMemory
-from atlas.memory.query import AnyMemory, Ids, Texts, gather, join_errors, outcome
+from atlas.memory.query import AnyMemory, Ids, Texts, gather, join_errors, result_or_error
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class StoringMemories(ABC):
         self, account: Account, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str
     ) -> dict[str, Any]:
         """Store an attempt, and postpone the work for which the language model has no time left."""
-        attribution = self._attribution.of(attempt.original, self._texts)
+        attribution = self._attribution.attribute(attempt.original, self._texts)
         trajectory = attribution.with_marks(attempt.trajectory)
         scrubs = not attempt.is_clean
         postponed = dict[str, str]()
@@ -159,7 +159,7 @@ class StoringMemories(ABC):
         if experience is not None and not known_id:
             scoped = experience.within("store", operation_id=operation_id, scrubs=scrubs)
             if isinstance(experience, PluggedMemory):
-                outcomes["experience"] = outcome(scoped.store, trajectory)
+                outcomes["experience"] = result_or_error(scoped.store, trajectory)
             else:
                 stored["experience"] = scoped.store(trajectory)
                 if account.overdue:
@@ -167,12 +167,12 @@ class StoringMemories(ABC):
                     self._late.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             write = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
-            outcomes["strategies"] = outcome(write, trajectory)
+            outcomes["strategies"] = result_or_error(write, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
                 self._late.add("a strategy", partial(write, trajectory))
         if trajectory.outcome.success is True and self._extracts():
-            outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
+            outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
         written = gather(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         self._attribution.forget(attempt.original)
@@ -205,7 +205,7 @@ class StoringMemories(ABC):
         """Return `started` if this success started a search for concepts, or else an empty string."""
         if self._automatic is None or trajectory.outcome.success is not True:
             return ""
-        return "started" if self._automatic.after(trajectory) else ""
+        return "started" if self._automatic.count_stored(trajectory) else ""
 
     def _drop_late_writes(self) -> None:
         if self._late_writes is not None:

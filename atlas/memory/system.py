@@ -365,7 +365,7 @@ class MemorySystemImpl(
         counter = counter_of(None) if by_words else self.token_counter
         assignment = self._assignment(task, holdout, attempt)
         if assignment is not None and assignment.is_held_out:
-            self._attribution.note(task, Delivery({}, assignment), attempt=attempt)
+            self._attribution.record_delivery(task, Delivery({}, assignment), attempt=attempt)
             return held_out(assignment, counter, budget_tokens)
         trusted = self._trusted_memories(min_trust)
         if examples:
@@ -378,7 +378,7 @@ class MemorySystemImpl(
                 result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
             )
             delivery = Delivery(block.credited, assignment, block.text, counter)
-        self._attribution.note(task, delivery, attempt=attempt)
+        self._attribution.record_delivery(task, delivery, attempt=attempt)
         return replace(block, assignment=assignment)
 
     abuild_context = twin(build_context)
@@ -422,7 +422,7 @@ class MemorySystemImpl(
     ) -> MemoryQueryResult:
         result = result_of(outcomes)
         if count_retrieval:
-            self._attribution.note(task, Delivery(result.ids), keeps_assignment=True)
+            self._attribution.record_delivery(task, Delivery(result.ids), keeps_assignment=True)
         return result
 
     def close(self) -> None:

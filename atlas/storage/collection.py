@@ -99,12 +99,12 @@ class Collection(ABC):
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace records.
 
         Args:
-            dropped: Further records to delete in the same transaction, if they exist.
+            deleted_ids: Further records to delete in the same transaction, if they exist.
 
         Raises:
             NotFound: A record does not exist.
@@ -113,17 +113,21 @@ class Collection(ABC):
 
     @abstractmethod
     def delete(self, ids: list[str]) -> int:
-        """Delete records, and return their number. If the store keeps a history, it can restore them."""
+        """Delete records, and return their number. A store with a history can restore them."""
 
     @abstractmethod
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the records that exist, in the order of `ids`."""
 
     @abstractmethod
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records that pass a filter, without content."""
+        """Return the k nearest records that pass a filter, without content.
+
+        Args:
+            with_buried: Whether records that are buried or wait for review by others are found too.
+        """
 
     @abstractmethod
     def search_text(
@@ -132,6 +136,7 @@ class Collection(ABC):
         """Return the k best records by BM25, best first.
 
         Args:
+            with_buried: Whether records that are buried or wait for review by others are found too.
             as_typed: Whether the last word is a prefix, and quoted phrases must match exactly.
         """
 
@@ -155,6 +160,7 @@ class Collection(ABC):
         Args:
             embedding: None for a keyword search.
             text: None for a vector search.
+            with_buried: Whether records that are buried or wait for review by others are found too.
             context: Log in which the words of later records count for earlier records, which become candidates too.
                 Ignored by a store without an order.
             returned: Selects the candidates to return. A store may return others too. None for all.
@@ -257,7 +263,7 @@ class Collection(ABC):
         """Return the ids of records added, changed or deleted after a revision, oldest change first."""
         raise _no_history("list changes")
 
-    def present(self, ids: Sequence[str]) -> set[str]:
+    def existing_ids(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that exist."""
         return {row["id"] for row in self.get(list(ids))}
 
@@ -338,11 +344,11 @@ class Collection(ABC):
         """Return the uses of each record and of the records merged into it, oldest first."""
         return {record_id: [] for record_id in ids}
 
-    def note_retrievals(self, ids: Sequence[str]) -> None:  # noqa: B027 - a store that keeps none does nothing
+    def count_retrievals(self, ids: Sequence[str]) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Count the hits of a search as retrieved. Counts are written in batches."""
 
     def write_retrievals(self) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Write the counts of `note_retrievals` in this process, so that `usage` includes them."""
+        """Write the counts of `count_retrievals` in this process, so that `usage` includes them."""
 
     # Marks
 
@@ -376,12 +382,12 @@ class Collection(ABC):
         """Return the current point in the history, for `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
-    def derived(self) -> str | None:
-        """Return the cached measurements of the collection, or None."""
+    def read_measurement(self) -> str | None:
+        """Return the stored measurement of the collection as text, or None."""
         return None
 
-    def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
-        """Keep measurements of the collection, replacing earlier ones."""
+    def write_measurement(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
+        """Store a measurement of the collection, replacing an earlier one."""
 
     def strictness(self) -> float:
         """Return the factor on the measured relevance level of searches. 1 unless a person changed it."""
@@ -391,23 +397,23 @@ class Collection(ABC):
         """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
 
     def delete_unchanged(
-        self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
+        self, ids: Sequence[str], moment: Moment, usage: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
         """Delete records that have not changed since a moment, and return their number.
 
         Args:
-            used: Usage of records. The call is refused if the usage of one has changed.
+            usage: Expected usage of records. The call is refused if the usage of one has changed.
 
         Raises:
             PlanOutdated: A record has changed or was used. Nothing was deleted.
         """
         return self.delete(list(ids))
 
-    def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+    def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
         """Merge groups of records, or raise `PlanOutdated` if one has changed since.
 
         Args:
-            dropped: Further records to delete in the same transaction.
+            deleted_ids: Further records to delete in the same transaction.
         """
         raise _no_history("merge records")
 

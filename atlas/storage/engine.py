@@ -70,7 +70,7 @@ class Columns(Protocol):
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
 
-    def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
+    def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n predecessors of each record in its group, nearest first."""
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -93,7 +93,12 @@ class MarkTables(Protocol):
         """Return the values of one mark by record id, if they have it: a tuple of tags, a boolean or a string."""
 
     def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
-        """Return the live records that a search leaves out, by number, sorted."""
+        """Return the live records that a search leaves out, by number, sorted.
+
+        Args:
+            reader: Name of the actor who searches. Its own records that wait for review are not left out.
+            only_quarantined: Whether buried and waiting records are kept.
+        """
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
@@ -173,7 +178,7 @@ class VectorTable(Protocol):
     def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
         """Return the vectors of records, one row per window, and the record number of each row."""
 
-    def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
 
     def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
@@ -483,7 +488,7 @@ class LedgerEngine(Protocol):
         *,
         model: str,
         unchanged_since: Moment | None = None,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace live records."""
 
@@ -494,6 +499,6 @@ class LedgerEngine(Protocol):
         operation: OperationDraft,
         *,
         unchanged_since: Moment | None = None,
-        used: Mapping[str, Usage] = ...,
+        usage: Mapping[str, Usage] = ...,
     ) -> int:
         """Delete records, keeping them in the history, and return the number of deleted ones."""

@@ -36,7 +36,7 @@ _RECEIVED = "received"
 _REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
 """Directory of traces that a server could not convert to attempts, with any content."""
 
-_BEGUN_NAMES, _BEGUN_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
+_UNFINISHED_NAMES, _UNFINISHED_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
 """Files that will replace others. Names are written under their lock. A label has no content of records."""
 
 _OURS = (
@@ -44,32 +44,32 @@ _OURS = (
     *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE),
     *("keys.json", "people.json", "links.json", "audit.jsonl", "token-*"),
     *(".keys.json.[0-9]*", ".people.json.[0-9]*", ".links.json.[0-9]*", ".token-*"),
-    *(BEGUN, _BEGUN_NAMES, _BEGUN_LABEL, *_COPIES),
+    *(BEGUN, _UNFINISHED_NAMES, _UNFINISHED_LABEL, *_COPIES),
 )
 
 WAIT_SECONDS = 60.0
 
-READ_ELSEWHERE = (
+WAL_IN_USE = (
     "another process has been reading the store since before the purge, so its -wal file still contains purged data: "
     "close all other processes that use the store, then run: atlas doctor --fix"
 )
 
 
-UNDER_WAY = (
+COPY_IN_USE = (
     "a running backup or restore uses a copy of the store that may be older than the purge: when it has finished, "
     "run: atlas doctor --fix"
 )
 
 
 def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    """Finish purges. Return the reason why one is unfinished with a remedy, or an empty string.
+    """Finish purges. Return why one is still unfinished, with a remedy, or an empty string.
 
     Args:
         path: The store's directory.
         drop_index: Removes the files of a collection's index.
     """
-    with InterProcessLock(path / "purge.lock").locked(WAIT_SECONDS) as is_held:
-        if not is_held:
+    with InterProcessLock(path / "purge.lock").locked(WAIT_SECONDS) as has_lock:
+        if not has_lock:
             return "another process has been cleaning up after a purge for a minute; check again with: atlas doctor"
         try:
             return _finish(path, ledger, files, drop_index)
@@ -80,14 +80,14 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
 def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     unfinished = ledger.purges.unfinished()
     files.write()  # it also removes unfinished copies from before the purge
-    in_use = False
+    has_copies = False
     if any(map(_is_unclean, unfinished.values())):  # otherwise the files are clean already
-        in_use = _clean(path, ledger, drop_index, unfinished.values())
-        ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=in_use)))
+        has_copies = _clean(path, ledger, drop_index, unfinished.values())
+        ledger.purges.note_unfinished(dict.fromkeys(unfinished, UnfinishedPurge(has_copies=has_copies)))
     if not ledger.purges.empty_journal():
-        return READ_ELSEWHERE
-    if in_use:
-        return UNDER_WAY
+        return WAL_IN_USE
+    if has_copies:
+        return COPY_IN_USE
     ledger.purges.note_finished(unfinished)
     return ""
 
@@ -103,10 +103,10 @@ def _clean(
     collections = sorted({name for purge in purges for name in purge.collections})
     for name in collections:
         drop_index(name)
-    in_use = remove_leftovers(path)
+    copies_in_use = remove_leftovers(path)
     if collections:
         ledger.purges.rewrite(collections)
-    return bool(in_use)
+    return bool(copies_in_use)
 
 
 def copies(store: Path) -> list[Path]:
@@ -134,7 +134,7 @@ def remove_leftovers(store: Path) -> list[Path]:
     """
     _remove(_matching_paths(store, [_REFUSED_TRACES]))
     with InterProcessLock(store / "domain_names.lock").locked():
-        _remove(_matching_paths(store, [_BEGUN_NAMES]))
+        _remove(_matching_paths(store, [_UNFINISHED_NAMES]))
     cache = store / CACHE
     with _lock(store).locked():
         _remove(cache.iterdir() if cache.is_dir() else ())

@@ -157,5 +157,5 @@ class LocalIndex:
 class FilteredIndex(FollowingIndex, Protocol):
     """An index whose queries can be filtered."""
 
-    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
+    def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
         """Return at most k keys of the given records with their similarities, highest first."""

@@ -121,7 +121,7 @@ class History(Protocol):
         *,
         model: str,
         unchanged_since: Moment,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Merge groups of records, or raise `PlanOutdated` if one has changed since."""
 

@@ -1,6 +1,7 @@
 """Search by vector, by keywords or both, with or without buried records.
 
-Pending records by other writers are left out like buried ones. Records in quarantine are left out of every search.
+Records of other writers that wait for review are left out like buried ones. Records in quarantine are left out of every
+search.
 
 Each search reads one snapshot of the store.
 """
@@ -29,7 +30,7 @@ MAX_BEFORE = 64
 """Number of predecessors of a record that are checked for the scope of the current actor."""
 
 
-def by_vector(
+def find_by_vector(
     collection: CollectionParts, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """Return the k nearest records that pass a filter."""
@@ -39,7 +40,7 @@ def by_vector(
         return _make_result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
 
 
-def by_words(
+def find_by_words(
     collection: CollectionParts,
     text: str,
     k: int,
@@ -54,7 +55,7 @@ def by_words(
         return _make_result(collection, [(seq, value / (1 + value)) for seq, value in matches.values.items()])
 
 
-def candidates(
+def find_candidates(
     collection: CollectionParts,
     vector: Vector | None,
     text: str | None,
@@ -80,10 +81,12 @@ def candidates(
         scope = _scope(collection, where, with_buried)
         similarities = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
         matches = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(similarities))
-        around = _add_context(collection, text, n, scope, matches, context) if context and text else {}
-        if text and around:
-            matches = _with_scores_of(collection, text, matches, [seq for seq in around if seq not in similarities])
-        unmeasured = np.array([seq for seq in {**matches.values, **around} if seq not in similarities], np.int64)
+        context_scores = _context_scores(collection, text, n, scope, matches, context) if context and text else {}
+        if text and context_scores:
+            matches = _add_scores(collection, text, matches, [seq for seq in context_scores if seq not in similarities])
+        unmeasured = np.array(
+            [seq for seq in {**matches.values, **context_scores} if seq not in similarities], np.int64
+        )
         if vector is None:
             similarities = dict.fromkeys(unmeasured.tolist(), 0.0)
         else:
@@ -92,31 +95,34 @@ def candidates(
             similarities |= collection.late.similarities(text, _select(similarities, matches, compared))
         if returned is not None:
             similarities = _select(similarities, matches, returned)
-        return _make_candidates(collection, similarities, matches, around)
+        return _make_candidates(collection, similarities, matches, context_scores)
 
 
-def _add_context(
+def _context_scores(
     collection: CollectionParts, text: str, n: int, scope: Scope, matches: Matches, context: Context
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
-    values, inside = matches.values, _visible_seqs(collection)
+    values, in_scope = matches.values, _visible_seqs(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
-        visible = Scope(passing=inside, hidden=scope.hidden)
+        visible = Scope(passing=in_scope, hidden=scope.hidden)
         values = collection.ledger.words.find(collection.name, text, visible, n).values
     best = dict(islice(values.items(), n))
-    n_before = len(context.shares) if inside is None else MAX_BEFORE
-    before = collection.ledger.columns.before(collection.name, list(best), context.within, n_before)
-    if inside is not None:
-        inside_seqs = set(inside.tolist())
-        before = {seq: [other for other in earlier if other in inside_seqs] for seq, earlier in before.items()}
-    added: dict[int, float] = defaultdict(float)
-    for seq, earlier in before.items():
-        for neighbour, share in zip(earlier, context.shares, strict=False):  # the first records have fewer predecessors
-            added[neighbour] += share * best[seq]
-    visible_seqs = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
+    n_before = len(context.shares) if in_scope is None else MAX_BEFORE
+    predecessors = collection.ledger.columns.predecessors(collection.name, list(best), context.within, n_before)
+    if in_scope is not None:
+        scope_seqs = set(in_scope.tolist())
+        predecessors = {
+            seq: [earlier for earlier in seqs if earlier in scope_seqs] for seq, seqs in predecessors.items()
+        }
+    scores: dict[int, float] = defaultdict(float)
+    for seq, earlier_seqs in predecessors.items():
+        shares = zip(earlier_seqs, context.shares, strict=False)  # the first records have fewer predecessors
+        for earlier, share in shares:
+            scores[earlier] += share * best[seq]
+    visible_seqs = np.setdiff1d(np.array([*scores], np.int64), scope.hidden)
     if scope.passing is not None:
         visible_seqs = np.intersect1d(visible_seqs, scope.passing)
-    return {seq: added[seq] for seq in visible_seqs.tolist()}
+    return {seq: scores[seq] for seq in visible_seqs.tolist()}
 
 
 def _visible_seqs(collection: CollectionParts) -> Seqs | None:
@@ -125,28 +131,28 @@ def _visible_seqs(collection: CollectionParts) -> Seqs | None:
     return _scope(collection, scope_filter, True).passing if scope_filter else None
 
 
-def _with_scores_of(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
+def _add_scores(collection: CollectionParts, text: str, matches: Matches, seqs: Sequence[int]) -> Matches:
     """Return keyword matches, with the keyword scores of these records added."""
     missing = np.array([seq for seq in seqs if seq not in matches.values], np.int64)
     if not len(missing):
         return matches
-    scope = Scope(passing=np.sort(missing), hidden=_none())
+    scope = Scope(passing=np.sort(missing), hidden=_no_seqs())
     more_matches = collection.ledger.words.find(collection.name, text, scope, len(missing))
     return replace(matches, values={**matches.values, **more_matches.values})
 
 
-def _select(near: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
+def _select(similarities_by_seq: Mapping[int, float], matches: Matches, selector: Selector) -> dict[int, float]:
     """Return the selected candidates, in order."""
-    similarities = np.array([*near.values()], np.float64)
-    words = np.array([matches.values.get(seq, 0.0) for seq in near], np.float64)
+    similarities = np.array([*similarities_by_seq.values()], np.float64)
+    words = np.array([matches.values.get(seq, 0.0) for seq in similarities_by_seq], np.float64)
     is_selected = selector(similarities, words / (matches.information or 1.0))
-    return dict(compress(near.items(), is_selected.tolist()))
+    return dict(compress(similarities_by_seq.items(), is_selected.tolist()))
 
 
 def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Neighbours:
     nearest = collection.nearest
     if scope.passing is not None:
-        return nearest.query_among(vector, k, scope.passing)
+        return nearest.query_subset(vector, k, scope.passing)
     if not len(scope.hidden):
         return nearest.query(vector, k)
     hidden = set(scope.hidden.tolist())
@@ -154,7 +160,7 @@ def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) 
     visible_hits = [hit for hit in hits if hit[0] not in hidden]
     if len(visible_hits) < k and len(hidden) > SPARE:
         visible = np.setdiff1d(collection.ledger.matching(collection.name), scope.hidden, assume_unique=True)
-        visible_hits = nearest.query_among(vector, k, visible)
+        visible_hits = nearest.query_subset(vector, k, visible)
     return visible_hits[:k]
 
 
@@ -202,5 +208,5 @@ def _make_candidates(
     )
 
 
-def _none() -> Seqs:
+def _no_seqs() -> Seqs:
     return np.zeros(0, np.int64)

@@ -51,7 +51,7 @@ class LateInteraction:
 
         self._lock = lock_of(self)
 
-    def for_new_texts(self) -> Projection | None:
+    def projection_for_new_texts(self) -> Projection | None:
         """Return the projection that packs new token vectors, or None if the store has none or is read-only.
 
         The first writer fits the projection that all later ones use. If it is damaged, texts are written without token

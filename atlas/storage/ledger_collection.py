@@ -41,7 +41,7 @@ from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.marks.codec import check_marks
 from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
-    DERIVED,
+    MEASUREMENTS,
     NOT_QUARANTINED,
     Context,
     Merge,
@@ -107,7 +107,7 @@ class LedgerCollection(Collection):
 
     @property
     def operation_id(self) -> str | None:
-        """Draft of the operation of the current `within` block. The first write adds it to the history."""
+        """Id of the operation begun by `within`. The history lists it after the first write."""
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:
@@ -165,7 +165,7 @@ class LedgerCollection(Collection):
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace records."""
         records = self._records(ids, embeddings, metadatas, documents)
@@ -173,16 +173,21 @@ class LedgerCollection(Collection):
         operation = self._operation or self._draft("edit")
         model = self.parts.model
         self._ledger.update(
-            self._name, records, operation, model=model, unchanged_since=unchanged_since, dropped=self._visible(dropped)
+            self._name,
+            records,
+            operation,
+            model=model,
+            unchanged_since=unchanged_since,
+            deleted_ids=self._visible_ids(deleted_ids),
         )
 
     def delete(self, ids: list[str]) -> int:
         """Delete records, keeping them in the history, and return the number of deleted ones."""
         operation = self._operation or self._draft("delete")
-        return self._ledger.remove(self._name, self._visible(ids), operation)
+        return self._ledger.remove(self._name, self._visible_ids(ids), operation)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the records that exist, in the order of `ids`."""
         records = self._read_live(ids)
         return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
@@ -204,11 +209,11 @@ class LedgerCollection(Collection):
     ) -> QueryResult:
         """Return the exact k nearest records that pass a filter, without content."""
         vector = as_vector(embedding, self.parts.dimension)
-        return hybrid_search.by_vector(self.parts, vector, k, within_actor_scope(where), with_buried)
+        return hybrid_search.find_by_vector(self.parts, vector, k, within_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
         """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
-        return self.parts.late.for_new_texts() if self.parts.late is not None else None
+        return self.parts.late.projection_for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs among n sampled records, and of each record with its nearest distinct neighbour."""
@@ -219,24 +224,24 @@ class LedgerCollection(Collection):
         records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
-    def derived(self) -> str | None:
-        """Return the measurements of the collection, or None."""
-        return self._ledger.notes.read(DERIVED).get(self._name)
+    def read_measurement(self) -> str | None:
+        """Return the stored measurement of the collection as text, or None."""
+        return self._ledger.notes.read(MEASUREMENTS).get(self._name)
 
-    def keep_derived(self, text: str) -> None:
-        """Keep measurements of the collection. A read-only store keeps none."""
+    def write_measurement(self, text: str) -> None:
+        """Store a measurement of the collection, replacing an earlier one. A read-only store keeps none."""
         if not self._ledger.read_only:
-            self._ledger.notes.write({DERIVED + self._name: text})
+            self._ledger.notes.write({MEASUREMENTS + self._name: text})
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, by id."""
-        return self._ledger.vectors.whole_vectors(self._name, self._visible(ids))
+        return self._ledger.vectors.whole_vectors(self._name, self._visible_ids(ids))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the k best records by BM25, best first."""
-        return hybrid_search.by_words(self.parts, text, k, within_actor_scope(where), with_buried, as_typed)
+        return hybrid_search.find_by_words(self.parts, text, k, within_actor_scope(where), with_buried, as_typed)
 
     def candidates(
         self,
@@ -253,7 +258,7 @@ class LedgerCollection(Collection):
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
         scoped_filter = within_actor_scope(where)
-        return hybrid_search.candidates(
+        return hybrid_search.find_candidates(
             self.parts, vector, text, n, scoped_filter, with_buried, context, returned, compared
         )
 
@@ -300,7 +305,7 @@ class LedgerCollection(Collection):
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that exist."""
-        return self._ledger.columns.titles(self._name, self._visible(ids))
+        return self._ledger.columns.titles(self._name, self._visible_ids(ids))
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return how many records each day has, by outcome."""
@@ -308,20 +313,20 @@ class LedgerCollection(Collection):
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of texts, by text."""
-        return self._ledger.vectors.of(documents)
+        return self._ledger.vectors.by_text(documents)
 
     def vectors(self) -> dict[str, Vectors]:
         """Return the vectors of every record, by id, each of shape (n_windows, dim)."""
         entries = self._ledger.follow(self._name, 0)
         vectors = {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
-        return {record_id: vectors[record_id] for record_id in self._visible([*vectors])}
+        return {record_id: vectors[record_id] for record_id in self._visible_ids([*vectors])}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that exist, merged records included, each with the id of a record."""
         ids_by_hash = self._ledger.known_hashes(self._name, hashes)
         if not actor_scope():
             return ids_by_hash
-        visible = set(self._visible([*ids_by_hash.values()]))
+        visible = set(self._visible_ids([*ids_by_hash.values()]))
         return {content_hash: record_id for content_hash, record_id in ids_by_hash.items() if record_id in visible}
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
@@ -336,9 +341,9 @@ class LedgerCollection(Collection):
 
         An actor that is bound to a scope does not see deletions.
         """
-        return [*self._visible(self._ledger.changed_ids(self._name, since, limit=limit))]
+        return [*self._visible_ids(self._ledger.changed_ids(self._name, since, limit=limit))]
 
-    def present(self, ids: Sequence[str]) -> set[str]:
+    def existing_ids(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that exist."""
         return set(self._read_live(ids, light=True))
 
@@ -348,7 +353,7 @@ class LedgerCollection(Collection):
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
-        visible = self._ledger.usage.read(self._name, self._visible(ids))
+        visible = self._ledger.usage.read(self._name, self._visible_ids(ids))
         return {record_id: visible.get(record_id, NO_USAGE) for record_id in ids}
 
     def record_use(
@@ -385,23 +390,23 @@ class LedgerCollection(Collection):
 
         An actor that is bound to a scope does not see the attempts and names of others.
         """
-        visible = self._ledger.usage.uses(self._name, self._visible(ids))
-        return {record_id: [*map(_without_outsiders, visible.get(record_id, []))] for record_id in ids}
+        visible = self._ledger.usage.uses(self._name, self._visible_ids(ids))
+        return {record_id: [*map(_hide_others, visible.get(record_id, []))] for record_id in ids}
 
-    def note_retrievals(self, ids: Sequence[str]) -> None:
+    def count_retrievals(self, ids: Sequence[str]) -> None:
         """Count the hits of a search as retrieved. Counts are written in batches, possibly now."""
         retrievals = self.parts.retrievals
-        if retrievals.note(self._name, ids):
+        if retrievals.count(self._name, ids):
             retrievals.flush()
 
     def write_retrievals(self) -> None:
-        """Write the counts of `note_retrievals` in this process, so that `usage` includes them."""
+        """Write the counts of `count_retrievals` in this process, so that `usage` includes them."""
         if not self._ledger.read_only:
             self.parts.retrievals.flush()
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return people's marks on each record, or empty marks."""
-        marks = self._ledger.marks.read(self._name, self._visible(ids))
+        marks = self._ledger.marks.read(self._name, self._visible_ids(ids))
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
@@ -430,7 +435,7 @@ class LedgerCollection(Collection):
 
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
-        if not self._visible([record_id]):
+        if not self._visible_ids([record_id]):
             return []
         versions, scope = self._ledger.history.versions(self._name, record_id), actor_scope()
         return [version for version in versions if in_scope(scope, version.content.get("metadata", {}))]
@@ -441,7 +446,7 @@ class LedgerCollection(Collection):
         Curators may change all records. Other people, and an agent on the command line, may change those that they
         stored.
         """
-        self._check_present(ids)
+        self._check_existing(ids)
         if present_actor() is None or not may(Role.CURATOR):
             self._ledger.history.check_authors(actor_name(self.parts.settings.actor), self._name, ids)
 
@@ -450,16 +455,16 @@ class LedgerCollection(Collection):
         return self._ledger.moment()
 
     def delete_unchanged(
-        self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
+        self, ids: Sequence[str], moment: Moment, usage: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
         """Delete records that have not changed since a moment, and return their number, or raise `PlanOutdated`."""
         self.write_retrievals()
         operation = self._operation or self._draft("delete")
-        return self._ledger.remove(self._name, self._visible(ids), operation, unchanged_since=moment, used=used)
+        return self._ledger.remove(self._name, self._visible_ids(ids), operation, unchanged_since=moment, usage=usage)
 
-    def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+    def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
         """Apply several merges, or raise `PlanOutdated`."""
-        self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *dropped])
+        self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *deleted_ids])
         operation = self._operation or self._draft("merge")
         records = self._records(
             [item.kept_id for item in merges],
@@ -468,7 +473,13 @@ class LedgerCollection(Collection):
             [item.document for item in merges],
         )
         self._ledger.history.merge(
-            self._name, merges, records, operation, model=self.parts.model, unchanged_since=moment, dropped=dropped
+            self._name,
+            merges,
+            records,
+            operation,
+            model=self.parts.model,
+            unchanged_since=moment,
+            deleted_ids=deleted_ids,
         )
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
@@ -501,7 +512,7 @@ class LedgerCollection(Collection):
         return records
 
     def _quarantined(self) -> Mapping[str, str]:
-        """Return the records in quarantine if they do not exist for the current actor, else nothing."""
+        """Return the records in quarantine, with the reason, by id. Empty unless the current actor is an agent."""
         return self._ledger.marks.column(self._name, "quarantine") if is_agent() else {}
 
     def _visible_filter(self, where: Where | None) -> Where | None:
@@ -509,21 +520,21 @@ class LedgerCollection(Collection):
         scoped = within_actor_scope(where)
         return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantined() else scoped
 
-    def _visible(self, ids: Sequence[str]) -> Sequence[str]:
+    def _visible_ids(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that the current actor may see."""
         if not (actor_scope() or self._quarantined()):
             return ids
-        present = self.present(ids)
-        return [record_id for record_id in ids if record_id in present]
+        existing_ids = self.existing_ids(ids)
+        return [record_id for record_id in ids if record_id in existing_ids]
 
     def _check_visible(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if the current actor may not see a record."""
         if actor_scope() or self._quarantined():
-            self._check_present(ids)
+            self._check_existing(ids)
 
-    def _check_present(self, ids: Sequence[str]) -> None:
+    def _check_existing(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, or the current actor may not see it."""
-        for record_id in set(ids).difference(self.present(ids)):
+        for record_id in set(ids).difference(self.existing_ids(ids)):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
 
     def _add(
@@ -552,7 +563,7 @@ class LedgerCollection(Collection):
         return self._ledger.draft(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
 
 
-def _without_outsiders(use: Use) -> Use:
+def _hide_others(use: Use) -> Use:
     """Return a use without task, attempt and actor if it is by another actor and the current actor has a scope."""
     if not actor_scope() or use.actor == actor_name(""):
         return use

@@ -216,7 +216,7 @@ def check_weights(weights: RankingWeights) -> None:
                     f"expected a number from {low:g} to {high:g} for {option.name}, got {value!r}; change it"
                 )
     if not weights.meaning + weights.words:
-        raise InvalidInput("meaning and words are both 0, so nothing would be relevant; give one of them some weight")
+        raise InvalidInput("expected a weight above 0 for meaning or words, got 0 for both; raise one of them")
 
 
 def _bounds(name: str) -> tuple[float, float]:
@@ -231,13 +231,13 @@ def _decode(name: str, value: str | None) -> Profile:
 
 
 def _decode_profile(value: str | None) -> RankingWeights:
-    """Read weights from JSON. Weights missing in earlier versions get their defaults."""
+    """Return weights from JSON. Weights that an earlier version did not have get their defaults."""
     if value is None:
         raise ValueError("the profile was deleted")
     encoded = json.loads(value)
     types = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(encoded, dict):
-        raise TypeError("expected an object of weights")
+        raise TypeError(f"expected an object of weights, got {encoded!r:.80}")
     threshold = encoded.pop("threshold", None)
     if isinstance(threshold, int | float):  # earlier versions had a threshold, by default 0.25
         encoded["strictness"] = threshold / 0.25

@@ -30,7 +30,7 @@ COPY_NOTE = "copy_begun"
 PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
 
-DERIVED = "derived:"
+MEASUREMENTS = "derived:"
 """Prefix of the ledger's notes with measurements of a collection."""
 
 
@@ -357,7 +357,8 @@ def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
             lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"expected numbers of shape (dim,) or (n_windows, dim) for an embedding: {error}; use the store's embedder"
+            f"expected numbers of shape (dim,) or (n_windows, dim) for an embedding, got {embedding!r:.80} "
+            f"({error}); use the store's embedder"
         ) from error
     if windows.ndim != 2 or windows.shape[1] != dimension or not len(windows):
         raise InvalidInput(
@@ -365,14 +366,14 @@ def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
         )
     if not np.isfinite(lengths).all() or not lengths.all():
         raise InvalidInput(
-            "expected a finite embedding that is not all zeros, as others have no direction; use the store's embedder"
+            "expected a finite embedding that is not all zeros, got one without a direction; use the store's embedder"
         )
     scaled: Vectors = windows / lengths
     return scaled
 
 
 def model_mismatch(bound: tuple[str, int], embedder: tuple[str, int]) -> EmbeddingModelMismatch:
-    """Return the error for a store with another model than the embedder's."""
+    """Return the error for a store that is bound to another model than the embedder's."""
     return EmbeddingModelMismatch(
         f"this store has vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {embedder[0]!r} "
         f"({embedder[1]}-d). "

@@ -27,7 +27,7 @@ class RetrievalLog:
         self._flushed_at = time.monotonic()
         self._lock = threading.Lock()
 
-    def note(self, collection: str, ids: Iterable[str]) -> bool:
+    def count(self, collection: str, ids: Iterable[str]) -> bool:
         """Count one retrieval of each record. Return whether it is time for a `flush`."""
         if self._ledger.read_only:
             return False

@@ -55,7 +55,7 @@ from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.indexes import StoreIndexes
 from atlas.storage.vectors.vector_search import Nearest
 
-CARE_SECONDS = 10.0
+INDEX_WAIT_SECONDS = 10.0
 """Timeout of a purge that waits for this process's index writes."""
 
 logger = logging.getLogger(__name__)
@@ -321,7 +321,9 @@ class Store:
 
     def _undo_many(self, where: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
         if where == ANY_OPERATION:
-            raise InvalidInput("select the operations to undo by actor, time, kind or record")
+            raise InvalidInput(
+                "expected an actor, time, kind or record of the operations to undo, got none; give one of them"
+            )
         actor = present_actor()
         if actor is not None and where.actor != actor.name:
             refuse_in_scope("undo what others did")
@@ -361,7 +363,7 @@ class Store:
         return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
-        """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty string."""
+        """Finish purges. Return why one is still unfinished, with a remedy, or an empty string."""
         if not self.ledger.purges.unfinished():
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)
@@ -398,15 +400,15 @@ class Store:
     ) -> None:
         try:
             self.close()
-        except StoreError as closing:
+        except StoreError as close_error:
             if error is None:
                 raise
-            logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
+            logger.warning("the store at %s could not be closed properly: %s", self.path, close_error)
 
     def _drop_index(self, name: str) -> None:
         parts, model = self._collections.get(name), self.model
         if parts is not None:
-            parts.nearest.upkeep.wait(CARE_SECONDS)
+            parts.nearest.upkeep.wait(INDEX_WAIT_SECONDS)
         self.indexes.drop(name, model.dimension if model else 0, parts.nearest.index if parts else None)
 
     def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
@@ -520,7 +522,7 @@ def _restrict_to_own(where: Operations) -> Operations | None:
 
 
 def _describe(where: Operations) -> str:
-    """Return `all that crawler did since 2026-05-01 14:00 UTC`."""
+    """Return a filter of operations in words, such as `all that crawler did since 2026-05-01 14:00 UTC`."""
     kind = f"every {where.kind} that" if where.kind else "all that"
     actor = where.actor or "anybody"
     target = f" to {where.of}" if where.of else ""

@@ -49,7 +49,7 @@ class LedgerVectorStore:
         return await in_thread(self.collection.query, embedding, k, where)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the records that exist, in the order of `ids`."""
         return await in_thread(self.collection.get, ids)
 
     async def count(self, where: Where | None = None) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from atlas.memory.concepts.primitives import load_shipped
+from atlas.memory.concepts.primitives import mark_shipped
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from pages.components.lists.selection import Selection
@@ -145,7 +145,7 @@ def test_examples_in_another_language_cannot_be_run(dashboard: Dashboard, tmp_pa
 
 def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashboard: Dashboard, tmp_path):
     code = "def rotate_90(grid):\n    return grid\n"
-    make_library(tmp_path, load_shipped(concept(id="arc_rotate_90", name="rotate_90", code=code, source="primitive")))
+    make_library(tmp_path, mark_shipped(concept(id="arc_rotate_90", name="rotate_90", code=code, source="primitive")))
     app = dashboard(tmp_path, "concepts")
     (offer,) = (button for button in app.button if str(button.key).startswith("concepts_update_"))
     assert offer.label == "Update 1 function for ARC grid puzzles"

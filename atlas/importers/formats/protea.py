@@ -29,7 +29,7 @@ from atlas.importers.formats.protea_logs import IDENTIFYING_COLUMNS, entry_id, r
 from atlas.importers.rows import Limits, Row, convert, one_line
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of
-from atlas.memory.journal.records import OF_THE_JOURNAL
+from atlas.memory.journal.records import RESERVED_KEYS
 from atlas.memory.promotion import LOG
 
 logger = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ class _Reader:
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         text = _optional_text(raw, "metadata") or "{}"
         raw_metadata = as_object(parse_json(text.encode()), "metadata")
-        agent_fields = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in raw_metadata.items()}
+        agent_fields = {f"protea_{key}" if key in RESERVED_KEYS else key: value for key, value in raw_metadata.items()}
         extra_names = [
             name
             for name in raw

@@ -308,7 +308,7 @@ class Memory(Records, ABC, Generic[T]):
         ordered = self._retriever.order_hits(findings.ranked.hits, search, findings.documents, findings.vectors)
         hits = [hit for hit in ordered.hits if hit.item in findings.items]
         if count_retrieval:
-            self._store.note_retrievals([hit.item for hit in hits])
+            self._store.count_retrievals([hit.item for hit in hits])
         return Retrieval(
             hits=[hit.with_item(findings.items[hit.item]) for hit in hits],
             n_hidden=findings.ranked.n_hidden,

@@ -133,30 +133,30 @@ class AutomaticCompression:
         self._attempts = attempts
         self._every = every
         self._begin = begin
-        self._n_before_look = 1
+        self._n_before_count = 1
         """Number of programs that this process stores before it counts the programs of the whole store."""
 
         self._lock = threading.Lock()
 
-    def after(self, trajectory: Trajectory) -> bool:
-        """Begin a search if a newly stored attempt makes it due, and return whether it began."""
+    def count_stored(self, trajectory: Trajectory) -> bool:
+        """Count a newly stored attempt. Begin a search if it is due, and return whether it began."""
         if not self._every or self._storage.read_only:
             return False
         if not _may_compress():
             with self._lock:  # the next actor who may compress starts the search
-                self._n_before_look = max(1, self._n_before_look - 1)
+                self._n_before_count = max(1, self._n_before_count - 1)
             return False
         if not _has_programs(trajectory):
             return False
         with self._lock:
-            self._n_before_look = max(0, self._n_before_look - 1)
-            if self._n_before_look:
+            self._n_before_count = max(0, self._n_before_count - 1)
+            if self._n_before_count:
                 return False
             try:
                 return self._begin_if_due()
             except (StoreError, PlanOutdated, OSError) as error:  # the next attempt is counted again
                 logger.debug("could not determine whether a search for concepts is due: %s", error)
-                self._n_before_look = self._every
+                self._n_before_count = self._every
                 return False
 
     def status(self) -> str:
@@ -173,14 +173,14 @@ class AutomaticCompression:
         note = self._note(COUNTED)
         n_successes, n_programs = self._count(note, default=1)
         is_due = n_programs >= self._every and not self._is_searching()
-        self._n_before_look = self._every - n_programs if n_programs < self._every else self._every
+        self._n_before_count = self._every - n_programs if n_programs < self._every else self._every
         new_note = f"{n_successes} {0 if is_due else n_programs}"
         if new_note != note:
             self._storage.ledger.notes.write({COUNTED: new_note}, expected={COUNTED: note or None})
         return is_due and self._begin(self._storage)
 
     def _count(self, note: str, *, default: int) -> tuple[int, int]:
-        """Return the number of successes, and the number with programs since the last search.
+        """Return the number of all successes, and of those with programs since the last search.
 
         Args:
             default: The second number if there is no note.

@@ -38,25 +38,25 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     """
     usage = store.usage([row["id"] for row in rows])
     concepts = [from_row(row, usage[row["id"]]) for row in rows]
-    needed = [needs_of(row, concept) for row, concept in zip(rows, concepts, strict=True)]
-    if not any(needed):
+    needs = [needs_of(row, concept) for row, concept in zip(rows, concepts, strict=True)]
+    if not any(needs):
         return concepts
     titles, defines = store.column("title"), store.column("defines")
-    return [resolve_calls(concept, needs, titles, defines) for concept, needs in zip(concepts, needed, strict=True)]
+    return [resolve_calls(concept, names, titles, defines) for concept, names in zip(concepts, needs, strict=True)]
 
 
 def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
     """Return the ids of the concepts that call some concepts, or were composed of them."""
     if not ids:
         return []
-    condition = {"$in": list(ids)}
-    rows = store.get(list(ids))
-    names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
-    name_condition = {"$in": sorted(names)}
-    stored = store.ids({"$or": [{"calls": condition}, {"composed_of": condition}, {"needs": name_condition}]})
-    names_called = store.column("needs")
-    without_names = [concept_id for concept_id in store.ids() if concept_id not in names_called]
-    candidates = read_concepts(store, store.get(list(dict.fromkeys([*stored, *without_names]))))
+    names = set[str]()
+    for row in store.get(list(ids)):
+        names.update([row["metadata"]["title"], *row["metadata"].get("defines", ())])
+    is_id, is_name = {"$in": list(ids)}, {"$in": sorted(names)}
+    candidate_ids = store.ids({"$or": [{"calls": is_id}, {"composed_of": is_id}, {"needs": is_name}]})
+    needs = store.column("needs")
+    candidate_ids += [concept_id for concept_id in store.ids() if concept_id not in needs]  # of earlier versions
+    candidates = read_concepts(store, store.get(list(dict.fromkeys(candidate_ids))))
     return [concept.id for concept in candidates if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))]
 
 
@@ -66,18 +66,13 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
     Args:
         read: Function that returns the concepts with the given ids, without unknown ids.
     """
-    concepts_by_name: dict[str, CodeConcept] = {}
+    callees: dict[str, CodeConcept] = {}
     waiting = [concept]
     while waiting:
-        ids = [
-            i
-            for caller in waiting
-            for i in (*caller.calls, *caller.composed_of)
-            if i not in concepts_by_name and i != concept.id
-        ]
-        waiting = read(list(dict.fromkeys(ids)))
-        concepts_by_name |= {caller.id: caller for caller in waiting}
-    return list(concepts_by_name.values())
+        ids = dict.fromkeys(callee for caller in waiting for callee in (*caller.calls, *caller.composed_of))
+        waiting = read([callee for callee in ids if callee not in callees and callee != concept.id])
+        callees |= {callee.id: callee for callee in waiting}
+    return list(callees.values())
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
@@ -98,9 +93,9 @@ def resolve_calls(
     For each name that is resolved to a new id, one listed id of a deleted concept is dropped.
 
     Args:
-        needed: The names that its code calls.
+        needed: The names that the concept's code calls.
         titles: Names of all concepts, by id.
-        defines: Other names that their code defines, a string or several, by id. Names of concepts take precedence.
+        defines: Other names that the code of all concepts defines, one or a list, by id. `titles` take precedence.
     """
     defined = [(concept_id, name) for concept_id, names in defines.items() for name in _texts(names)]
     all_names = [*defined, *titles.items()]
@@ -110,10 +105,11 @@ def resolve_calls(
     }
     if not by_name:
         return concept
-    concepts = [by_name[name] for name in sorted(by_name)]
-    missing = [callee for callee in concept.calls if callee not in titles]
-    existing = [callee for callee in concept.calls if callee in titles]
-    return replace(concept, calls=tuple(dict.fromkeys([*existing, *concepts, *missing[len(concepts) :]])))
+    resolved_ids = [by_name[name] for name in sorted(by_name)]
+    deleted_ids = [callee for callee in concept.calls if callee not in titles]
+    existing_ids = [callee for callee in concept.calls if callee in titles]
+    calls = dict.fromkeys([*existing_ids, *resolved_ids, *deleted_ids[len(resolved_ids) :]])
+    return replace(concept, calls=tuple(calls))
 
 
 def _texts(names: Any) -> Sequence[str]:

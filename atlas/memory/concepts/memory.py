@@ -29,8 +29,8 @@ from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.plugged import check_plugged, select_succeeded, with_lookup
-from atlas.memory.concepts.primitives import load_shipped, updates
+from atlas.memory.concepts.plugged import check_plugged, select_succeeded, with_default_lookup
+from atlas.memory.concepts.primitives import mark_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
     to_entry,
@@ -101,7 +101,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
-        self.composition_strategy = with_lookup(composition_strategy, self.get)
+        self.composition_strategy = with_default_lookup(composition_strategy, self.get)
         self.compression_strategy = compression_strategy
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)
@@ -139,7 +139,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation, and return the ids of the new ones."""
-        return self.add_many([load_shipped(concept) for concept in loader.load().values()], "primitives")
+        return self.add_many([mark_shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
 
@@ -195,10 +195,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
         """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
-        The most used concept of each group stays with its own code; the oldest breaks ties. The remaining concept takes
-        over the sources, parts, uses, tags and notes of the others, and the examples that call a function of its name.
-        Calls to the others become calls to it where the caller's code uses its name; the plan lists the callers that
-        would break.
+        The most used concept of each group stays with its own code, or the oldest in a tie. It takes over the sources,
+        parts, uses, tags and notes of the others, and the examples that call a function of its name. Calls of the
+        others become calls of it if the caller's code uses its name. The plan lists the callers that would break.
 
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
@@ -258,7 +257,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acompose = twin(compose)
 
     def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
-        """Return the composition of several concepts, or the strategy's reason for finding none.
+        """Return the composition of several concepts, or the strategy's reason why there is none.
 
         Raises:
             NotFound, InvalidInput: See `composable`.

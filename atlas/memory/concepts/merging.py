@@ -51,7 +51,7 @@ class ConceptMergeGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LackingCaller:
+class BrokenCaller:
     """A concept whose code would call undefined functions after the merge."""
 
     id: str
@@ -69,14 +69,14 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
     linked: tuple[ConceptSubject, ...]
     """Callers of removed concepts, with the kept concept in their place."""
 
-    lacking: tuple[LackingCaller, ...]
+    lacking: tuple[BrokenCaller, ...]
     """Callers whose code must be changed by hand."""
 
 
 def plan_concept_merge(
     groups: Sequence[Sequence[str]],
     subjects: Mapping[str, ConceptSubject],
-    naming: Sequence[ConceptSubject],
+    callers: Sequence[ConceptSubject],
     *,
     n_total: int,
     moment: Moment,
@@ -84,7 +84,7 @@ def plan_concept_merge(
     """Return a plan that merges each of these groups.
 
     Args:
-        naming: All concepts that call a subject or were composed of one.
+        callers: All concepts that call a subject or were composed of one.
 
     Raises:
         InvalidInput: A concept does not exist.
@@ -92,15 +92,15 @@ def plan_concept_merge(
     for concept_id in chain.from_iterable(groups):
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
-    parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    survivors = {duplicate.concept.id: best.concept for best, duplicates in parted for duplicate in duplicates}
-    planned = tuple(_group(best, duplicates, survivors, subjects) for best, duplicates in parted)
-    outside = [subject for subject in naming if subject.concept.id not in subjects]
+    split_groups = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
+    survivors = {duplicate.concept.id: best.concept for best, duplicates in split_groups for duplicate in duplicates}
+    planned = tuple(_merge_group(best, duplicates, survivors, subjects) for best, duplicates in split_groups)
+    outside = [subject for subject in callers if subject.concept.id not in subjects]
     linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
     return ConceptMergePlan(
         groups=planned,
-        linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
-        lacking=tuple(_list_lacking([*(best for best, _ in parted), *outside], survivors, subjects)),
+        linked=tuple(after for after, before in zip(linked, outside, strict=True) if after != before),
+        lacking=tuple(_broken_callers([*(best for best, _ in split_groups), *outside], survivors, subjects)),
         n_total=n_total,
         moment=moment,
     )
@@ -124,7 +124,7 @@ def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping
 
 
 def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """Return the most used concept, or the oldest in a tie, and the others."""
+    """Return the most used concept, or the oldest in a tie, and the other concepts."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -133,7 +133,7 @@ def _age_key(concept: CodeConcept) -> float:
     return (concept.created_at or datetime.max.replace(tzinfo=UTC)).timestamp()
 
 
-def _group(
+def _merge_group(
     best: ConceptSubject,
     duplicates: Sequence[ConceptSubject],
     survivors: Mapping[str, CodeConcept],
@@ -198,9 +198,9 @@ def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: Code
     return (called_names(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
 
 
-def _list_lacking(
+def _broken_callers(
     callers: Sequence[ConceptSubject], survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
-) -> Iterable[LackingCaller]:
+) -> Iterable[BrokenCaller]:
     for caller in (subject.concept for subject in callers):
         called = [concept_id for concept_id in caller.calls if concept_id in survivors]
         lacks = {
@@ -209,4 +209,4 @@ def _list_lacking(
             for name in _undefined_names(caller, subjects[concept_id].concept, survivors[concept_id])
         }
         if lacks:
-            yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))
+            yield BrokenCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

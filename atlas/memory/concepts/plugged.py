@@ -18,12 +18,12 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
         raise InvalidInput(f"expected an object with `{method}`, or None, for {name}, got {plugged!r:.80}")
 
 
-def with_lookup(
+def with_default_lookup(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy that looks up called concepts by name, with `find` unless it has a function of its own."""
-    needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
-    if isinstance(strategy, needs_find) and strategy.find is find_nothing:
+    """Return a strategy that looks up called concepts by name: with its own function, or else with `find`."""
+    looks_up = PipelineCompositionStrategy | LLMCompositionStrategy
+    if isinstance(strategy, looks_up) and strategy.find is find_nothing:
         strategy = copy(strategy)
         strategy.find = find
     return strategy

@@ -18,7 +18,7 @@ SHIPPED = "shipped"
 LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
-def load_shipped(concept: CodeConcept) -> CodeConcept:
+def mark_shipped(concept: CodeConcept) -> CodeConcept:
     """Return a loader's concept, marked with the digest of its content."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
@@ -34,12 +34,13 @@ def updates(
         get_many: Returns the library's concepts by their ids.
         has_versions: Returns whether a concept of the library was ever edited.
     """
-    brought = {concept.id: load_shipped(concept) for concept in loader.load().values()}
+    shipped = {concept.id: mark_shipped(concept) for concept in loader.load().values()}
     changes = []
-    for concept in get_many(list(brought)):
+    for concept in get_many(list(shipped)):
         was_edited = SHIPPED not in concept.metadata and has_versions(concept)
-        now = update_of(concept, brought[concept.id], was_edited=was_edited)
-        changes += [] if now is None else [validate(now)]
+        update = update_of(concept, shipped[concept.id], was_edited=was_edited)
+        if update is not None:
+            changes.append(validate(update))
     return changes
 
 

@@ -226,7 +226,7 @@ def usage_of(concept: CodeConcept) -> Usage:
     return Usage(n_uses=concept.usage_count, n_successes=round(concept.usage_count * concept.success_rate))
 
 
-def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
+def with_time(concept: CodeConcept, now: datetime) -> CodeConcept:
     """Return the concept with `created_at` set."""
     return concept if concept.created_at else replace(concept, created_at=now)
 

@@ -12,7 +12,7 @@ from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import not_found
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
-from atlas.memory.concepts.records import PYTHON, made_at, to_entry, usage_of, validate
+from atlas.memory.concepts.records import PYTHON, to_entry, usage_of, validate, with_time
 from atlas.protocols.infra import Clock, WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import RestoredHistory
@@ -35,8 +35,8 @@ class ConceptWriter:
         unique_key: str = "",
     ) -> list[str]:
         """Add the concepts that are new by id and by code, with their usage, and return their ids."""
-        dated = [made_at(concept, self.clock.now()) for concept in concepts]
-        present_ids = self.store.present([concept.id for concept in dated])
+        dated = [with_time(concept, self.clock.now()) for concept in concepts]
+        present_ids = self.store.existing_ids([concept.id for concept in dated])
         entries = drop_known([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
         if not entries:
             return []
@@ -48,7 +48,7 @@ class ConceptWriter:
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
         """Add a concept with a unique name, or raise `PlanOutdated` if a concurrent write took the name."""
-        if concept.id not in self.store.present([concept.id]):
+        if concept.id not in self.store.existing_ids([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept))}
@@ -72,7 +72,7 @@ class ConceptWriter:
         return changed
 
     def _check_hash(self, concept: CodeConcept) -> None:
-        content_hash = to_entry(made_at(concept, self.clock.now())).metadata["content_hash"]
+        content_hash = to_entry(with_time(concept, self.clock.now())).metadata["content_hash"]
         existing_id = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
         if existing_id != concept.id:
             raise InvalidInput(

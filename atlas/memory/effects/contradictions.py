@@ -9,16 +9,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from atlas.core.types import Strategy, Vector
 from atlas.core.unseen import shown_id
 from atlas.core.words import FUNCTION_WORDS
 
-LEAST_OTHERS = 2
+MIN_OTHERS = 2
 """Minimum number of better proven strategies with the opposite advice."""
 
-LEAST_SUCCESSES = 2
+MIN_SUCCESSES = 2
 """Minimum number of successes of each of these strategies."""
 
 NEAR = 0.6
@@ -62,14 +63,15 @@ def contradictions(strategies: Any) -> Iterator[Contradiction]:
     """
     forbidden, advised = _acts(strategies)
     successes = strategies.column("usage.n_successes")
-    shared = {act: (ids, advised[act]) for act, ids in forbidden.items() if act in advised}
-    vectors = strategies.collection.first_vectors(sorted({i for pair in shared.values() for ids in pair for i in ids}))
+    sides_by_act = {act: (ids, advised[act]) for act, ids in forbidden.items() if act in advised}
+    all_ids = set[str]().union(*chain.from_iterable(sides_by_act.values()))
+    vectors = strategies.collection.first_vectors(sorted(all_ids))
     seen: set[str] = set()
-    for act, sides in sorted(shared.items()):
+    for act, sides in sorted(sides_by_act.items()):
         for own, opposite in (sides, sides[::-1]):
             for record_id in sorted(own - opposite - seen):
                 others = _better(record_id, opposite - own, successes, vectors)
-                if len(others) >= LEAST_OTHERS:
+                if len(others) >= MIN_OTHERS:
                     seen.add(record_id)
                     yield Contradiction(id=record_id, why=_describe(others), excerpt=" ".join(act))
 
@@ -81,18 +83,18 @@ def forbidden_acts(text: str) -> set[Act]:
         if _CONDITION.search(sentence):
             continue
         for match in _NEGATION.finditer(sentence):
-            words = _content(_CLAUSE.split(sentence[match.end() :])[0])[:PHRASE_WORDS]
+            words = _content_words(_CLAUSE.split(sentence[match.end() :])[0])[:PHRASE_WORDS]
             if len(words) > 1:
                 acts.add(words)
     return acts
 
 
 def advised_acts(text: str) -> set[Act]:
-    """Return the runs of words that a text may advise: those in sentences without a negation."""
+    """Return the acts that a text may advise: runs of two or three words in sentences without a negation."""
     acts = set[Act]()
     for sentence in _SENTENCE.split(text):
         if not _NEGATIVE.search(sentence):
-            words = _content(sentence)
+            words = _content_words(sentence)
             acts |= {words[i : i + n] for n in range(2, PHRASE_WORDS + 1) for i in range(len(words) - n + 1)}
     return acts
 
@@ -117,7 +119,7 @@ def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
 
 def _better(record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]) -> list[str]:
     """Return the strategies with more successes for a near situation."""
-    min_successes = max(LEAST_SUCCESSES, successes.get(record_id, 0) + 1)
+    min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other
         for other in others
@@ -133,7 +135,7 @@ def _describe(others: list[str]) -> str:
     return f"It advises the opposite of {len(others)} strategies with more successes: {names}{more}."
 
 
-def _content(text: str) -> Act:
+def _content_words(text: str) -> Act:
     """Return the content words of a text in lower case, without endings."""
     words = (word.lower() for word in _WORD.findall(text))
     return tuple(_stem(word) for word in words if word not in FUNCTION_WORDS and word != "please")

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -14,12 +15,12 @@ from atlas.core.types import CodeConcept, Experience, Task
 from atlas.core.words import FUNCTION_WORDS, shortened
 from atlas.memory.base.memory import Memory
 from atlas.memory.context.block import EACH, TokenCounter, build_context, tools_of
-from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay, worth
+from atlas.memory.effects.rightness import RecordTasks, replayable_tasks, tasks_of, worth
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.loss import CurationLoss, LostRecord
-from atlas.memory.query import AnyMemory, QueryFilters, ask, outcome, prepare_searches, result_of
+from atlas.memory.query import AnyMemory, QueryFilters, ask, prepare_searches, result_of, result_or_error
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
@@ -77,29 +78,26 @@ class Meter:
         """
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
-            memory_names = ", ".join(
-                memory_name for memory_name, records in self.memories.items() if isinstance(records, Memory)
-            )
-            raise InvalidInput(f"expected one of {memory_names} for the memory, got {name!r}")
+            names = [known for known, records in self.memories.items() if isinstance(records, Memory)]
+            raise InvalidInput(f"expected one of {', '.join(names)} for the memory, got {name!r}")
         sampled = spread(list(replacements), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():
-            of_sampled = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
-            every = to_replay(of_sampled, self._experience)
-        tasks = spread(every, N_TASKS)
+            sampled_tasks = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
+            known_tasks = replayable_tasks(sampled_tasks, self._experience)
+        tasks = spread(known_tasks, N_TASKS)
         masked = memory.without(list(replacements)) if tasks else memory
         sections = {name: _with_cache(section) for name, section in known_sections().items()}
         replays = [self._replay(name, masked, task, sections) for task in tasks]
         with self.storage.reading():
-            records = [
-                record for replay in replays for record in (*replay.before.hits.values(), *replay.after.hits.values())
-            ]
-            of_found = tasks_of(memory, records, self._experience, judgements)
+            hits = chain.from_iterable((replay.before.hits, replay.after.hits) for replay in replays)
+            records = chain.from_iterable(records_by_id.values() for records_by_id in hits)
+            hit_tasks = tasks_of(memory, records, self._experience, judgements)
             unproven = self._unprovable_names(name, replacements)
         return replace(
-            _loss(replacements, replays, of_found),
+            _loss(replacements, replays, hit_tasks),
             n_sampled=len(sampled),
-            n_known=len(every),
+            n_known=len(known_tasks),
             unproven=tuple(sorted(unproven)),
         )
 
@@ -113,7 +111,7 @@ class Meter:
         searches = prepare_searches(self.memories, task, EACH, QueryFilters())
         with self.storage.reading():
             other_memories = {
-                memory_name: outcome(ask, memory, searches[memory_name], task, EACH, False)
+                memory_name: result_or_error(ask, memory, searches[memory_name], task, EACH, False)
                 for memory_name, memory in self.memories.items()
                 if memory_name != name
             }
@@ -152,18 +150,18 @@ class Meter:
             return [concept.name for concept in proven]
         sources = [record_id for concept in proven for record_id in concept.found_in]
         memory = self.memories["experience"]
-        staying = memory.collection.present(sources) - deleted if isinstance(memory, Memory) else set()
+        staying = memory.collection.existing_ids(sources) - deleted if isinstance(memory, Memory) else set()
         return [concept.name for concept in proven if not staying & set(concept.found_in)]
 
 
 def _with_cache(section: Section) -> Section:
     """Return a section that caches the text of each record, because similar tasks find the same records."""
-    written: dict[str, RecordText] = {}
+    texts: dict[str, RecordText] = {}
 
     def text(record: Any) -> RecordText:
-        if record.id not in written:
-            written[record.id] = section.text(record)
-        return written[record.id]
+        if record.id not in texts:
+            texts[record.id] = section.text(record)
+        return texts[record.id]
 
     return Section(section.heading, text)
 

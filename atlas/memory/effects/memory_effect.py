@@ -133,9 +133,9 @@ class MemoryEffect:
         return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
-        """Return the number of compared attempts, with memories or without, and how many of them followed a failure.
+        """Return how many compared attempts followed a failure, among attempts with memories or without.
 
-        Attempts after a failure are counted as `n_succeeded`, so that `rate` is their share.
+        Attempts after a failure are counted as `n_succeeded`, so `rate` is their share.
         """
         attempts = [attempt for task in self.tasks for attempt in task.attempts]
         follows = [attempt.follows_failure for attempt in attempts if attempt.has_used == has_used]
@@ -160,8 +160,8 @@ class MemoryEffect:
     def mean_rates(self) -> tuple[float, float]:
         """Mean success rates with and without memories, in [0, 1], each task weighted equally."""
         rates = np.array([(task.used.rate or 0.0, task.not_used.rate or 0.0) for task in self.tasks])
-        with_it, without = rates.mean(axis=0)
-        return float(with_it), float(without)
+        with_memories, without = rates.mean(axis=0)
+        return float(with_memories), float(without)
 
     @cached_property
     def helped(self) -> Estimate | None:
@@ -174,18 +174,18 @@ class MemoryEffect:
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
     """Return the effect over the tasks with both kinds of attempts. Attempts without a task are left out."""
-    at_task: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
+    groups: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
-            at_task[attempt.task_id][attempt.has_used].append(attempt)
+            groups[attempt.task_id][attempt.has_used].append(attempt)
     tasks = [
         TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used), attempts=(*not_used, *used))
-        for task_id, (not_used, used) in at_task.items()
+        for task_id, (not_used, used) in groups.items()
         if used and not_used
     ]
     return MemoryEffect(
         tasks=tuple(sorted(tasks, key=lambda task: (-task.difference, task.task_id))),
-        n_only_used=sum(bool(used) and not not_used for not_used, used in at_task.values()),
+        n_only_used=sum(bool(used) and not not_used for not_used, used in groups.values()),
     )
 
 
@@ -210,7 +210,7 @@ def memory_effect(
     origins = _Origins.of(experience, memories, set(used))
     ended_at = experience.column("created_at", where)
     attempt_ids = experience.column("trajectory_id", where)
-    after_failure = _after_failure(compared, ended_at, attempt_ids)
+    after_failure = _ids_after_failure(compared, ended_at, attempt_ids)
     judged = []
     for attempt in compared:
         used_records = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
@@ -244,20 +244,20 @@ def _numbers(column: Mapping[str, Any]) -> list[int]:
     return [int(value) for value in column.values() if str(value).isdecimal()]
 
 
-def _after_failure(
+def _ids_after_failure(
     attempts: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]
 ) -> set[str]:
     """Return the ids of experiences whose previous attempt at the same task failed.
 
     Merged attempts are left out, because their times are unknown.
     """
-    latest, after = dict[str, str](), set[str]()
+    last_outcomes, ids = dict[str, str](), set[str]()
     timed = [attempt for attempt in attempts if attempt_ids.get(attempt.id, "") == attempt.trajectory_id]
     for attempt in sorted(timed, key=lambda attempt: ended_at.get(attempt.id, "")):
-        if latest.get(attempt.task_id) == "failed":
-            after.add(attempt.id)
-        latest[attempt.task_id] = attempt.outcome
-    return after
+        if last_outcomes.get(attempt.task_id) == "failed":
+            ids.add(attempt.id)
+        last_outcomes[attempt.task_id] = attempt.outcome
+    return ids
 
 
 def _attempts_at_tasks(
@@ -269,7 +269,7 @@ def _attempts_at_tasks(
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
         task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(used_by)).values()}
-        where = _any_of("task_id", task_ids)
+        where = _filter_any("task_id", task_ids)
         candidates = attempts(experience, where)
     judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]
     return judged, where
@@ -291,7 +291,7 @@ class _Origins:
             if not isinstance(memory, Memory):
                 continue
             name = memory.collection_name
-            where = _any_of("id", {record_id for collection, record_id in used if collection == name})
+            where = _filter_any("id", {record_id for collection, record_id in used if collection == name})
             source = "trajectory_id" if name == experience.collection_name else "sources"
             written_at |= {(name, record_id): at for record_id, at in memory.column("created_at", where).items()}
             origins = memory.column(source, where).items()
@@ -304,7 +304,7 @@ class _Origins:
         return not is_later and self.origin_ids.get(used) != attempt.trajectory_id
 
 
-def _any_of(key: str, values: Collection[str]) -> dict[str, object] | None:
+def _filter_any(key: str, values: Collection[str]) -> dict[str, object] | None:
     """Return a filter on these values, or None if scanning the column is faster."""
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 

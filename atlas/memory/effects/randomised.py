@@ -18,7 +18,7 @@ MAX_FACTOR = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TossedAttempt:
+class AssignedAttempt:
     """A randomly assigned attempt with a known outcome."""
 
     task: str
@@ -42,18 +42,18 @@ class RandomisedEffect:
     The analysis is by intention to treat: each attempt counts in its assigned group, whichever memories it used.
     """
 
-    attempts: tuple[TossedAttempt, ...] = field(repr=False)
+    attempts: tuple[AssignedAttempt, ...] = field(repr=False)
     """Attempts of both groups, at least one of each."""
 
     @property
     def shown(self) -> Tries:
         """Attempts that received memories."""
-        return _tries(self._side(False))
+        return _tries(self._group(False))
 
     @property
     def held_out(self) -> Tries:
         """Held-out attempts, which received no memories."""
-        return _tries(self._side(True))
+        return _tries(self._group(True))
 
     @cached_property
     def n_tasks(self) -> int:
@@ -101,25 +101,25 @@ class RandomisedEffect:
 
     @cached_property
     def _rates(self) -> tuple[ClusteredRate, ClusteredRate]:
-        shown_rate, held_out = (_rate(self._side(side)) for side in (False, True))
+        shown_rate, held_out = (_rate(self._group(side)) for side in (False, True))
         return shown_rate, held_out
 
-    def _side(self, is_held_out: bool) -> list[TossedAttempt]:
+    def _group(self, is_held_out: bool) -> list[AssignedAttempt]:
         return [attempt for attempt in self.attempts if attempt.is_held_out == is_held_out]
 
 
-def randomised_effect(attempts: Sequence[TossedAttempt]) -> RandomisedEffect | None:
+def randomised_effect(attempts: Sequence[AssignedAttempt]) -> RandomisedEffect | None:
     """Return the effect among attempts, or None if all are in the same group."""
     sides = {attempt.is_held_out for attempt in attempts}
     return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
 
 
-def randomised_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
+def randomised_attempts(experience: ChromaExperienceMemory) -> list[AssignedAttempt]:
     """Return the randomly assigned attempts with a known outcome, including merged attempts."""
     return [attempt for attempt in _iterate_randomised(experience) if 0 < attempt.share < 1]
 
 
-def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
+def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[AssignedAttempt]:
     where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
     columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
     for record_id, arm in columns[0].items():
@@ -131,8 +131,8 @@ def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[TossedAt
             yield _attempt(run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, ""))
 
 
-def _attempt(task: str, outcome: str, arm: str, share: object) -> TossedAttempt:
-    return TossedAttempt(task=task, success=outcome == "succeeded", is_held_out=arm == HELD_OUT, share=_number(share))
+def _attempt(task: str, outcome: str, arm: str, share: object) -> AssignedAttempt:
+    return AssignedAttempt(task=task, success=outcome == "succeeded", is_held_out=arm == HELD_OUT, share=_number(share))
 
 
 def _number(value: object) -> float:
@@ -143,7 +143,7 @@ def _number(value: object) -> float:
         return 0.0
 
 
-def _rate(attempts: Sequence[TossedAttempt]) -> ClusteredRate:
+def _rate(attempts: Sequence[AssignedAttempt]) -> ClusteredRate:
     return clustered_rate(
         [attempt.success for attempt in attempts],
         [attempt.task for attempt in attempts],
@@ -151,5 +151,5 @@ def _rate(attempts: Sequence[TossedAttempt]) -> ClusteredRate:
     )
 
 
-def _tries(attempts: Sequence[TossedAttempt]) -> Tries:
+def _tries(attempts: Sequence[AssignedAttempt]) -> Tries:
     return Tries(n=len(attempts), n_succeeded=sum(attempt.success for attempt in attempts))

@@ -94,8 +94,8 @@ def _tasks(
         experience.collection.query(vector, N_NEAREST, NOT_QUARANTINED, with_buried=False).ids
         for vector in vectors[:N_SOURCES]
     ]
-    in_turn = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
-    nearest = list(dict.fromkeys(filter(None, in_turn)))
+    by_rank = chain.from_iterable(zip_longest(*neighbours))  # the nearest of each vector first
+    nearest = list(dict.fromkeys(filter(None, by_rank)))
     others = spread(experience.ids(NOT_QUARANTINED), 2 * N_TASKS)  # some have the same task
     first = _distinct_tasks(experience.get_many(nearest[:N_NEAREST]))
     return list({**first, **_distinct_tasks(experience.get_many(others))}.values())[:N_TASKS]

@@ -78,8 +78,8 @@ def tasks_of(
     )
 
 
-def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
-    """Return the distinct tasks of records whose text is known, judged queries last."""
+def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
+    """Return the distinct tasks of records that can be replayed, as their text is known. Judged queries come last."""
     known = {task.id for attempted in tasks.attempted.values() for task in attempted}
     missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
     all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]

@@ -150,7 +150,7 @@ def parts_of(memory: str, record: Any) -> list[Part]:
     return [Part(name="text", text=summary)] if summary.strip() else []
 
 
-def _of_experience(experience: Experience) -> list[Part]:
+def _experience_parts(experience: Experience) -> list[Part]:
     actions = {step.action for step in experience.steps}
     parts = [
         Part(name="task", text=experience.task.description),
@@ -168,7 +168,7 @@ def _of_experience(experience: Experience) -> list[Part]:
     return parts
 
 
-def _of_concept(concept: CodeConcept) -> list[Part]:
+def _concept_parts(concept: CodeConcept) -> list[Part]:
     return [
         Part(name="name", text=concept.name),
         Part(name="description", text=concept.description),
@@ -178,7 +178,7 @@ def _of_concept(concept: CodeConcept) -> list[Part]:
     ]
 
 
-def _of_strategy(strategy: Strategy) -> list[Part]:
+def _strategy_parts(strategy: Strategy) -> list[Part]:
     return [
         Part(name="title", text=strategy.title),
         Part(name="situation", text=strategy.situation),
@@ -187,15 +187,15 @@ def _of_strategy(strategy: Strategy) -> list[Part]:
     ]
 
 
-def _of_entry(entry: JournalEntry) -> list[Part]:
+def _entry_parts(entry: JournalEntry) -> list[Part]:
     return [Part(name="content", text=entry.content)]
 
 
 _PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
-    Experience: _of_experience,
-    CodeConcept: _of_concept,
-    Strategy: _of_strategy,
-    JournalEntry: _of_entry,
+    Experience: _experience_parts,
+    CodeConcept: _concept_parts,
+    Strategy: _strategy_parts,
+    JournalEntry: _entry_parts,
 }
 """The texts of records, by type. Of an added kind, the summary is scanned."""
 

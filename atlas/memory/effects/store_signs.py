@@ -40,7 +40,7 @@ HUB_TASKS = 100
 HUB_RECENT = 1_000
 """Number of the newest attempts from which unrelated tasks are chosen."""
 
-HUB_LEAST_TASKS = 30
+HUB_MIN_TASKS = 30
 """Minimum number of unrelated tasks. With fewer, nothing is a hub."""
 
 HUB_RECORDS = 100
@@ -113,16 +113,16 @@ def unrelated(vectors: Mapping[str, Vector]) -> list[str]:
 
 
 def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason]]:
-    memory_of: dict[str, str] = {}
+    memory_by_id: dict[str, str] = {}
     writings: list[Writing] = []
     for name, records in memories.items():
         origins = system.storage.ledger.history.origins(records.collection_name)
         for record_id, at in records.column("stored_at").items():
             if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
-                memory_of[record_id] = name
+                memory_by_id[record_id] = name
                 writings.append(Writing(record_id, origins[record_id].actor, instant(at)))
     for record_id, reason in bursts(writings).items():
-        yield (memory_of[record_id], record_id), reason
+        yield (memory_by_id[record_id], record_id), reason
 
 
 def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
@@ -156,7 +156,7 @@ def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason
         return
     vectors = attempts.collection.first_vectors(attempts.ids()[: -HUB_RECENT - 1 : -1])
     tasks = unrelated(vectors)
-    if len(tasks) < HUB_LEAST_TASKS:
+    if len(tasks) < HUB_MIN_TASKS:
         return
     for name, records in memories.items():
         if (n_records := records.count()) < HUB_RECORDS:

@@ -58,8 +58,8 @@ class StrategyEffect:
     @property
     def difference(self) -> float | None:
         """Success rate with the strategy minus success rate without, in [-1, 1]. None if either is unknown."""
-        with_it, without = self.used.rate, self.not_used.rate
-        return None if with_it is None or without is None else with_it - without
+        rate, other_rate = self.used.rate, self.not_used.rate
+        return None if rate is None or other_rate is None else rate - other_rate
 
     @property
     def verdict(self) -> str:

@@ -91,14 +91,16 @@ def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: 
     Raises:
         InvalidInput: There is no such class.
     """
-    least = parse_trust(min_trust)
+    min_level = parse_trust(min_trust)
     levels = trust_of_all(system)
     trusted, origins = dict[str, AnyMemory](), dict[str, str]()
     for by_id in levels.values():
-        origins |= {record_id: level.label for record_id, level in by_id.items() if level >= least}
+        origins |= {record_id: level.label for record_id, level in by_id.items() if level >= min_level}
     for name, memory in memories.items():
         if name in levels and not isinstance(memory, PluggedMemory):
-            trusted[name] = memory.without([record_id for record_id, level in levels[name].items() if level < least])
+            trusted[name] = memory.without(
+                [record_id for record_id, level in levels[name].items() if level < min_level]
+            )
     return TrustedMemories(memories=trusted, origins=origins)
 
 
@@ -111,13 +113,13 @@ def _own_trust(system: Any, records: Any, people: set[str]) -> dict[str, Trust]:
     levels = {level.label: level for level in Trust}
     trust = {}
     for record_id in {*records.ids(), *origins}:
-        by_origin = _of_origin(origins.get(record_id), people)
+        by_origin = _origin_trust(origins.get(record_id), people)
         stated = levels.get(str(stated_labels.get(record_id, "")), by_origin)
         trust[record_id] = min(by_origin, stated)
     return trust
 
 
-def _of_origin(origin: Origin | None, people: set[str]) -> Trust:
+def _origin_trust(origin: Origin | None, people: set[str]) -> Trust:
     if origin is None:
         return Trust.IMPORTED
     is_changed = origin.last_editor != "" and origin.last_editor not in people  # since it was stored or accepted

@@ -37,10 +37,10 @@ def used_records(
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
     named_ids = {
-        name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()
+        name: tuple(record_id for record_id in ids if _is_named(record_id, words)) for name, ids in retrieved.items()
     }
     if not any(named_ids.values()):
-        given_texts = [task.description, *map(str, task.context.values()), *_read(retrieved, steps)]
+        given_texts = [task.description, *map(str, task.context.values()), *_own_observations(retrieved, steps)]
         reappearing = _reappearing_records(texts, words, given_texts) | _called_concepts(texts, words, given_texts)
         named_ids = {name: tuple(i for i in ids if (name, i) in reappearing) for name, ids in retrieved.items()}
     return {name: ids for name, ids in named_ids.items() if ids}
@@ -79,7 +79,7 @@ def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter |
     return {**marks, SHOWN_TOKENS: n_shown, UNUSED_TOKENS: n_shown - n_used}
 
 
-def _is_in(record_id: str, words: str) -> bool:
+def _is_named(record_id: str, words: str) -> bool:
     """Return whether words contain an id in the form of a context block.
 
     An id without a digit, or shorter than most ids, does not count, because it may be an ordinary word.
@@ -87,9 +87,9 @@ def _is_in(record_id: str, words: str) -> bool:
     if not isinstance(record_id, str):
         return False
     short_id = shown_id(record_id)
-    is_telling = len(short_id) >= SHORT_ID and any(map(str.isdigit, short_id))
+    is_distinctive = len(short_id) >= SHORT_ID and any(map(str.isdigit, short_id))
     end = r"(?![\w-])" if short_id == record_id else ""  # a shortened id may be followed by its rest
-    return is_telling and re.search(rf"(?<!\w){re.escape(short_id.removesuffix('…'))}{end}", words) is not None
+    return is_distinctive and re.search(rf"(?<!\w){re.escape(short_id.removesuffix('…'))}{end}", words) is not None
 
 
 def _reappearing_records(texts: Texts, words: str, given_texts: Sequence[str]) -> set[tuple[str, str]]:
@@ -126,7 +126,7 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
     return zip(*(words[start:] for start in range(N_WORDS)), strict=False)
 
 
-def _read(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
+def _own_observations(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
     """Yield the observations that do not contain a context block."""
     short_ids = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in short_ids))

@@ -122,7 +122,7 @@ class Derivation:
     column: str
     source_memory: str
     is_by_attempt: bool = False
-    """True if the column names sources by the ids of their attempts, or by their own ids."""
+    """True if the column may name a source by the id of its attempt, else by its own id."""
 
 
 def derivations() -> Iterator[Derivation]:

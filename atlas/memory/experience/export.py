@@ -33,7 +33,7 @@ def to_exported(
     )
 
 
-def usable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
+def reusable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
     """Return the vectors that come from the embedder's model, by text. Other texts are embedded again."""
     return {
         item.experience.embedding_text: item.vectors

@@ -115,16 +115,20 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
 
 
-def _hash(encoded: Json) -> str:
+def _content_hash(encoded: Json) -> str:
+    """Return a hash of an encoded experience, without its ids, times and derived texts."""
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
-    content["outcome"] = _as_logged(content["outcome"])
+    content["outcome"] = _without_rule(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 
-def _as_logged(outcome: Json) -> Json:
-    """Return an encoded outcome without the decision of an import's rule, as other imports may have other rules."""
+def _without_rule(outcome: Json) -> Json:
+    """Return an encoded outcome as it was logged, without the decision of an import's rule.
+
+    Other imports of the same attempt may have other rules.
+    """
     details = outcome.get("verification_details") or {}
     if RULE not in details:
         return outcome
@@ -164,7 +168,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "merged_hashes": merged_hashes(experience.metadata) or None,
         "merged_trajectories": merged_trajectories(experience.metadata) or None,
         "content": dump(encoded),
-        "content_hash": _hash(encoded),
+        "content_hash": _content_hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}

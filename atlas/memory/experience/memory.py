@@ -124,14 +124,14 @@ class ChromaExperienceMemory(Memory[Experience]):
         Return the ids of the restored experiences. Attempts that are stored already, by id or content, are skipped.
         """
         from atlas.memory.base.export import restored_history
-        from atlas.memory.experience.export import usable_vectors
+        from atlas.memory.experience.export import reusable_vectors
 
-        present_ids = self._store.present([item.experience.id for item in exported])
+        present_ids = self._store.existing_ids([item.experience.id for item in exported])
         new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
             return []
         experiences = [self._with_embedding_text(in_actor_scope(item.experience)) for item in new.values()]
-        embedded = usable_vectors(exported, self.embedder)
+        embedded = reusable_vectors(exported, self.embedder)
         ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
             metadata["content_hash"] = item.content_hash or metadata["content_hash"]
@@ -202,7 +202,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             NotFound: One of the ids does not exist; the store was not changed.
         """
-        existing_ids = self._store.present(list(outcomes))
+        existing_ids = self._store.existing_ids(list(outcomes))
         for experience_id in outcomes:
             if experience_id not in existing_ids:
                 raise not_found(self.noun, experience_id)

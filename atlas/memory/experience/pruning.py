@@ -62,7 +62,7 @@ class PruneCriteria:
         names = [criterion.name for criterion in fields(cls)]
         for name in criteria:
             if name not in names:
-                raise InvalidInput(f"unknown prune criterion {name!r}; known: {', '.join(names)}")
+                raise InvalidInput(f"expected one of {', '.join(names)} for a prune criterion, got {name!r}")
         parsed = cls(**criteria)
         parsed.check()
         return parsed
@@ -79,7 +79,7 @@ class PruneCriteria:
     def check(self) -> None:
         """Raise `InvalidInput` for an invalid value."""
         if self.tag is not None and (not isinstance(self.tag, str) or not self.tag):
-            raise InvalidInput(f"expected a tag's name, got {self.tag!r:.80}")
+            raise InvalidInput(f"expected a tag's name or None for tag, got {self.tag!r:.80}")
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
         _check_number("max_age_days", self.max_age_days, 0, float("inf"))
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
@@ -225,7 +225,8 @@ def plan_prune(
     saved = {subject.id: "you keep it" for subject in removed if subject.id in keep}
     saved |= {subject.id: "it is pinned" for subject in removed if subject.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
-        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in removed if s.id not in saved})
+        removed_ids = {subject.id for subject in removed} - saved.keys()
+        saved |= _best_of_lost_neighbourhoods(subjects, vectors, removed_ids)
     decisions = [
         PruneDecision(
             id=s.id,
@@ -259,7 +260,7 @@ def _all_reasons(
     if not further_criteria and is_chosen:
         return {subject.id: [CHOSEN] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
-    _add_surplus(judged, reasons, criteria)
+    _add_surplus_reasons(judged, reasons, criteria)
     return reasons
 
 
@@ -291,7 +292,10 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
     return {name: count for name, count in counts.items() if count}
 
 
-def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria) -> None:
+def _add_surplus_reasons(
+    judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
+) -> None:
+    """Add the reason `max_count` to the worst records, until only that many have no reason."""
     if criteria.max_count is None:
         return
     staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
@@ -300,14 +304,17 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 
 
-def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]) -> dict[str, str]:
-    """Return records to spare, best first: the best of each neighbourhood that would lose all its records."""
+def _best_of_lost_neighbourhoods(
+    subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
+) -> dict[str, str]:
+    """Return why records are saved, by id, best first: the best of each neighbourhood that would be lost."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True
     )
     staying = np.flatnonzero([s.id not in removed_ids for s in subjects])
-    remaining = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
+    is_near_staying = _near_any(vectors[candidates], vectors[staying])
+    remaining = np.array(candidates, np.int64)[~is_near_staying]
     while len(remaining):
         block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
         is_near = vectors[block] @ vectors[remaining].T >= NEIGHBOUR_SIMILARITY
@@ -316,7 +323,7 @@ def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, remo
                 neighbours = [
                     int(remaining[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position
                 ]
-                saved[subjects[i].id] = _describe_scope(subjects, neighbours)
+                saved[subjects[i].id] = _describe_neighbourhood(subjects, neighbours)
                 is_covered |= is_near[position]
                 is_covered[position] = True
         remaining = remaining[~is_covered]
@@ -332,7 +339,7 @@ def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     return is_near
 
 
-def _describe_scope(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
+def _describe_neighbourhood(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
     if not neighbours:
         return "no kept record is near it"
     nearest = subjects[neighbours[0]]
@@ -355,10 +362,6 @@ def _n_known(subject: PruneSubject) -> int:
 def _check_number(name: str, value: Any, low: float, high: float) -> None:
     if value is None:
         return
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not low <= value <= high
-        or value == float("inf")
-    ):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high or value == float("inf"):
         raise InvalidInput(f"expected a number {'from 0 to 1' if high == 1 else 'from 0 up'} for {name}, got {value!r}")

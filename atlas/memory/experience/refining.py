@@ -8,7 +8,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.records import first_vectors
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
-from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, alike_sets
+from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, similar_sets
 from atlas.memory.experience.subjects import merge_subjects, merges_of
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
@@ -34,7 +34,7 @@ def plan_refine(
         vectors = first_vectors(existing, store, dimension)
     judged = JudgedSets(strategy, subjects)
     with operation():
-        for n_judged in judged.judge_all(alike_sets(existing, vectors, strategy.set_size)):
+        for n_judged in judged.judge_all(similar_sets(existing, vectors, strategy.set_size)):
             if on_progress:
                 on_progress(n_judged, len(existing))
     return RefinePlan(
@@ -52,7 +52,7 @@ def apply_refine(store: Collection, plan: RefinePlan) -> int:
     """Apply a plan, and return the number of removed experiences.
 
     Raises:
-        PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
+        PlanOutdated: An experience of the plan, or its marks, have changed since; the store was not changed.
     """
     if not plan.removed_ids:
         return 0

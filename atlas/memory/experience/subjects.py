@@ -17,12 +17,12 @@ from atlas.storage.records import Merge
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
-def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> list[PruneSubject]:
+def prune_subjects(store: Collection, only_ids: Sequence[str] | None = None) -> list[PruneSubject]:
     """Return the candidates for pruning: all records, or the given ids that exist. Full records are not read.
 
     A missing time of storage defaults to the time of the attempt.
     """
-    values_by_id = _of_all(store) if among is None else _of_some(store, among)
+    values_by_id = _all_values(store) if only_ids is None else _values_of(store, only_ids)
     usage, marks = store.usage(list(values_by_id)), store.marks(list(values_by_id))
     return [
         _subject(record_id, values, usage.get(record_id, NO_USAGE), marks.get(record_id, NO_MARKS))
@@ -50,12 +50,12 @@ def merges_of(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
     return [merge_of(group, rows.get(group.kept_id)) for group in groups]
 
 
-def _of_all(store: Collection) -> dict[str, tuple[Any, ...]]:
+def _all_values(store: Collection) -> dict[str, tuple[Any, ...]]:
     columns = [store.column(name) for name in COLUMNS]
     return {record_id: tuple(column.get(record_id) for column in columns) for record_id in store.ids()}
 
 
-def _of_some(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+def _values_of(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.peek(ids)]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 

@@ -52,7 +52,7 @@ MAX_LINKS = 4
 BATCH = 1_000
 """Batch size of full entries read."""
 
-WORTH_IT, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
+WORTHY, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
 
 REQUESTED = "it was requested by a person"
 """Reason for keeping tasks, unless `keep_types` has a number for them. Under a cap they are deleted last."""
@@ -104,8 +104,8 @@ def plan_compact(
         InvalidInput: A number to keep is negative, or the cap is below 1.
     """
     policy.check()
-    latest, lasting = _latest(subjects, policy), _lasting_reasons(subjects, types, policy)
-    groups = _groups(subjects, latest, lasting, types, now)
+    latest, lasting = _latest_reasons(subjects, policy), _lasting_reasons(subjects, types, policy)
+    groups = _summary_groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
     requested_ids = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
     reasons = lasting | latest
@@ -122,7 +122,7 @@ def plan_compact(
     moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
     for subject in judged:
         if moves[subject.entry.id] is None:
-            reasons[subject.entry.id] = SUMMARISED if _stays_searchable(subject, types, now) else WORTH_IT
+            reasons[subject.entry.id] = SUMMARISED if _stays_searchable(subject, types, now) else WORTHY
     return CompactPlan(
         moves=tuple(move for move in moves.values() if move is not None),
         summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),
@@ -164,7 +164,7 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
     """Raise `PlanOutdated` if an entry of the plan has changed, been deleted or been pinned."""
     changed_ids = plan.changed_ids
     with log.store.reading():
-        n_gone = len(set(changed_ids) - log.store.present(changed_ids))
+        n_gone = len(set(changed_ids) - log.store.existing_ids(changed_ids))
         n_pinned = sum(marks.pinned for marks in log.store.marks(changed_ids).values())
         if n_gone:
             raise PlanOutdated(
@@ -206,15 +206,15 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     """Return an entry's worth: importance × recency × use × links."""
     importance = with_feedback(subject.entry.importance, subject.usage)
-    used = 1 + USED * (subject.usage.n_uses > 0)
-    linked = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
-    return importance * recency_of(subject.entry, types, now) * used * linked
+    use_factor = 1 + USED * (subject.usage.n_uses > 0)
+    link_factor = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
+    return importance * recency_of(subject.entry, types, now) * use_factor * link_factor
 
 
-def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
+def _latest_reasons(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
     """Return the reasons for keeping the latest entries, by id. Summaries are kept only by type."""
-    written = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
-    reasons = dict.fromkeys(written[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
+    entry_ids = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
+    reasons = dict.fromkeys(entry_ids[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
     for subject in subjects:
         name = subject.entry.entry_type
@@ -289,7 +289,7 @@ def _reason(subject: Subject, types: EntryTypes, now: datetime) -> str:
     )
 
 
-def _groups(
+def _summary_groups(
     subjects: Sequence[Subject],
     latest: Mapping[str, str],
     lasting: Mapping[str, str],
@@ -300,7 +300,7 @@ def _groups(
 
     All entries of a finished period are summarised, including the latest entries, which keep their tier. In the current
     period, only entries of low worth are summarised. A group needs `MIN_GROUP` entries that are not kept. Entries that
-    are pending or in quarantine would be found in the words of the summary, and are left out.
+    wait for review or are in quarantine are left out, because searches would find their words in the summary.
     """
     current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
@@ -308,8 +308,8 @@ def _groups(
         if subject.marks.quarantine or subject.marks.held_for:
             continue
         is_over = _period(subject) < current
-        is_low = subject.entry.id not in latest and _is_low(subject, types, now)
-        if (is_over or is_low) and subject.entry.id not in lasting and _is_unsummarised(subject):
+        is_cold = subject.entry.id not in latest and _is_cold(subject, types, now)
+        if (is_over or is_cold) and subject.entry.id not in lasting and _is_unsummarised(subject):
             scope = dump(scope_of(subject.entry.metadata))  # a summary contains entries of one scope only
             groups[subject.entry.entry_type, _period(subject), scope].append(subject)
     return [
@@ -329,7 +329,7 @@ def _is_unsummarised(subject: Subject) -> bool:
     return subject.summary is None and subject.entry.entry_type != SUMMARY
 
 
-def _is_low(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+def _is_cold(subject: Subject, types: EntryTypes, now: datetime) -> bool:
     """Return whether an entry is left out of prompts, now or after this compaction."""
     return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
 
@@ -365,9 +365,10 @@ def _summary_id(draft: SummaryDraft) -> str:
 
 def _latest_summaries(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
     """Return the latest summary of each entry, by the id of the entry."""
-    return {
-        link.target_id: e for e in sorted(entries, key=time_written) for link in e.links if link.type == "summarises"
-    }
+    summaries = dict[str, JournalEntry]()
+    for entry in sorted(entries, key=time_written):
+        summaries.update((link.target_id, entry) for link in entry.links if link.type == "summarises")
+    return summaries
 
 
 def _targets(row: Row, link_type: str) -> Sequence[str]:

@@ -13,7 +13,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.base.scoring import retention
 from atlas.memory.journal.entries import LIVE, EntryLog
 from atlas.memory.journal.entry_types import EntryTypes
-from atlas.memory.journal.importance import MIDDLING, SCORE, SCORED, score_of, with_feedback
+from atlas.memory.journal.importance import DEFAULT_SCORE, SCORE, SCORED, score_of, with_feedback
 from atlas.memory.journal.records import age_of
 
 Quotas = Mapping[str, int]
@@ -30,10 +30,10 @@ TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
 
 DIRECTIVE, SUMMARY, TASK_TYPE = "directive", "summary", "task"
 
-BY_VALUE = (SCORED, SUMMARY)
+RANKED_TYPES = (SCORED, SUMMARY)
 """Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
-N_CONSIDERED = 200
+N_RANKED = 200
 """Number of latest entries, of latest summaries and of most important entries that are ranked by value, as read
 from an index, so the cost does not grow with the journal."""
 
@@ -54,17 +54,19 @@ class Contexts:
     log: EntryLog
     types: EntryTypes
 
-    def by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
+    def choose_by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
         """Return the quota of each type, then the most valuable entries, within the limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
-            return choose(self._quota_entries(quotas, pool), self.by_value(pool), limit, token_budget)
+            return choose(self._quota_entries(quotas, pool), self.sort_by_value(pool), limit, token_budget)
 
-    def about(self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
+    def choose_about(
+        self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None
+    ) -> list[JournalEntry]:
         """Return the last directive, the entries found for a task, then the most valuable entries that fit."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
-            return choose([*directive, *entries], self.by_value(self.pool()), limit, token_budget)
+            return choose([*directive, *entries], self.sort_by_value(self.pool()), limit, token_budget)
 
     def quota_filters(self) -> list[tuple[int, Mapping[str, object]]]:
         """Return the quota of each type in a task's context, with the filter for entries of that type."""
@@ -76,14 +78,14 @@ class Contexts:
     def pool(self) -> list[JournalEntry]:
         """Return the candidates for selection by value."""
         log = self.log
-        latest = [*log.recent(N_CONSIDERED), *log.recent(N_CONSIDERED, [SUMMARY])]
-        rows = log.store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
+        latest = [*log.recent(N_RANKED), *log.recent(N_RANKED, [SUMMARY])]
+        rows = log.store.scan(order_by="importance", descending=True, limit=N_RANKED)
         hidden = log.hidden()
         live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in hidden]
         important = log.get(live)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
-    def by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+    def sort_by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return entries, the most valuable first."""
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
@@ -93,11 +95,11 @@ class Contexts:
         quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.counting_as(name)
-            if name not in BY_VALUE:
+            if name not in RANKED_TYPES:
                 quota_entries += self.log.recent(count, names)
                 continue
             candidates = [*pool, *self._best_observations()] if name == SCORED else pool
-            best = self.by_value([entry for entry in candidates if entry.entry_type in names])
+            best = self.sort_by_value([entry for entry in candidates if entry.entry_type in names])
             best = sorted(best, key=_score, reverse=True) if name == SCORED else best
             quota_entries += list({entry.id: entry for entry in best}.values())[:count]
         return quota_entries
@@ -105,8 +107,8 @@ class Contexts:
     def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
-        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
-        rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
+        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": DEFAULT_SCORE}}
+        rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_RANKED)
         hidden = self.log.hidden()
         entries = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
         return [entry for entry in entries if entry.tier in LIVE]  # a plain store may not support filters
@@ -127,7 +129,7 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def choose(
     preferred: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """Return the distinct entries that fit the limits, the wanted entries first.
+    """Return the distinct entries that fit the limits, the preferred entries first.
 
     An entry too long for the remaining budget is skipped, and shorter ones may follow.
 
@@ -167,4 +169,4 @@ def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
 
 def _score(entry: JournalEntry) -> float:
     score = score_of(entry.content, entry.metadata)
-    return MIDDLING if score is None else score
+    return DEFAULT_SCORE if score is None else score

@@ -92,7 +92,7 @@ class Conversations(Memory[Turn]):
         with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))
         log = self._log.within("store")
         log.store.add(*encode_entries([with_context], self._store, self.embedder, {}))
-        log.settle([turn.id], list(latest), moment)
+        log.renew_if_outdated([turn.id], list(latest), moment)
         return turn.id
 
     aadd = twin(add)

@@ -18,7 +18,7 @@ from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
-from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_created_at, with_reserved_keys
+from atlas.memory.journal.records import changed_row, from_row, log_time, to_entry, with_created_at, with_reserved_keys
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import QUARANTINED, REVIEW_KEY, WAITING, Context, Moment
@@ -90,9 +90,9 @@ class EntryLog(Log):
 
     def check_exist(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if an entry does not exist."""
-        present = self.store.present(list(ids)) if ids else set()
+        existing_ids = self.store.existing_ids(list(ids)) if ids else set()
         for entry_id in ids:
-            if entry_id not in present:
+            if entry_id not in existing_ids:
                 raise not_found(NOUN, entry_id)
 
     # Writing
@@ -102,18 +102,18 @@ class EntryLog(Log):
         entries_by_id = {entry.id: with_created_at(entry, self.clock.now()) for entry in entries}
         for entry in entries_by_id.values():
             to_entry(entry)
-        known_ids = self.store.present(list(entries_by_id)) | self.store.purged(list(entries_by_id))
+        known_ids = self.store.existing_ids(list(entries_by_id)) | self.store.purged(list(entries_by_id))
         scoped = self.within("store", reason)
-        scoped._gain_links([entry for entry in entries_by_id.values() if entry.id in known_ids])
+        scoped._add_new_links([entry for entry in entries_by_id.values() if entry.id in known_ids])
         new = [entry for entry in entries_by_id.values() if entry.id not in known_ids]
         if not new:
             return []
         with self.store.reading():
             moment, latest = self.store.moment(), self._latest()
-        before = before_each(new, latest)
-        records = [to_entry(entry, before[entry.id]) for entry in new]
+        beginnings = preceding_beginnings(new, latest)
+        records = [to_entry(entry, beginnings[entry.id]) for entry in new]
         added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
-        scoped.settle(added, [line.id for line in latest], moment)
+        scoped.renew_if_outdated(added, [line.id for line in latest], moment)
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
@@ -154,27 +154,27 @@ class EntryLog(Log):
         """
         with self.store.reading():
             neighbours = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids) if deleted_ids else []
-        written = {row["id"]: row for row in rows}
+        rows_by_id = {row["id"]: row for row in rows}
         renewals = [
-            replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry
+            replace(entry, metadata=rows_by_id.pop(entry.id)["metadata"]) if entry.id in rows_by_id else entry
             for entry in neighbours
         ]
         ids, embeddings, metadatas, documents = encode_entries(renewals, self.store, self.embedder, {})
-        unchanged = list(written.values())
+        unchanged = list(rows_by_id.values())  # rows with the same text and vectors
         self.within(kind, reason).store.update(
             [*ids, *(row["id"] for row in unchanged)],
             [*embeddings, *(row["embedding"] for row in unchanged)],
             [*metadatas, *(row["metadata"] for row in unchanged)],
             [*documents, *(row["document"] for row in unchanged)],
             unchanged_since=moment,
-            dropped=deleted_ids,
+            deleted_ids=deleted_ids,
         )
 
     def _latest(self) -> list[Line]:
         rows = self.store.scan(order_by="created_at", descending=True, limit=N_LATEST)
         return [line_of(row) for row in rows]
 
-    def _gain_links(self, stored: Sequence[JournalEntry]) -> None:
+    def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
         """Add the links of imported entries to existing entries, except links that these had before."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
@@ -228,7 +228,7 @@ def line_of(row: Mapping[str, Any]) -> Line:
     )
 
 
-def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
+def preceding_beginnings(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
     """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, by id.
 
     Args:
@@ -238,17 +238,17 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
         entry.id: Line(
             id=entry.id,
             generation=entry.generation,
-            written_at=time_of(entry),
+            written_at=log_time(entry),
             title=title_of(entry.content),
             scope=frozenset(scope_of(entry.metadata).items()),
         )
         for entry in entries
     }
     latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
-    previous_ids = {}
+    beginnings = {}
     for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
-        lines = latest[line.generation, line.scope]
+        titles = latest[line.generation, line.scope]
         if line.id in new:
-            previous_ids[line.id] = tuple(lines[-N_NEIGHBOURS:])
-        lines.append(line.title)
-    return previous_ids
+            beginnings[line.id] = tuple(titles[-N_NEIGHBOURS:])
+        titles.append(line.title)
+    return beginnings

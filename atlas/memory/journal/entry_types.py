@@ -15,7 +15,7 @@ from atlas.storage.collection import Collection
 
 logger = logging.getLogger(__name__)
 
-KEPT = "entry_type:"
+NOTE_PREFIX = "entry_type:"
 """Prefix of the store's notes for registered types."""
 
 
@@ -54,7 +54,7 @@ class EntryTypes:
 
     def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
         self._types = {entry_type.name: entry_type for entry_type in BUILT_IN}
-        self.recall(stored)
+        self.load(stored)
 
     def register(self, added: EntryType) -> None:
         """Add a type, or replace the type with the same name.
@@ -67,17 +67,21 @@ class EntryTypes:
             raise InvalidInput(f"expected one of {', '.join(self._types)} for counts_as, got {added.counts_as!r}")
         self._types[added.name] = added
 
-    def register_in(self, store: Collection, added: EntryType) -> None:
+    def save(self, store: Collection, added: EntryType) -> None:
         """Register a type, and save it in the store for all processes."""
         self.register(added)
-        name, text = KEPT + added.name, dump(asdict(added))
+        name, text = NOTE_PREFIX + added.name, dump(asdict(added))
         if store.notes().get(name) != text:
             store.write_note(name, text)
 
-    def recall(self, stored: Mapping[str, str]) -> Mapping[str, str]:
-        """Load the types registered in a store by any process, skip unreadable ones, and return the stored texts."""
+    def load(self, stored: Mapping[str, str]) -> Mapping[str, str]:
+        """Add the types that any process has saved in a store, except unreadable ones.
+
+        Args:
+            stored: All notes of the store, which are returned unchanged.
+        """
         for name, text in stored.items():
-            if name.startswith(KEPT):
+            if name.startswith(NOTE_PREFIX):
                 try:
                     entry_type = EntryType(**json.loads(text))
                     _check(entry_type)
@@ -103,7 +107,7 @@ class EntryTypes:
         return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 
     def counting_as(self, name: str) -> list[str]:
-        """Return the names of the types that share a quota in contexts."""
+        """Return the name of a type and of the types that share its quota in contexts."""
         return [name, *(entry_type.name for entry_type in self._types.values() if entry_type.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:
@@ -114,6 +118,6 @@ def _check(added: EntryType) -> None:
     check_text(added.name, "the type's name")
     check_importance(added.importance)
     if not added.name.strip():
-        raise InvalidInput("expected a name of the entry type, got an empty string")
+        raise InvalidInput(f"expected a name that is not blank for the entry type, got {added.name!r}")
     if added.half_life_days is not None and not added.half_life_days > 0:
         raise InvalidInput(f"expected None or a positive number for half_life_days, got {added.half_life_days!r}")

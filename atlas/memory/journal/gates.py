@@ -16,7 +16,7 @@ from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
-from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, check_repetition, noise
+from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, check_noise, check_repetition
 from atlas.memory.journal.records import from_row, to_entry
 from atlas.storage.collection import Collection
 
@@ -25,7 +25,7 @@ REFUSED_COLLECTION = "atlas_journal_refused"
 N_COMPARED = 50
 """Number of latest entries of its type that a new entry is compared with."""
 
-N_LOOKED_AT = 400
+N_SCANNED = 400
 """Number of latest entries of all types in which to search for entries to compare with."""
 
 ACCEPTED = "accepted a refused entry"
@@ -33,7 +33,7 @@ ACCEPTED = "accepted a refused entry"
 
 GATES = (NOISE, REPEATED)
 
-KEPT = "gate:"
+NOTE_PREFIX = "gate:"
 """Prefix of the store's notes for gates."""
 
 ON, OFF = "on", "off"
@@ -98,7 +98,7 @@ class Gates:
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
         """Return the gates. The caller's settings take precedence over the store's."""
         return tuple(
-            self._state(name, keeps, texts.get(KEPT + name))
+            self._state(name, keeps, texts.get(NOTE_PREFIX + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
@@ -118,13 +118,13 @@ class Gates:
         return True
 
     def rejected(self, limit: int) -> Refusals:
-        """Return the number of refused entries by reason, and the latest of them."""
+        """Return the number of refused entries by gate, and the latest of them."""
         if self.refused is None:
             return Refusals(n_total=0, by_gate={}, latest=())
         with self.refused.reading():
             rows = self.refused.scan(order_by="created_at", descending=True, limit=limit)
             by_gate = self.refused.count_by("gate")
-        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_to_refusal, rows)))
+        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_to_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
         """Write a refused entry into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
@@ -140,12 +140,12 @@ class Gates:
     def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
         """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
-        refusal = noise(entry.content) if is_on[NOISE] else None
+        refusal = check_noise(entry.content) if is_on[NOISE] else None
         if refusal is not None or not is_on[REPEATED]:
             return refusal
         with log.store.reading():
             scope = scope_of(entry.metadata)
-            rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_LOOKED_AT)
+            rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_SCANNED)
             metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
             same_type = [
                 entry_id for entry_id, metadata in metadatas.items() if metadata["entry_type"] == entry.entry_type
@@ -160,7 +160,7 @@ class Gates:
         return Gate(name=name, is_on=stored != OFF, source="store" if stored in (ON, OFF) else "default")
 
 
-def switch_note(name: str, is_on: bool) -> tuple[str, str]:
+def gate_note(name: str, is_on: bool) -> tuple[str, str]:
     """Return the name and value of the store's note for a gate.
 
     Raises:
@@ -168,10 +168,10 @@ def switch_note(name: str, is_on: bool) -> tuple[str, str]:
     """
     if name not in GATES:
         raise InvalidInput(f"expected one of {', '.join(GATES)} for a gate, got {name!r}")
-    return KEPT + name, ON if is_on else OFF
+    return NOTE_PREFIX + name, ON if is_on else OFF
 
 
-def _to_refusal(row: Row) -> RefusedEntry:
+def _to_refused_entry(row: Row) -> RefusedEntry:
     metadata = row["metadata"]
     return RefusedEntry(
         id=row["id"],

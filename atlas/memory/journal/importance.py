@@ -21,11 +21,11 @@ SCORE = "score"
 MAX_SCORE = 100.0
 """Maximum of a score."""
 
-MIDDLING = 0.5
+DEFAULT_SCORE = 0.5
 """Default score."""
 
 _NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
-_WRITTEN = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
+_SCORE = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
 _IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", re.IGNORECASE)
 
 NOISE, REPEATED = "noise", "near-duplicate"
@@ -54,7 +54,7 @@ FEEDBACK_WEIGHT = 0.3
 FEEDBACK_PRIOR = 3
 """Weight of the initial importance, in uses."""
 
-TELLING_CHARACTERS = 300
+LENGTH_CHARACTERS = 300
 """Length of a text beyond which importance no longer grows."""
 
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
@@ -86,10 +86,10 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
     Failures, reasons and rules count more than reports of success, and paragraphs more than a few words.
     """
     wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
-    length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
+    length = 0.05 * (min(len(content), LENGTH_CHARACTERS) / LENGTH_CHARACTERS - 0.5)
     is_scored = SCORED in (entry_type.name, entry_type.counts_as)
     score = score_of(content, metadata) if is_scored else None
-    scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - MIDDLING)
+    scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - DEFAULT_SCORE)
     return round(min(1.0, max(0.0, entry_type.importance + wording + length + scored)), 4)
 
 
@@ -102,8 +102,8 @@ def with_feedback(importance: float, usage: Usage) -> float:
     return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * balance))
 
 
-def noise(content: str) -> Refusal | None:
-    """Return the reason why a text is noise, or None."""
+def check_noise(content: str) -> Refusal | None:
+    """Return a refusal if a text is noise, or None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -170,25 +170,26 @@ def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
     The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95 %` and `19/20` are
     fractions. Other numbers are not rescaled, because the agent's maximum may be 1, 10 or 100.
     """
-    score = _value(metadata.get(SCORE))
+    score = _metadata_score(metadata.get(SCORE))
     if score is not None:
         return score
-    scores = [_read(content, match.end()) for match in _IN_TEXT.finditer(content)]
+    scores = [_read_score(content, match.end()) for match in _IN_TEXT.finditer(content)]
     return next((score for score in reversed(scores) if score is not None), None)
 
 
-def _value(score: Any) -> float | None:
+def _metadata_score(score: Any) -> float | None:
     if isinstance(score, str):
-        return _read(score.strip(), 0)
+        return _read_score(score.strip(), 0)
     if isinstance(score, bool) or not isinstance(score, int | float):
         return None
     return score * 1.0 if 0 <= score <= MAX_SCORE else None  # compared first: a huge int does not convert to float
 
 
-def _read(text: str, start: int) -> float | None:
-    written = _WRITTEN.match(text, start)
-    if written is None:
+def _read_score(text: str, start: int) -> float | None:
+    """Return the score that starts at a position of a text, or None if there is none or it is out of range."""
+    match = _SCORE.match(text, start)
+    if match is None:
         return None
-    number, percent, scale = written.groups()
+    number, percent, scale = match.groups()
     score = float(number) / (100.0 if percent else float(scale or 1) or math.nan)
     return score if 0 <= score <= MAX_SCORE else None

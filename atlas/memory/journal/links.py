@@ -99,7 +99,7 @@ def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
             log.recent(MAX_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
-        existing = log.store.present(list(set().union(*fixes.values())))
+        existing = log.store.existing_ids(list(set().union(*fixes.values())))
         open_crashes = [crash for crash in crashes if not fixes[crash.id] & existing]
         vectors = [
             first_vectors([entry.id for entry in entries], log.store, log.embedder.dimension)

@@ -24,7 +24,7 @@ from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import CONTEXT, LIVE, LOG_TEXT, NOUN, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, switch_note
+from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, gate_note
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
 from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
@@ -98,7 +98,7 @@ class Journal(Memory[JournalEntry]):
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
-        self.types.register_in(self._store, registered)
+        self.types.save(self._store, registered)
 
     # Gates
 
@@ -109,10 +109,10 @@ class Journal(Memory[JournalEntry]):
     def switch_gate(self, name: str, is_on: bool) -> None:
         """Switch the gate `noise` or `near-duplicate` on or off, for all writers without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
-        self._store.write_note(*switch_note(name, is_on))
+        self._store.write_note(*gate_note(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return the number of refused entries by reason, and the latest of them."""
+        """Return the number of refused entries by gate, and the latest of them."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
@@ -146,7 +146,7 @@ class Journal(Memory[JournalEntry]):
         """
         check_given(entry_type, content, metadata, links)
         checked_scope(metadata or {})
-        texts = self.types.recall(self._store.notes())
+        texts = self.types.load(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
         sort_key = next_sort_key(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
@@ -224,7 +224,7 @@ class Journal(Memory[JournalEntry]):
         """Return the latest entries, newest first. Ties in time are broken by the order of insertion.
 
         Args:
-            tiers: Tiers to include. All of `core.journal_codec.TIERS` includes buried entries too.
+            tiers: Tiers to include. All of `core.journal_codec.TIERS` include buried and waiting entries too.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
 
@@ -254,7 +254,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
         """
-        return self._contexts.by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
+        return self._contexts.choose_by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_evolution = twin(context_for_evolution)
 
@@ -273,7 +273,7 @@ class Journal(Memory[JournalEntry]):
             search = self._prepare(Search(query=task, k=count, where=where, vector=vector))
             vector = search.vector  # the task is embedded once
             related += [hit.item for hit in self._search(search, count_retrieval=count_retrieval).hits]
-        return self._contexts.about(related, limit, token_budget)
+        return self._contexts.choose_about(related, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 
@@ -281,7 +281,7 @@ class Journal(Memory[JournalEntry]):
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """Return entries for an agent that makes a task: a summary, the latest tasks, then the most valuable others."""
-        return self._contexts.by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
+        return self._contexts.choose_by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
 
@@ -356,9 +356,9 @@ class Journal(Memory[JournalEntry]):
         """Plan which entries move to warm, cold or archived, are summarised, or deleted. Nothing is changed.
 
         The worth of an entry is importance × recency × use × links, with the half-life of its type. Entries of a type
-        are summarised once their period of 50 generations is over, or once they leave prompts: by the language model if
-        there is one, else by their most central sentences. Each draft names its author, and the reason if it is not the
-        model.
+        are summarised once their period of 50 generations is over, or once they leave prompts. The language model
+        writes the summary. Without one, it consists of their most central sentences. Each draft names its author, and
+        the reason if this is not the model.
 
         Args:
             keep_recent: Number of latest entries to keep. Pinned entries, directives and tasks are kept too.
@@ -366,7 +366,7 @@ class Journal(Memory[JournalEntry]):
             on_progress: Called after each summary with the number written, and the total.
             max_entries: Maximum number of entries. Further entries are deleted, tasks and marked entries last.
         """
-        self.types.recall(self._store.notes())
+        self.types.load(self._store.notes())
         policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)
         return compaction.plan(self._log, self.types, self.llm, policy, on_progress)
 
@@ -411,7 +411,7 @@ class Journal(Memory[JournalEntry]):
         return Contexts(self._log, self.types)
 
     def _effective_filter(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter of a search. Searching buried entries includes archived ones."""
+        """Return the filter of a search. A search with buried entries includes archived ones."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}

@@ -56,7 +56,7 @@ class Log:
     def delete(self, ids: Sequence[str]) -> int:
         """Delete records and return how many, or raise `PlanOutdated` after a concurrent change."""
         with self.store.reading():
-            moment, n_present = self.store.moment(), len(self.store.present(ids))
+            moment, n_present = self.store.moment(), len(self.store.existing_ids(ids))
         self.renew(moment, "delete", deleted_ids=ids)
         return n_present
 
@@ -84,7 +84,7 @@ class Log:
             records = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids, changed=changed)
         if records or deleted_ids:
             arguments = encode_entries(records, self.store, self.embedder, {})
-            self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=deleted_ids)
+            self.within(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
 
     def renew_present(self, ids: Sequence[str]) -> None:
         """Embed records and their successors again, with the current beginnings before them."""
@@ -97,7 +97,7 @@ class Log:
 
         retry(renew)
 
-    def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+    def renew_if_outdated(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
         """Renew new records if their predecessors were changed or deleted while they were embedded."""
         try:
             self.store.check_unchanged(latest, moment)
@@ -133,15 +133,15 @@ class _Lines:
             without: Ids to leave out.
             moved: The new groups of ids that change their group.
         """
-        return _by_group(
+        return _group_ids(
             (record_id, moved.get(record_id, self.groups[record_id]))
             for record_id in sorted(self.groups, key=self.written_at.__getitem__)
             if record_id not in without
         )
 
     def in_insertion_order(self) -> Groups:
-        """Return the records in the order of insertion, ignoring back-dated times."""
-        return _by_group(self.groups.items())
+        """Return the ids of each group in the order of insertion, ignoring back-dated times."""
+        return _group_ids(self.groups.items())
 
 
 def find_changed_rows(
@@ -151,7 +151,7 @@ def find_changed_rows(
     deleted_ids: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the rows whose indexed texts change if some records are deleted and others changed.
+    """Return the new rows of the records whose indexed texts change if some records are deleted and others changed.
 
     The groups are scanned once by time, and only the few successors are read in full.
 
@@ -197,15 +197,15 @@ def _read_lines(store: Collection, within: str, groups: Set[Group]) -> _Lines:
     for record_id, value in values.items():
         scope = frozenset((name, scopes[name][record_id]) for name in names if record_id in scopes[name])
         groups_by_id[record_id] = value, scope
-    wanted_groups = {
+    groups_to_read = {
         record_id: groups_by_id[record_id]
         for record_id in ids
         if groups_by_id.get(record_id) in groups and record_id in written_at  # may be deleted concurrently
     }
-    return _Lines(groups=wanted_groups, written_at=written_at)
+    return _Lines(groups=groups_to_read, written_at=written_at)
 
 
-def _by_group(lines: Iterable[tuple[str, Group]]) -> Groups:
+def _group_ids(lines: Iterable[tuple[str, Group]]) -> Groups:
     log: dict[Group, list[str]] = defaultdict(list)
     for entry_id, group in lines:
         log[group].append(entry_id)

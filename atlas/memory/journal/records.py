@@ -30,7 +30,7 @@ PROMOTED_TO = "promoted_to"
 PLACED_AT = "placed_at"
 """Metadata key of an entry's position in the log, if it differs from its time because the clock was set back."""
 
-OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
+RESERVED_KEYS = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """Reserved metadata keys, which only the journal may set or remove."""
 
 
@@ -108,8 +108,8 @@ def with_reserved_keys(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -
     Raises:
         InvalidInput: A reserved key would change.
     """
-    reserved = {key: stored[key] for key in OF_THE_JOURNAL if key in stored}
-    for key in OF_THE_JOURNAL:
+    reserved = {key: stored[key] for key in RESERVED_KEYS if key in stored}
+    for key in RESERVED_KEYS:
         if key in metadata and (key not in reserved or metadata[key] != reserved[key]):
             raise InvalidInput(
                 f"metadata should not contain the key {key!r}, which the journal uses for {reserved.get(key)!r}, but "
@@ -144,7 +144,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`, deleted or not."""
+    """Return the records to which an entry was promoted, as `experience:id` or `strategy:id`, even if deleted since."""
     return _texts(entry, PROMOTED_TO)
 
 
@@ -176,16 +176,16 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 def time_written(entry: JournalEntry) -> datetime:
     """Return the time at which an entry was written. For a summary, it is later than its position in the log."""
-    return max(time_of(entry), _read_summarised_at(entry))
+    return max(log_time(entry), _summary_time(entry))
 
 
-def time_of(entry: JournalEntry) -> datetime:
+def log_time(entry: JournalEntry) -> datetime:
     """Return the position of an entry in the log, as a time. An entry without a time sorts first."""
     return entry.created_at or _EARLIEST
 
 
-def _read_summarised_at(entry: JournalEntry) -> datetime:
-    """Return the time at which a summary was written, or the earliest time if it is malformed."""
+def _summary_time(entry: JournalEntry) -> datetime:
+    """Return the time at which a summary was written, or the earliest time if none is recorded."""
     at = _metadata_instant(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 

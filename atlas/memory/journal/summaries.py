@@ -118,19 +118,19 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, max_sentences: int) 
     first, last = min(generations), max(generations)
     texts = [entry.content for entry in entries]
     faults = recurring_faults(texts)
-    points = [text for text in (faults, *central_sentences(texts, encode, most=max_sentences)) if text]
+    points = [text for text in (faults, *central_sentences(texts, encode, max_compared=max_sentences)) if text]
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,
         first_generation=first,
         last_generation=last,
-        content=in_lines(head, points),
+        content=join_lines(head, points),
         source_ids=tuple(entry.id for entry in entries),
     )
 
 
 def central_sentences(
-    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MAX_SENTENCES
+    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, max_compared: int = MAX_SENTENCES
 ) -> list[str]:
     """Return the n most central sentences without duplicates, in text order, preferring sentences that give a reason.
 
@@ -138,22 +138,22 @@ def central_sentences(
     would be most central. Lines of code are used only if there are no other sentences.
 
     Args:
-        most: Maximum number of distinct sentences to compare, sampled evenly.
+        max_compared: Maximum number of distinct sentences to compare, sampled evenly.
 
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
     """
     counts = Counter[str]()
-    first: dict[frozenset[str], str] = {}
+    distinct: dict[frozenset[str], str] = {}
     for sentence in chain.from_iterable(map(sentences_of, texts)):
-        original = first.setdefault(frozenset(significant_words(sentence)), sentence)
+        original = distinct.setdefault(frozenset(significant_words(sentence)), sentence)
         counts[original] += 1
-    sentences_with_words = [sentence for words, sentence in first.items() if words] or list(first.values())
+    sentences_with_words = [sentence for words, sentence in distinct.items() if words] or list(distinct.values())
     sentences = [sentence for sentence in sentences_with_words if not _CODE.match(sentence)] or sentences_with_words
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    selected = _most_central(reasons, encode, n, most)
+    selected = _most_central(reasons, encode, n, max_compared)
     remaining = [sentence for sentence in sentences if sentence not in reasons]
-    selected += _most_central(remaining, encode, n - len(selected), most)
+    selected += _most_central(remaining, encode, n - len(selected), max_compared)
     return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in selected]
 
 
@@ -183,7 +183,7 @@ def sentences_of(text: str) -> list[str]:
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
 
 
-def in_lines(head: str, points: Sequence[str]) -> str:
+def join_lines(head: str, points: Sequence[str]) -> str:
     """Return a summary as lines of a heading and points."""
     return "\n".join([head, *(f"- {point}" for point in points)])
 
@@ -196,8 +196,8 @@ class Summariser:
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
-        self._stopped = ""
-        self._free = asyncio.Semaphore(concurrency_of(llm))
+        self._stop_reason = ""
+        self._slots = asyncio.Semaphore(concurrency_of(llm))
 
     async def write_all_with_model(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
@@ -226,17 +226,17 @@ class Summariser:
             entries: The sources of the draft.
         """
         try:
-            async with self._free:
-                if self._stopped:
-                    return replace(draft, problem=self._stopped)
+            async with self._slots:
+                if self._stop_reason:
+                    return replace(draft, problem=self._stop_reason)
                 points = await self._points_of_model(entries)
         except LLMReplyInvalid as error:
             return replace(draft, problem=str(error))
         except LLMError as error:  # the next question would fail too
-            self._stopped = str(error)
-            return replace(draft, problem=self._stopped)
+            self._stop_reason = str(error)
+            return replace(draft, problem=self._stop_reason)
         head = draft.content.splitlines()[0]
-        return replace(draft, content=in_lines(head, points), written_by=model_name(self._llm))
+        return replace(draft, content=join_lines(head, points), written_by=model_name(self._llm))
 
     async def _points_of_model(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
@@ -259,8 +259,9 @@ class Summariser:
 
 
 def _points(answer: Any, limit: int) -> list[str]:
-    """Return the lines of an answer, or raise `InvalidInput` if they have more than `most` characters."""
+    """Return the lines of an answer, or raise `InvalidInput` if they have more than `limit` characters."""
     points = [" ".join(point["text"].split()) for point in answer["points"]]
-    if sum(map(len, points)) > limit:
-        raise InvalidInput("the summary is longer than its entries; shorten it")
+    n_characters = sum(map(len, points))
+    if n_characters > limit:
+        raise InvalidInput(f"expected a summary shorter than its entries, of {limit} characters, got {n_characters}")
     return points

@@ -139,7 +139,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         valid = self._new(validate(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.encode(valid))
         if not added:
-            raise self._known_already(valid)
+            raise self._repetition(valid)
         return valid.id
 
     aadd = twin(add)
@@ -147,8 +147,8 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
         """Return a plan to write strategies from attempts. The abstractor is called, but the store is not changed.
 
-        Failed attempts become warnings if the abstractor makes them, as a language model does, and are left out
-        otherwise. Attempts with the same situation become sources of one new or existing strategy.
+        Failed attempts become warnings if the abstractor writes warnings, as a language model does. Otherwise they are
+        left out. Attempts with the same situation become sources of one new or existing strategy.
 
         Args:
             on_progress: Called after each attempt with the number done, and the total.
@@ -205,9 +205,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
-        The most used strategy of each group is kept with its content, or the oldest in a tie. The remaining strategy
-        takes over the others' sources, parameters, attempts, tags and notes. The remaining strategy is pinned if any
-        is, and retired by hand if all are.
+        The most used strategy of each group stays with its content, or the oldest in a tie. It takes over the sources,
+        parameters, attempts, tags and notes of the others. It is pinned if any of them is, and retired by hand if all
+        are.
 
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
@@ -376,12 +376,14 @@ class ChromaStrategyBank(Memory[Strategy]):
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
         changed = validate(replace(before, **changes), self._clock.now())
-        if self._store.known_hashes([content_hash(changed)]).get(content_hash(changed), before.id) != before.id:
-            raise self._known_already(changed)
+        known_hash = content_hash(changed)
+        if self._store.known_hashes([known_hash]).get(known_hash, before.id) != before.id:
+            raise self._repetition(changed)
         self._store.update(*self._writer.encode(changed), unchanged_since=moment)
         return changed
 
-    def _known_already(self, strategy: Strategy) -> InvalidInput:
+    def _repetition(self, strategy: Strategy) -> InvalidInput:
+        """Return the error for a strategy whose content another strategy has."""
         ids_by_hash = self._store.known_hashes([content_hash(strategy)])
         existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {existing_id!r} already has this content; edit it, or delete it first")

@@ -59,7 +59,7 @@ def plan_strategy_merge(
     for strategy_id in chain.from_iterable(groups):
         if strategy_id not in strategies:
             raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted")
-    planned = tuple(_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
+    planned = tuple(_merge_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
     return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
@@ -69,7 +69,7 @@ def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: 
     return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 
 
-def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
+def _merge_group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
     survivor, *duplicates = best_first(strategies)
     return StrategyMergeGroup(
         merged=merged(survivor, duplicates),

@@ -60,8 +60,8 @@ def rates_of(
     """Return the success rate of each strategy, by id."""
     rates = {}
     for strategy in strategies:
-        is_outworn = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
-        retired_by_rule = BY_OUTCOMES if is_outworn else ""
+        fails_often = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
+        retired_by_rule = BY_OUTCOMES if fails_often else ""
         rates[strategy.id] = StrategyRate(
             rate=strategy.success_rate if strategy.usage_count else None,
             n=strategy.usage_count,
@@ -95,11 +95,12 @@ def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Contai
     Args:
         by_outcomes: Strategies retired for their outcomes. Such strategies are pinned, to prevent another retirement.
     """
-    pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
     scoped = store if store.operation_id else store.within("mark", "unretired")
-    pinned = [i for i in strategy_ids if i in by_outcomes]
-    buried_ids = [i for i in strategy_ids if i not in by_outcomes]
-    return sum(scoped.change_marks(ids, change) for ids, change in ((pinned, pin), (buried_ids, unbury)) if ids)
+    changes = {
+        MarksChange(pinned=True, buried=False): [i for i in strategy_ids if i in by_outcomes],
+        MarksChange(buried=False): [i for i in strategy_ids if i not in by_outcomes],
+    }
+    return sum(scoped.change_marks(ids, change) for change, ids in changes.items() if ids)
 
 
 @lru_cache(maxsize=4_096)

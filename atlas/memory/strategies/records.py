@@ -42,7 +42,7 @@ def is_warning(strategy: Strategy) -> bool:
 
 
 def validate(strategy: Strategy, now: datetime) -> Strategy:
-    """Return the strategy with a title and `created_at`, or raise if it is invalid.
+    """Return the strategy with a title and `created_at`.
 
     Raises:
         InvalidInput: The strategy's situation or suggestion is blank, or a field has the wrong type.
@@ -77,8 +77,8 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
         "content_hash": content_hash(strategy),
         "search_text": "\n".join(part for part in (strategy.title, strategy.suggestion, strategy.rationale) if part),
     }
-    present = {name: value for name, value in metadata.items() if value not in ("", [])}
-    return Entry(strategy.id, text_of(strategy), present)
+    not_empty = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(strategy.id, text_of(strategy), not_empty)
 
 
 def _single_spaced(text: str) -> str:
@@ -114,15 +114,17 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
 
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
-    parameters_by_name = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
     lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
     merged_ids = join_distinct(lineage(survivor.metadata), *lineages)
+    strategies = (survivor, *duplicates)
+    names = join_distinct(parameter["name"] for strategy in strategies for parameter in strategy.parameters)
+    parameters: dict[str, Any] = {}
+    for strategy in reversed(strategies):  # the parameters of the kept strategy replace those of the others
+        parameters.update((parameter["name"], parameter) for parameter in strategy.parameters)
     scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
-    all_parameters = [parameter for strategy in (survivor, *duplicates) for parameter in strategy.parameters]
-    names = join_distinct(parameter["name"] for parameter in all_parameters)
     return replace(
         survivor,
         sources=join_distinct(survivor.sources, *(strategy.sources for strategy in duplicates)),
-        parameters=tuple(parameters_by_name[name] for name in names),
+        parameters=tuple(parameters[name] for name in names),
         metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": [*merged_ids]},
     )

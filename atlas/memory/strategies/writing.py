@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ MAX_VARIANTS = 5
 MAX_SHOWN = 5
 """Maximum number of similar strategies to compare with a new one."""
 
-REASON = "kept_apart_because"
+KEPT_APART = "kept_apart_because"
 """Metadata key for a model's reason why a strategy was not merged into another one for a similar situation."""
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
@@ -67,7 +68,7 @@ class StrategyWritePlan(Tabular):
     """Number of attempts that are sources of strategies already."""
 
     n_nothing: int
-    """Number of attempts without a reusable part."""
+    """Number of attempts in which the abstractor found no reusable part."""
 
     problems: tuple[str, ...]
     """Reasons why attempts could not be abstracted."""
@@ -157,7 +158,7 @@ def merge_drafts(
                 changed[draft.near] = combined.strategy
                 continue
             draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
-        nearest = _nearest_alike(draft, added, vectors)
+        nearest = _nearest_joinable(draft, added, vectors)
         if nearest is not None and float(vectors[nearest] @ draft.vector) >= same_situation:
             combined = combine(added[nearest], draft.strategy)
             if combined.strategy is not None:
@@ -174,10 +175,10 @@ def merge_drafts(
 
 def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
     """Return a strategy with the reason why it was not merged into another one."""
-    return replace(strategy, metadata={**strategy.metadata, REASON: why}) if why else strategy
+    return replace(strategy, metadata={**strategy.metadata, KEPT_APART: why}) if why else strategy
 
 
-def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
+def _nearest_joinable(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
     """Return the position of the nearest strategy that may be joined with the draft, if any."""
     joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
     return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
@@ -279,7 +280,7 @@ class StrategyWriter:
         reworded = [
             strategy.id
             for strategy in changed
-            if any(getattr(strategy, n) != getattr(stored[strategy.id], n) for n in KEPT_FIELDS)
+            if any(getattr(strategy, field) != getattr(stored[strategy.id], field) for field in KEPT_FIELDS)
         ]
         check_may_change(self.store, reworded)
 
@@ -319,6 +320,7 @@ class StrategyWriter:
                 yield error
 
     def _drafts(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
+        """Yield the abstractor's strategy of each attempt, or the error."""
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return in_waves(getattr(abstractor, "abstract_now", abstractor.abstract), attempts, at_once)
@@ -338,7 +340,8 @@ class StrategyWriter:
     def _known_sources(self) -> set[str]:
         """Return the ids of attempts that are sources of strategies."""
         sources = self.store.column("sources")
-        return {source for value in sources.values() for source in ([value] if isinstance(value, str) else value)}
+        lists = [[value] if isinstance(value, str) else value for value in sources.values()]
+        return set(chain.from_iterable(lists))
 
     def _compare_with_stored(self, strategies: Sequence[Strategy]) -> ComparedDrafts:
         """Return new strategies as drafts, with the stored strategies near them."""
@@ -347,7 +350,7 @@ class StrategyWriter:
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.encode(*strategies).embeddings]
         with self.store.reading():
             drafts = [
-                StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector, strategy))
+                StrategyDraft(strategy=strategy, vector=vector, near=self._nearest_id(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
             related = {draft.near for draft in drafts if draft.near} | {draft.strategy.id for draft in drafts}
@@ -355,23 +358,21 @@ class StrategyWriter:
             retired = read_retired(self.store, self.retirement) if stored else {}
             return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
-    def _near(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
+    def _nearest_id(self, vector: Vectors, strategy: Strategy) -> str:
+        """Return the id of the stored strategy for the same situation that may be joined with this one, or empty."""
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
-        same_ids = [
-            i for i, distance in zip(result.ids, result.distances, strict=True) if 1.0 - distance >= self.same_situation
-        ]
-        return next(
-            (candidate.id for candidate in self.read(self.store.get(same_ids)) if is_joinable(candidate, strategy)), ""
-        )
+        neighbours = zip(result.ids, result.distances, strict=True)
+        same_ids = [strategy_id for strategy_id, distance in neighbours if 1.0 - distance >= self.same_situation]
+        candidates = self.read(self.store.get(same_ids))
+        return next((candidate.id for candidate in candidates if is_joinable(candidate, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
         arguments = self.encode(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
-        neighbour_id = strategy.id if is_known else self._near(arguments.embeddings[0].vectors[0], strategy)
+        neighbour_id = strategy.id if is_known else self._nearest_id(arguments.embeddings[0].vectors[0], strategy)
         if neighbour_id:
-            combined = retry(lambda: self._with_sources(neighbour_id, strategy))
+            combined = retry(lambda: self._add_sources(neighbour_id, strategy))
             if combined.strategy is not None:
                 return combined.strategy
             if combined.why_not:
@@ -379,7 +380,7 @@ class StrategyWriter:
                 arguments = self.encode(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
             existing_id = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
-            return retry(lambda: self._with_sources(existing_id, strategy)).strategy or strategy
+            return retry(lambda: self._add_sources(existing_id, strategy)).strategy or strategy
         return strategy
 
     def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
@@ -388,7 +389,7 @@ class StrategyWriter:
         Args:
             unmerged: List to which a sentence is added if the suggestions were not merged.
         """
-        if takes_no_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
+        if needs_no_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return CombinedStrategy(strategy=with_sources(stored, other))
         try:
             combined = _ask_to_combine(self.abstractor, stored, other)
@@ -404,7 +405,8 @@ class StrategyWriter:
         sources = join_distinct(stored.sources, other.sources)
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
-    def _with_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
+    def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
+        """Combine a stored strategy with a new one, and write the result if it differs."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
@@ -434,8 +436,8 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
         why_variant: The reason why the suggestions were not combined, stored with the variant.
     """
     metadata = dict(strategy.metadata)
-    if not takes_no_variant(strategy, other):
-        reason = {REASON: why_variant} if why_variant else {}
+    if not needs_no_variant(strategy, other):
+        reason = {KEPT_APART: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
     return replace(strategy, sources=join_distinct(strategy.sources, other.sources), metadata=metadata)
@@ -447,8 +449,8 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
     return same_scope and is_warning(strategy) == is_warning(other)
 
 
-def takes_no_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether a strategy has the maximum of variants, or another strategy's suggestion already.
+def needs_no_variant(strategy: Strategy, other: Strategy) -> bool:
+    """Return whether another strategy's suggestion is known already, or `MAX_VARIANTS` are stored.
 
     Suggestions that differ only in whitespace are the same.
     """

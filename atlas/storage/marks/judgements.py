@@ -114,7 +114,7 @@ def read_judgement(name: str, text: str) -> Judgement | None:
         fields = json.loads(text)
         judged_at = datetime.fromisoformat(fields["judged_at"])
         if not isinstance(fields["right"], bool) or judged_at.tzinfo is None:
-            raise TypeError("expected true or false, and a time with a time zone")
+            raise TypeError(f"expected true or false, and a time with a time zone, got {fields!r:.120}")
         return Judgement(
             query=query, collection=collection, record_id=record_id, is_right=fields["right"], judged_at=judged_at
         )

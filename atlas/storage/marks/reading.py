@@ -44,8 +44,8 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
     if not is_marks_by_table(tables) or TABLE not in tables:
         raise InvalidInput(
-            f"expected a JSON object with a table {TABLE!r} of rows with tags, pinned and note in {path}; export the "
-            "marks again"
+            f"expected a JSON object with a table {TABLE!r} of rows with tags, pinned and note in {path}, got "
+            f"{tables!r:.80}; export the marks again"
         )
     # Older versions had the record's id for the key of a row.
     return {str(row.get("id", key)): row for key, row in tables[TABLE].items()}

@@ -47,7 +47,7 @@ def write_strictness(settings: Collection, dimension: int, strictness: float) ->
     """
     direction = np.eye(1, dimension, dtype=np.float32)  # it is not searched by meaning
     metadata = {"title": "Strictness", _FIELD: float(strictness)}
-    write = settings.update if settings.present([_ID]) else settings.add
+    write = settings.update if settings.existing_ids([_ID]) else settings.add
     write([_ID], [direction[0]], [metadata], [f"strictness {strictness:g}"])
 
 

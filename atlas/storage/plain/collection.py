@@ -96,7 +96,7 @@ class PlainCollection(Collection):
         return self._vector_store
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found. An empty list is not sent to the store, as chromadb refuses it."""
+        """Return the records that exist. An empty list is not sent to the store, as chromadb refuses it."""
         return run(self._store.get(ids)) if ids else []
 
     def add(
@@ -140,7 +140,7 @@ class PlainCollection(Collection):
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace records, keeping their usage, or raise `NotFound` if one does not exist.
 
@@ -150,7 +150,7 @@ class PlainCollection(Collection):
             before = self._rows(ids)
             numbers_before = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
             with_statistics = [metadata | numbers for metadata, numbers in zip(metadatas, numbers_before, strict=True)]
-            self._replace(before, embeddings, with_statistics, documents, dropped)
+            self._replace(before, embeddings, with_statistics, documents, deleted_ids)
 
     def delete(self, ids: list[str]) -> int:
         """Remove records, and return how many of them existed."""
@@ -355,12 +355,12 @@ class PlainCollection(Collection):
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         if before:
             self._replace_rows(before, embeddings, metadatas, documents)
-        if dropped:
-            run(self._store.delete(list(dropped)), to_its_end=True)
+        if deleted_ids:
+            run(self._store.delete(list(deleted_ids)), to_its_end=True)
 
     def _replace_rows(
         self,

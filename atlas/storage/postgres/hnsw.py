@@ -153,7 +153,7 @@ class HnswIndex(LocalIndex):
                 raise IndexUnusable("another process has written the index since its seal was read")
             return self._nearest(connection, vector, k)
 
-    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
+    def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
         """Return at most k keys of these records, with their similarity, highest first.
 
         A small set is compared exactly. For a large one, the index is scanned until there are enough hits.

@@ -57,7 +57,7 @@ class SqlColumns:
             rows = _read_values(connection, collection, key, where)
             ids_by_seq = _read_ids(connection, collection, [seq for seq, _ in rows])
             values = {ids_by_seq[seq]: value for seq, value in rows}
-            return values if len(values) == len(rows) else _gather((ids_by_seq[seq], value) for seq, value in rows)
+            return values if len(values) == len(rows) else _join_values((ids_by_seq[seq], value) for seq, value in rows)
 
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
@@ -69,7 +69,7 @@ class SqlColumns:
             ).fetchall()
         return {name for (name,) in rows}
 
-    def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
+    def predecessors(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n predecessors of each record in its group, nearest first.
 
         Order is by `created_at`, then by time of adding. Only the last `MAX_PREDECESSORS` records before each are
@@ -198,7 +198,9 @@ def _filter_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | No
 def _read_usage(database: Database, collection: str, key: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
-        raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
+        raise InvalidInput(
+            f"expected one of {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)} for a column, got {key!r}"
+        )
     usage = counted_usage_sql(collection)
     with database.read() as connection:
         condition = where_sql(connection.dialect, collection, where)
@@ -240,7 +242,7 @@ def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _
     return _IdsBySeq(zip(json.loads(numbers), json.loads(ids), strict=True))
 
 
-def _gather(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _join_values(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)

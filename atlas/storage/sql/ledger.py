@@ -429,31 +429,31 @@ class SqlLedger:
         *,
         model: str,
         unchanged_since: Moment | None = None,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Replace live records.
 
         Args:
             unchanged_since: A moment; refuse if one of these records has changed since.
-            dropped: Further records to delete, if they exist.
+            deleted_ids: Further records to delete, if they exist.
 
         Raises:
             NotFound: A record does not exist.
             PlanOutdated: A record has changed.
             EmbeddingModelMismatch: The store has vectors of another model.
         """
-        ids = [*(record.id for record in records), *dropped]
+        ids = [*(record.id for record in records), *deleted_ids]
         with open_writer(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             if unchanged_since is not None:  # before `check_exists`: one deleted since then has changed
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             writer.check_exists(collection, [record.id for record in records])
-            edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *dropped]
+            edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *deleted_ids]
             check_own(writer.connection, operation, collection, edited)
             writer.check_not_changed(collection, ids)
             for record in records:
                 writer.put("changed", collection, record)
-            for record_id in dropped:
+            for record_id in deleted_ids:
                 if writer.exists(collection, record_id):
                     writer.remove("removed", collection, record_id)
 
@@ -464,13 +464,13 @@ class SqlLedger:
         operation: OperationDraft,
         *,
         unchanged_since: Moment | None = None,
-        used: Mapping[str, Usage] = MappingProxyType({}),
+        usage: Mapping[str, Usage] = MappingProxyType({}),
     ) -> int:
         """Delete records, keeping them in the history, and return the number of deleted ones.
 
         Args:
-            unchanged_since: A moment; refuse if a record that the collection had then has changed since.
-            used: Usage as the caller saw it; raises PlanOutdated if any has changed.
+            unchanged_since: A moment. The call is refused if a record of that moment has changed since.
+            usage: Expected usage of records. The call is refused if the usage of one has changed.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.
@@ -478,7 +478,7 @@ class SqlLedger:
         with open_writer(self.database, self.clock, operation) as writer:
             if unchanged_since is not None:
                 check_unchanged(writer.connection, collection, unchanged_since)
-            self.usage.check_unused(collection, used)
+            self.usage.check_unused(collection, usage)
             live_ids = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             check_own(writer.connection, operation, collection, live_ids)
             writer.check_not_changed(collection, live_ids)

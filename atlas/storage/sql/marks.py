@@ -77,7 +77,7 @@ class SqlMarks:
         """
         if name not in MARK_NAMES:
             names = ", ".join(f"marks.{name}" for name in MARK_NAMES)
-            raise InvalidInput(f"unknown column 'marks.{name}'; known: {names}")
+            raise InvalidInput(f"expected one of {names} for a column, got 'marks.{name}'")
         with self._database.read() as connection:
             rows = sorted(  # SQLite would order them by reading all marks of the collection
                 connection.execute(
@@ -255,8 +255,8 @@ def check_authors(connection: Connection, actor: str, collection: str, ids: Sequ
     for record_id in ids:
         if authors.get(record_id) != actor:
             raise NotAllowed(
-                f"expected records that {actor} stored, but {record_id!r} in {collection!r} is not one; add a record "
-                "instead, or ask a curator to change it"
+                f"expected records that {actor} stored, got {record_id!r} of another writer in {collection!r}; add a "
+                "record instead, or ask a curator to change it"
             )
 
 

@@ -46,7 +46,7 @@ class SqlVectors:
         starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
         return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
 
-    def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def by_text(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
         seqs: dict[str, int] = {}

@@ -136,7 +136,7 @@ class ChromaVectorStore:
             await asyncio.to_thread(self._collection.delete, ids=ids)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the records that exist, in the order of `ids`."""
         if not ids:
             return []
         distinct = list(dict.fromkeys(ids))

@@ -64,12 +64,12 @@ class ExactSearch:
         self._follower.refresh(self.memory, now)
         return self.memory.query(vector, k)
 
-    def query_among(self, vector: Vector, k: int, seqs: Seqs, now: Position) -> Neighbours:
+    def query_subset(self, vector: Vector, k: int, seqs: Seqs, now: Position) -> Neighbours:
         """Return the k nearest of these records."""
         is_large_share = self._count.exceeds(MAX_RESIDENT, now) and len(seqs) >= now.revision // 10
         if is_large_share or self.is_preferred(now):
             self._follower.refresh(self.memory, now)
-            return self.memory.query(vector, k, among=seqs)
+            return self.memory.query(vector, k, only_seqs=seqs)
         self._count_read(len(seqs), now)
         return best(compare(self._ledger, vector, seqs).items(), k)
 
@@ -78,7 +78,7 @@ class ExactSearch:
         if not self._is_in_memory(now):
             return compare(self._ledger, vector, seqs)
         self._follower.refresh(self.memory, now)
-        return dict(self.memory.query(vector, len(seqs), among=seqs))
+        return dict(self.memory.query(vector, len(seqs), only_seqs=seqs))
 
     def count_index_query(self, now: Position) -> None:
         """Count a query that the index has answered as a scan of one in `MANY_QUERIES` records."""
@@ -94,7 +94,7 @@ class ExactSearch:
         while not (is_complete or self._is_closed.is_set()):
             with self._ledger.reading():
                 now = self._follower.position()
-                self._follower.refresh(memory, now, n_most=BATCH)
+                self._follower.refresh(memory, now, limit=BATCH)
                 is_complete = memory.seen >= now.revision
         if is_complete:
             self._loaded = memory

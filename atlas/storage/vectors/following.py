@@ -63,8 +63,8 @@ class Follower:
         """Return the current position of the ledger."""
         return self._ledger.position(self._collection)
 
-    def refresh(self, memory: InMemory, now: Position, *, base: int = 0, n_most: int | None = None) -> None:
-        """Read the ledger's changes into memory, or the next `n_most` of them.
+    def refresh(self, memory: InMemory, now: Position, *, base: int = 0, limit: int | None = None) -> None:
+        """Read the ledger's changes into memory, or the next `limit` of them.
 
         Args:
             base: The revision after which memory starts.
@@ -75,7 +75,7 @@ class Follower:
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.apply(entries)
-            if n_most is not None and len(entries) >= n_most:
+            if limit is not None and len(entries) >= limit:
                 break
         memory.tip = now.tip
 

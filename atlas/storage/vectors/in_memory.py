@@ -64,9 +64,13 @@ class InMemory:
         """Return whether the memory contains a record's vectors, or its deletion."""
         return seq in self._rows
 
-    def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:
-        """Return the k nearest records, among the records of these numbers if they are given."""
-        owners, similarities = self._compare(vector, among)
+    def query(self, vector: Vector, k: int, only_seqs: Seqs | None = None) -> Neighbours:
+        """Return the k nearest records.
+
+        Args:
+            only_seqs: Numbers of the only records to compare, or None for all.
+        """
+        owners, similarities = self._compare(vector, only_seqs)
         n_windows = k
         while True:
             nearest = top(similarities, n_windows)
@@ -75,13 +79,13 @@ class InMemory:
                 return neighbours
             n_windows *= 4
 
-    def _compare(self, vector: Vector, among: Seqs | None) -> tuple[Seqs, Vector]:
-        """Return the record and the similarity of each row in use."""
+    def _compare(self, vector: Vector, only_seqs: Seqs | None) -> tuple[Seqs, Vector]:
+        """Return the record and the similarity of each compared row."""
         owners, matrix = self._owners[: self._n_rows], self._matrix[: self._n_rows]
-        if among is not None:
-            is_wanted = np.zeros(max(owners.max(initial=0), among.max(initial=0)) + 1, bool)
-            is_wanted[among] = True
-            rows = np.flatnonzero(is_wanted[owners])
+        if only_seqs is not None:
+            is_compared = np.zeros(max(owners.max(initial=0), only_seqs.max(initial=0)) + 1, bool)
+            is_compared[only_seqs] = True
+            rows = np.flatnonzero(is_compared[owners])
             return owners[rows], products(matrix[rows], vector)
         similarities = products(matrix, vector)
         if not self._free:

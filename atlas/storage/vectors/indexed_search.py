@@ -46,19 +46,19 @@ class IndexedSearch:
         self._longest_tail = longest_tail
         self._tail = InMemory(dimension)
 
-    def query(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
+    def query(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
         """Return the k nearest records, or None if the index is of no use now.
 
         Args:
-            among: The records that may be returned, or None for all. Only a `FilteredIndex` takes them.
+            only_seqs: The records that may be returned, or None for all. Only a `FilteredIndex` takes them.
         """
-        if among is not None and not isinstance(self._index, FilteredIndex):
+        if only_seqs is not None and not isinstance(self._index, FilteredIndex):
             return None
         if self._index.fault:  # the service is retried in the background
             return None
         for _ in range(2):
             try:
-                return self._query_sealed(vector, k, now, among)
+                return self._query_sealed(vector, k, now, only_seqs)
             except IndexBehind:  # the next attempt uses an earlier seal
                 continue
             except IndexUnreachable as error:
@@ -70,7 +70,7 @@ class IndexedSearch:
         """Drop the tail."""
         self._tail = InMemory(self._dimension)
 
-    def _query_sealed(self, vector: Vector, k: int, now: Position, among: Seqs | None) -> Neighbours | None:
+    def _query_sealed(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None) -> Neighbours | None:
         seal = self._index.seal()
         if now.revision - seal.revision > self._longest_tail or self._follower.flaw(seal, now):
             return None
@@ -80,7 +80,7 @@ class IndexedSearch:
             if not is_locked or self._follower.flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # another process is writing, has deleted or has rebuilt it
             try:
-                hits = [*self._search_index(seal, vector, k, among), *self._tail.query(vector, k, among)]
+                hits = [*self._search_index(seal, vector, k, only_seqs), *self._tail.query(vector, k, only_seqs)]
                 return best(hits, k)
             except IndexUnreachable:
                 raise
@@ -98,11 +98,11 @@ class IndexedSearch:
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail
         self._follower.refresh(self._tail, now, base=base.revision if is_usable else seal.revision)
 
-    def _search_index(self, seal: Seal, vector: Vector, k: int, among: Seqs | None) -> Neighbours:
+    def _search_index(self, seal: Seal, vector: Vector, k: int, only_seqs: Seqs | None) -> Neighbours:
         n_hits = min(2 * k, self._index.max_hits)
         while True:
-            if among is not None and isinstance(self._index, FilteredIndex):
-                hits = self._index.query_among(vector, n_hits, among)
+            if only_seqs is not None and isinstance(self._index, FilteredIndex):
+                hits = self._index.query_subset(vector, n_hits, only_seqs)
             else:
                 hits = self._index.query(vector, n_hits, seal=seal)
             neighbours = best(self._drop_changed(hits, vector), k)

@@ -73,7 +73,7 @@ class Nearest:
             self.exact.count_index_query(now)
             return hits
 
-    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Neighbours:
+    def query_subset(self, vector: Vector, k: int, seqs: Seqs) -> Neighbours:
         """Return the k nearest of these records. The result is exact, unless there are many and the index can filter.
 
         Raises:
@@ -83,8 +83,8 @@ class Nearest:
             return []
         with self._lock, self._ledger.reading():
             now = self._begin()
-            hits = self._query_index(vector, k, now, among=seqs) if len(seqs) > MAX_COMPARED else None
-            return self.exact.query_among(vector, k, seqs, now) if hits is None else hits
+            hits = self._query_index(vector, k, now, only_seqs=seqs) if len(seqs) > MAX_COMPARED else None
+            return self.exact.query_subset(vector, k, seqs, now) if hits is None else hits
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
         """Return the similarities of a few records, by number. Records without vectors are left out.
@@ -144,11 +144,11 @@ class Nearest:
                 if is_locked:
                     self.index.close()
 
-    def _query_index(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
+    def _query_index(self, vector: Vector, k: int, now: Position, only_seqs: Seqs | None = None) -> Neighbours | None:
         """Return the hits of index and tail, or None if every vector must be compared."""
         if self.indexed is None or not self._count.exceeds(self._exact_max_rows, now):
             return None
         self.upkeep.retry()
         if self.exact.is_preferred(now):
             return None
-        return self.indexed.query(vector, k, now, among)
+        return self.indexed.query(vector, k, now, only_seqs)

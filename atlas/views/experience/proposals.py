@@ -130,7 +130,7 @@ class RefineRequest:
 
     def sparing(self, ids: Sequence[str]) -> RefineRequest:
         """Return a request for the same plan, in which these experiences stay."""
-        return RefineRequest(plan=self.plan.keeping(ids))
+        return RefineRequest(plan=self.plan.sparing(ids))
 
     def propose(self, memory: MemorySystem) -> RefineProposal:
         """Return the plan, which is unchanged except for the measured loss.

@@ -36,7 +36,7 @@ class CompactRequest:
 
     def sparing(self, ids: Sequence[str]) -> CompactRequest:
         """Return a request for the same plan, in which these entries stay."""
-        return CompactRequest(plan=self.plan.keeping(ids))
+        return CompactRequest(plan=self.plan.sparing(ids))
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
         """Return the plan, which is unchanged except for the measured loss.

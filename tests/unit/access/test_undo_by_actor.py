@@ -187,5 +187,5 @@ def test_only_a_curator_undoes_what_others_did(memory):
 
 
 def test_everything_at_once_is_refused(memory):
-    with pytest.raises(InvalidInput, match="select the operations to undo"):
+    with pytest.raises(InvalidInput, match="expected an actor, time, kind or record of the operations to undo"):
         memory.plan_undo(ANY_OPERATION)

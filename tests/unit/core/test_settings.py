@@ -26,7 +26,8 @@ def test_a_program_path_that_is_no_directory_is_refused_with_what_to_do(tmp_path
     (tmp_path / "common.py").touch()
     given = {"ATLAS_PROGRAM_PATH": str(tmp_path / "common.py")}
     with pytest.raises(
-        InvalidInput, match=r"expected directories, .* for ATLAS_PROGRAM_PATH, but .*common.py' is not a directory; "
+        InvalidInput,
+        match=r"expected directories, .* for ATLAS_PROGRAM_PATH, got .*common.py', which is not a directory; ",
     ):
         Settings.from_environment(given)
 

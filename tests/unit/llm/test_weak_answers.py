@@ -125,7 +125,7 @@ def test_two_strategies_in_one(answer, reason):
             "reason repeats itself",
         ),
         ([{"id": name, "action": "keep", "reason": SORRY} for name in ("e1", "e2")], "reason copies a long part"),
-        ([{"id": "e1", "action": "drop", "reason": "i"}], "have no decision: 'e2'"),
+        ([{"id": "e1", "action": "drop", "reason": "i"}], "got none for 'e2'"),
     ],
 )
 def test_a_refinement(trajectory, decisions, reason):

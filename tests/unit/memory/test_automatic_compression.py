@@ -57,7 +57,7 @@ class Counting:
             trajectory = attempt(self.n_stored, **fields)
             self.memory.store(trajectory)
             if trajectory.outcome.success:
-                self.automatic.after(trajectory)
+                self.automatic.count_stored(trajectory)
         return self.begun
 
 
@@ -172,7 +172,7 @@ def test_a_store_that_is_read_only_counts_nothing(store):
     with Store.open(store.path, read_only=True) as reader:
         attempts = ChromaExperienceMemory(HashEmbedder(), reader.collection(COLLECTION))
         automatic = AutomaticCompression(reader, lambda: attempts, 1, lambda store: pytest.fail("it began"))
-        assert automatic.after(attempt(2)) is False
+        assert automatic.count_stored(attempt(2)) is False
 
 
 def test_the_search_opens_the_store_with_the_options_that_it_has(tmp_path, monkeypatch):

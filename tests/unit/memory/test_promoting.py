@@ -182,7 +182,7 @@ def test_what_cannot_be_promoted_is_refused_in_words(memory):
     crash, task = write(memory, "crash_log", CRASH), write(memory, "task", TASK)
     with pytest.raises(InvalidInput, match="has no linked fix"):
         memory.plan_promotion(crash)
-    with pytest.raises(InvalidInput, match="is of type task"):
+    with pytest.raises(InvalidInput, match="of type task"):
         memory.plan_promotion(task)
     with pytest.raises(NotFound, match="no journal entry 'gone'"):
         memory.plan_promotion("gone")

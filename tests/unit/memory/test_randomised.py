@@ -10,7 +10,7 @@ from statistics import mean
 import pytest
 
 from atlas.memory.effects.memory_effect import JudgedAttempt, MemoryEffect, effect_among
-from atlas.memory.effects.randomised import RandomisedEffect, TossedAttempt, randomised_effect
+from atlas.memory.effects.randomised import AssignedAttempt, RandomisedEffect, randomised_effect
 from atlas.views.overview.effect import effect_sentence, verdict
 
 TRUTH = 0.2
@@ -30,7 +30,7 @@ class Policy:
 ALWAYS, BY_COIN, AFTER_FAILURES = Policy(1, 1), Policy(0.5, 0.5), Policy(1, 0)
 
 
-def simulated(policy: Policy, share: float, seed: int) -> tuple[list[JudgedAttempt], list[TossedAttempt]]:
+def simulated(policy: Policy, share: float, seed: int) -> tuple[list[JudgedAttempt], list[AssignedAttempt]]:
     """Return six attempts at each task, of which some are much harder than others."""
     draw = random.Random(seed)
     judged, tossed = [], []
@@ -41,7 +41,7 @@ def simulated(policy: Policy, share: float, seed: int) -> tuple[list[JudgedAttem
             is_held_out = asks and draw.random() < share
             success = draw.random() < rate + TRUTH * (asks and not is_held_out)
             if asks:
-                tossed.append(TossedAttempt(task=task, success=success, is_held_out=is_held_out, share=share))
+                tossed.append(AssignedAttempt(task=task, success=success, is_held_out=is_held_out, share=share))
             judged.append(
                 JudgedAttempt(
                     task_id=task, success=success, has_used=asks and not is_held_out, follows_failure=before is False
@@ -82,7 +82,7 @@ def test_a_share_that_changes_between_easy_and_hard_tasks_leaves_it_unbiased():
             share, rate = (0.1, 0.7) if n % 2 else (0.5, 0.1)
             is_held_out = draw.random() < share
             success = draw.random() < rate + TRUTH * (not is_held_out)
-            tossed.append(TossedAttempt(task=str(n), success=success, is_held_out=is_held_out, share=share))
+            tossed.append(AssignedAttempt(task=str(n), success=success, is_held_out=is_held_out, share=share))
         return randomised_effect(tossed)
 
     effects = [effect for effect in map(stream, range(N_STREAMS)) if effect is not None]
@@ -105,10 +105,10 @@ def test_beyond_a_bias_of_a_twentieth_the_observed_figure_is_worded_as_no_gain(p
         assert len(claims) >= N_OBSERVED - 1
 
 
-def attempts(task: str, *, shown: str = "", held_out: str = "", share: float = 0.5) -> list[TossedAttempt]:
+def attempts(task: str, *, shown: str = "", held_out: str = "", share: float = 0.5) -> list[AssignedAttempt]:
     """Attempts at a task, `+` for each success and `-` for each failure."""
     return [
-        TossedAttempt(task=task, success=mark == "+", is_held_out=is_held_out, share=share)
+        AssignedAttempt(task=task, success=mark == "+", is_held_out=is_held_out, share=share)
         for is_held_out, marks in ((False, shown), (True, held_out))
         for mark in marks
     ]

@@ -221,7 +221,7 @@ def test_what_was_deleted_meanwhile_and_what_has_no_memory_is_told(memory):
     stored = memory.store(replace(attempt(REFUND, False), metadata={"used": used}))
     assert "used" not in stored
     assert f"{first['strategies']!r}, 'j'" in stored["errors"]["used"]
-    assert "`used` names a memory 'diary'" in stored["errors"]["used"]
+    assert "for a memory in `used`, got 'diary'" in stored["errors"]["used"]
 
 
 def test_an_attempt_may_name_memories_and_ids_as_a_context_block_shows_them(memory):

@@ -201,7 +201,7 @@ def test_no_name_that_is_no_text(book):
         ({"strictness": -0.1}, "expected a number from 0 to 1000 for strictness, got -0.1"),
         ({"recency_half_life_days": 0}, "expected a number from 0.01 .* for recency_half_life_days"),
         ({"recency_half_life_days": 1e300}, "expected a number from 0.01 .* for recency_half_life_days"),
-        ({"meaning": 0, "words": 0}, "meaning and words are both 0"),
+        ({"meaning": 0, "words": 0}, "a weight above 0 for meaning or words, got 0 for both"),
     ],
 )
 def test_weights_that_searches_could_not_use_are_refused(book, change, said):

@@ -31,9 +31,9 @@ class Meddling:
     nearest: Nearest
     meddle: Callable[[], object]
 
-    def query_among(self, *asked: Any) -> Any:
+    def query_subset(self, *asked: Any) -> Any:
         self.meddle()
-        return self.nearest.query_among(*asked)
+        return self.nearest.query_subset(*asked)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.nearest, name)
@@ -48,8 +48,8 @@ def elsewhere(write):
 @pytest.mark.parametrize(
     "search",
     [
-        lambda collection: hybrid_search.candidates(collection, vector_of("a"), "text", 5, RED),
-        lambda collection: hybrid_search.by_vector(collection, vector_of("a"), 5, RED),
+        lambda collection: hybrid_search.find_candidates(collection, vector_of("a"), "text", 5, RED),
+        lambda collection: hybrid_search.find_by_vector(collection, vector_of("a"), 5, RED),
     ],
     ids=["candidates", "by vector"],
 )

@@ -10,7 +10,7 @@ import pytest
 import atlas
 from atlas.core.settings import Settings
 from atlas.memory.effects.memory_effect import JudgedAttempt, MemoryEffect, effect_among
-from atlas.memory.effects.randomised import TossedAttempt, randomised_effect
+from atlas.memory.effects.randomised import AssignedAttempt, randomised_effect
 from atlas.testing import HashEmbedder
 from atlas.views.overview.effect import (
     HOW_TO_RECORD,
@@ -76,7 +76,7 @@ def test_with_few_tasks_it_says_how_many_are_needed_and_what_to_record():
 
 def test_the_randomised_figure_leads_and_names_what_it_needs():
     tossed = [
-        TossedAttempt(task=f"t{n}", success=n % 10 < (3 if is_held_out else 6), is_held_out=is_held_out, share=0.5)
+        AssignedAttempt(task=f"t{n}", success=n % 10 < (3 if is_held_out else 6), is_held_out=is_held_out, share=0.5)
         for n in range(20)
         for is_held_out in (True, False)
     ]
@@ -93,7 +93,7 @@ def test_the_randomised_figure_leads_and_names_what_it_needs():
 
 def test_a_decided_randomised_figure_says_which_way():
     tossed = [
-        TossedAttempt(task=f"t{n}", success=not is_held_out, is_held_out=is_held_out, share=0.1)
+        AssignedAttempt(task=f"t{n}", success=not is_held_out, is_held_out=is_held_out, share=0.1)
         for n in range(20)
         for is_held_out in (True, False)
     ]

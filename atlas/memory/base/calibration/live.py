@@ -202,7 +202,7 @@ class LiveCalibration:
     def _read_stored(self) -> LevelMeasurement | None:
         """Return the stored measurement, or None if it was made with another model or at another size."""
         try:
-            measurement = decode_measurement(self.store.derived())
+            measurement = decode_measurement(self.store.read_measurement())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
         if measurement is None or measurement.model != self._similarity_source():
@@ -247,7 +247,7 @@ class LiveCalibration:
         if not measured.answers:
             return  # measuring it again takes no time
         try:
-            self.store.keep_derived(encode_measurement(measured))
+            self.store.write_measurement(encode_measurement(measured))
         except AtlasError as error:
             logger.debug("the measurement could not be saved: %s", error)
 

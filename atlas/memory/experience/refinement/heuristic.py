@@ -67,7 +67,7 @@ class HeuristicRefineStrategy:
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Refine, with a reason for each experience."""
+        """Return the refined set, with a reason for each experience."""
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
@@ -79,12 +79,12 @@ class HeuristicRefineStrategy:
         if not useful:
             return RefinedSet(experiences=[], decisions=decisions)
         tasks = await self._embed([experience.embedding_text for experience in useful])
-        deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in useful])
-        is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
+        solutions = await self._embed(
+            [experience.solution_output or experience.feedback or "-" for experience in useful]
+        )
+        is_same = np.minimum(tasks @ tasks.T, solutions @ solutions.T) >= self._duplicate_similarity
         if not self._mix_outcomes:
-            is_same &= np.array(
-                [[_is_same_case(experience, other_experience) for other_experience in useful] for experience in useful]
-            )
+            is_same &= np.array([[_is_same_case(experience, other) for other in useful] for experience in useful])
         groups = _groups(is_same)
         merged = [_merge([useful[position] for position in group]) for group in groups]
         for group, result in zip(groups, merged, strict=True):
@@ -119,9 +119,9 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups, each of an item and the near items that are in no earlier group.
+    """Return groups of positions: each of an item and the items near it that are in no earlier group.
 
-    Nearness is not transitive.
+    Nearness is not transitive, so two items of a group may differ.
     """
     remaining, groups = list(range(len(is_same))), []
     while remaining:

@@ -52,7 +52,7 @@ class LLMRefineStrategy:
     """ReMem's refinement by a language model.
 
     The memory is never changed: a subset of the given experiences is returned, in a new order. If the model returns no
-    valid answer, they are returned unchanged, and `explain` returns the reason.
+    valid answer, all are returned unchanged, and `explain` returns the reason.
     """
 
     set_size = 12
@@ -67,7 +67,7 @@ class LLMRefineStrategy:
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Refine, with a reason for each experience, or for keeping all unchanged if the model failed."""
+        """Return the refined set with a reason for each experience, or all unchanged if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _keep_all(experiences, "there are fewer than two experiences")
@@ -107,8 +107,12 @@ def _check_decisions(
         InvalidInput: An experience does not have exactly one decision, all are dropped, or a merge is invalid.
     """
     names = [entry["id"] for entry in answer]
-    _refuse("these have more than one decision", [name for name in by_name if names.count(name) > 1])
-    _refuse("these have no decision", [name for name in by_name if name not in names])
+    _refuse_ids(
+        "expected one decision for each experience, got more for", [name for name in by_name if names.count(name) > 1]
+    )
+    _refuse_ids(
+        "expected one decision for each experience, got none for", [name for name in by_name if name not in names]
+    )
     kept_experiences = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
     if not kept_experiences:
         raise InvalidInput("expected at least one experience to be kept, got none")
@@ -131,7 +135,7 @@ def _check_merge(
 ) -> None:
     name, survivor = entry["id"], entry.get("into", "")
     if survivor not in kept_experiences:
-        raise InvalidInput(f"expected {name!r} to be merged into a kept experience, but its `into` is {survivor!r}")
+        raise InvalidInput(f"expected a kept experience in `into` of {name!r}, got {survivor!r}")
     if _WORTH[merged.success] > _WORTH[kept_experiences[survivor].success]:
         raise InvalidInput(
             f"{name!r} has a better outcome than {survivor!r}; merge the worse attempt into the better one"
@@ -140,9 +144,9 @@ def _check_merge(
         raise InvalidInput(f"{name!r} and {survivor!r} have different outcomes; do not merge such attempts")
 
 
-def _refuse(problem: str, ids: Sequence[str]) -> None:
+def _refuse_ids(problem: str, ids: Sequence[str]) -> None:
     if ids:
-        raise InvalidInput(f"{problem}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
+        raise InvalidInput(f"{problem} {', '.join(repr(name) for name in dict.fromkeys(ids))}")
 
 
 def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:

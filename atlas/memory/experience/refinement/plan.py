@@ -51,7 +51,7 @@ class PlannedDecision:
     """Position in the refined set, from 1. 0 for a removed experience."""
 
     is_moved: bool = False
-    """True if its position relative to the other kept experiences changes."""
+    """True if the experience changes its position among the kept ones."""
 
     @property
     def goes(self) -> bool:
@@ -103,7 +103,7 @@ class RefinePlan(Tabular):
         """For each removed experience, the id of the experience that it is merged into, or an empty string."""
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
 
-    def keeping(self, ids: Collection[str]) -> RefinePlan:
+    def sparing(self, ids: Collection[str]) -> RefinePlan:
         """Return the plan with these experiences kept."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
@@ -185,7 +185,7 @@ class RefinePlan(Tabular):
         )
 
 
-def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
+def similar_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
     """Partition ids greedily into sets of at most `size`: the first remaining id with its nearest neighbours.
 
     The given order is kept within each set.
@@ -196,11 +196,12 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
     """
     remaining, sets = list(range(len(ids))), []
     while remaining:
-        nearness = vectors[remaining] @ vectors[remaining[0]]
-        nearest = sorted(range(1, len(remaining)), key=lambda at: -nearness[at])[: size - 1]
-        similar_rows = {remaining[0], *(remaining[at] for at in nearest)}
-        sets.append([ids[position] for position in remaining if position in similar_rows])
-        remaining = [position for position in remaining if position not in similar_rows]
+        first, *others = remaining
+        similarities = dict(zip(others, vectors[others] @ vectors[first], strict=True))
+        nearest = sorted(others, key=lambda row: -similarities[row])[: size - 1]
+        members = {first, *nearest}
+        sets.append([ids[row] for row in remaining if row in members])
+        remaining = [row for row in remaining if row not in members]
     return sets
 
 
@@ -210,7 +211,7 @@ class JudgedSets:
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
         self.decisions: list[PlannedDecision] = []
         self.failures: list[str] = []
-        """Why sets were not judged."""
+        """Reasons why sets were not judged."""
 
         self._strategy = strategy
         self._subjects = subjects

@@ -78,17 +78,17 @@ _ADVICE = re.compile(
 
 
 def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the called tools, statements and questions, in order.
+    """Return the steps of an attempt as lines: called tools, statements and questions, in order.
 
     The middle of a long attempt is left out.
     """
-    lines = [
-        _line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)
-    ]
-    steps = [line for line in lines if line]
-    counted = [_times(line, len([*run])) for line, run in groupby(steps)]
+    steps = [step for step in trajectory.steps if "\n" not in step.action.strip() or _is_message(step)]
+    lines = [line for line in (_line(step, generalise) for step in steps) if line]
+    counted = [_times(line, len([*run])) for line, run in groupby(lines)]
     n_unread = max(len(counted) - MAX_READ, 0)
-    unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
+    if n_unread:
+        counted = [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]]
+    unique = _without_repetitions(counted)
     if len(unique) > MAX_LINES:
         n_each_side = MAX_LINES // 2
         unique = [
@@ -118,8 +118,8 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
     faults = []
     for thought in reversed(reflections_of(trajectory)):
         first = sentences(thought)[0]
-        remainder, n_found = _FAULT.subn("", first, count=1)
-        if n_found and remainder:
+        remainder, n_removed = _FAULT.subn("", first, count=1)
+        if n_removed and remainder:
             is_clause = remainder.startswith(("when ", "due to ", "for "))
             why = remainder if is_clause else f"because {remainder[0].lower()}{remainder[1:]}"
             faults.append(_short(generalise(why)))
@@ -158,7 +158,7 @@ def program_gist(code: str) -> str:
     uses = [f"It uses {', '.join(f'`{name}`' for name in called[:MAX_NAMES])}."] if called else []
     if gist := "\n".join([*_comments(code), *uses]):
         return gist
-    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]  # used if there are no comments and calls
+    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]
     return f"{beginning}\n…"
 
 
@@ -236,18 +236,18 @@ def _times(line: str, n: int) -> str:
 def _distinct(texts: Iterable[str]) -> list[str]:
     distinct: list[str] = []
     for text in texts:
-        if text and not any(_alike(text, kept_text) for kept_text in distinct):
+        if text and not any(_are_near_duplicates(text, kept_text) for kept_text in distinct):
             distinct.append(text)
     return distinct
 
 
-def _alike(first: str, other: str) -> bool:
+def _are_near_duplicates(first: str, other: str) -> bool:
     words, other_words = (set(re.findall(r"\w+", text.lower())) for text in (first, other))
     return len(words & other_words) >= SAME_WORDS * min(len(words), len(other_words))
 
 
-def _without_echoes(lines: Sequence[str]) -> list[str]:
-    """Return the lines without near-duplicates of earlier ones."""
+def _without_repetitions(lines: Sequence[str]) -> list[str]:
+    """Return the distinct lines, without messages that nearly repeat an earlier message."""
     speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(speech_lines))
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))

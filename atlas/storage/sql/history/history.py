@@ -111,21 +111,21 @@ class SqlHistory:
         *,
         model: str,
         unchanged_since: Moment,
-        dropped: Sequence[str] = (),
+        deleted_ids: Sequence[str] = (),
     ) -> None:
         """Merge groups of records, atomically.
 
         Args:
             records: New rows of the remaining records.
             unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
-            dropped: Further records to delete, which are not replaced.
+            deleted_ids: Further records to delete, which are not replaced.
 
         Raises:
             NotFound: A record does not exist.
             PlanOutdated: A record has changed.
         """
         check_marks({item.kept_id: item.marks for item in merges})
-        ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
+        ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *deleted_ids]
         with open_writer(self._database, self._clock, operation) as writer:
             operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
             writer.check_vectors(records, model)
@@ -134,7 +134,7 @@ class SqlHistory:
                 writer.put("changed", collection, record)
                 for record_id in item.removed:
                     writer.remove("removed", collection, record_id)
-            for record_id in dropped:
+            for record_id in deleted_ids:
                 writer.remove("removed", collection, record_id)
             marks = read_marks(writer.connection, collection, [item.kept_id for item in merges])
             changed = {item.kept_id: item.marks for item in merges if item.marks != marks.get(item.kept_id, NO_MARKS)}

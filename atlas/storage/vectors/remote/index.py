@@ -409,9 +409,9 @@ class RemoteIndex:
             raise
 
 
-def _iterate_batches(n: int, most: int) -> Iterator[slice]:
-    for start in range(0, n, most):
-        yield slice(start, start + most)
+def _iterate_batches(n: int, size: int) -> Iterator[slice]:
+    for start in range(0, n, size):
+        yield slice(start, start + size)
 
 
 def _namespace_prefix(name: str) -> str:

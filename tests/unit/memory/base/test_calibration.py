@@ -19,7 +19,7 @@ from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import Cut, LevelMeasurement
 from atlas.memory.base.calibration.scale import USUAL, calibrate
 from atlas.memory.base.scoring import Calibration
-from atlas.storage.records import DERIVED
+from atlas.storage.records import MEASUREMENTS
 from atlas.testing import HashEmbedder, HashTokenEmbedder
 
 SUBJECTS = ("flight", "hotel", "refund", "luggage", "visa", "seat", "meal", "voucher")
@@ -113,7 +113,7 @@ def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near(
 
 def test_a_scale_begins_with_what_is_usual_with_the_model(tmp_path):
     with opened(tmp_path, embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
-        assert live(memory).now().scale == USUAL["all-MiniLM-L6-v2"]
+        assert live(memory).measurement().scale == USUAL["all-MiniLM-L6-v2"]
 
 
 def test_it_is_measured_once_and_again_when_the_store_has_grown(memory):
@@ -149,7 +149,7 @@ def test_a_store_that_has_grown_is_measured_again_in_the_background(memory):
 def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
     with opened(tmp_path) as memory:
         memory.experience.store_many(attempts(30))
-        level = settled(memory).now().level(RankingWeights())
+        level = settled(memory).measurement().level(RankingWeights())
     for read_only in (False, True):
         embedder = HashEmbedder()
         with opened(tmp_path, embedder=embedder, read_only=read_only) as again:
@@ -164,9 +164,9 @@ def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
 def test_a_damaged_measurement_is_made_again(tmp_path, kept):
     with opened(tmp_path) as memory:
         memory.experience.store_many(attempts(30))
-        memory.storage.ledger.notes.write({DERIVED + "atlas_experiences": kept})
-        assert settled(memory).now().n_records == 30
-        assert json.loads(memory.experience.collection.derived())["n_records"] == 30
+        memory.storage.ledger.notes.write({MEASUREMENTS + "atlas_experiences": kept})
+        assert settled(memory).measurement().n_records == 30
+        assert json.loads(memory.experience.collection.read_measurement())["n_records"] == 30
 
 
 def test_growth_is_that_of_the_memory_itself(memory):
@@ -216,7 +216,7 @@ def test_a_read_only_store_is_measured_without_writing(tmp_path):
         memory.experience.store_many(attempts(30))
     with opened(tmp_path, read_only=True) as memory:
         assert LOWEST_LEVEL <= memory.experience.level() <= HIGHEST_LEVEL
-        assert memory.experience.collection.derived() is None
+        assert memory.experience.collection.read_measurement() is None
 
 
 def test_foreign_questions_find_nothing_and_its_own_find_what_is_near(memory):
@@ -262,7 +262,7 @@ def test_a_store_in_german_is_asked_in_german_and_its_level_is_that_of_a_query_i
     memory.experience.store_many(
         [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in german]
     )
-    measured = settled(memory).now()
+    measured = settled(memory).measurement()
     assert set(measured.languages) == {"de"}
     assert len(measured.languages) == len(measured.answers)
     assert len(measured.own_answers) == len(measured.self_answers) == len(german)
@@ -273,7 +273,7 @@ def test_a_small_store_is_asked_in_other_languages_than_english(memory):
     memory.experience.store_many(
         [atlas.Trajectory(atlas.Task(text, "", text), (), atlas.Outcome(True)) for text in texts]
     )
-    measured = settled(memory).now()
+    measured = settled(memory).measurement()
     assert measured.is_small
     assert set(measured.languages) == {"de"}
     assert not measured.cut(RankingWeights()).spares_words

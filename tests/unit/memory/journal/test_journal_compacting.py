@@ -206,7 +206,7 @@ def test_a_summary_of_crashes_tells_their_reasons_and_no_line_of_their_tests():
 
 def test_what_is_compared_for_a_summary_is_spread_over_all_that_its_entries_say():
     embedder = HashEmbedder()
-    said = central_sentences([f"{a} {b}." for a in FRUITS for b in TASTES], embedder.encode_batch, 3, most=16)
+    said = central_sentences([f"{a} {b}." for a in FRUITS for b in TASTES], embedder.encode_batch, 3, max_compared=16)
     assert len(embedder.texts) == 16
     assert {sentence.split()[0] for sentence in embedder.texts} == set(FRUITS)
     assert set(said) <= set(embedder.texts)
@@ -286,7 +286,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
     [
         (points("…"), "expected words for "),
         (points("x", entries=("99",)), "'99' is not one of ['1', "),
-        (points(*[LONG] * 5), "longer than its entries"),
+        (points(*[LONG] * 5), "a summary shorter than its entries"),
         ({"points": []}, "does not match the schema"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],

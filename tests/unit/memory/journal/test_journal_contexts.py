@@ -8,10 +8,10 @@ import pytest
 
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.contexts import N_CONSIDERED
+from atlas.memory.journal.contexts import N_RANKED
 from tests.support.journals import write
 
-N_LATER = N_CONSIDERED + 1
+N_LATER = N_RANKED + 1
 
 
 def add_later_tasks(journal):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.contexts import N_CONSIDERED
+from atlas.memory.journal.contexts import N_RANKED
 from atlas.testing import ScriptedLLM
 from tests.support.journals import write
 
@@ -79,7 +79,7 @@ def test_p0_tiered_retrieval_takes_the_observations_of_a_high_score_however_long
             importance=0.3,
             metadata={"score": score} if is_in_metadata else {},
         )
-        for position, (word, score) in enumerate([*scores.items(), *[("elk", 0.1)] * (2 * N_CONSIDERED)])
+        for position, (word, score) in enumerate([*scores.items(), *[("elk", 0.1)] * (2 * N_RANKED)])
     ]
     journal.add_entries(entries)
     told = journal.context_for_evolution(limit=4)

@@ -185,7 +185,7 @@ def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     opened.add("a", "b")
     things = opened.store.collection(THINGS)
     for ids in (["a", "b"], ["a"]):
-        things.note_retrievals(ids)
+        things.count_retrievals(ids)
     opened.store.close()
     usage = open_store().store.collection(THINGS).usage(["a", "b"])
     assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
@@ -222,8 +222,8 @@ def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_
     opened.add("a", *ids)
     things = opened.store.collection(THINGS)
     with locked(opened.store.path):
-        things.note_retrievals(ids)
-        things.note_retrievals(["a"])
+        things.count_retrievals(ids)
+        things.count_retrievals(["a"])
     messages = [record.message for record in caplog.records if record.name != marks_files.__name__]  # a thread's own
     assert [message.partition(":")[0] for message in messages] == [
         "counts of search hits are not written yet; the next write will retry"
@@ -242,7 +242,7 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
     things = opened.store.collection(THINGS)
 
     async def count_ticks():
-        noting = asyncio.ensure_future(in_thread(things.note_retrievals, ids))
+        noting = asyncio.ensure_future(in_thread(things.count_retrievals, ids))
         n_ticks = 0
         while not noting.done():
             await asyncio.sleep(0.01)

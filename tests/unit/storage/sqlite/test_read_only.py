@@ -30,7 +30,7 @@ def use(opened):
     assert opened.marks("r1") == Marks(tags=("a",))
     assert opened.marks("r2") == NO_MARKS
     assert opened.store.collection(THINGS).search_text("text", 3).ids
-    opened.store.collection(THINGS).note_retrievals(["r1"])
+    opened.store.collection(THINGS).count_retrievals(["r1"])
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 
