@@ -54,12 +54,13 @@ def _decode(text: str) -> Iterator[str]:
 
 
 def _character(match: re.Match[str]) -> str:
-    of_unicode, of_byte, is_hex, number = match.groups()
+    """Return the character of an escape by Unicode, by byte, or by a reference of HTML."""
+    unicode_digits, byte_digits, is_hex, number = match.groups()
     if number and not is_hex and not number.isdigit():
         return ""
     if number:
         return chr(int(number, 16 if is_hex else 10))
-    return chr(int(of_unicode or of_byte, 16))
+    return chr(int(unicode_digits or byte_digits, 16))
 
 
 def _from_base64(encoded: str) -> str:

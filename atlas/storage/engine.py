@@ -452,7 +452,7 @@ class LedgerEngine(Protocol):
     def has_change(self, tip: Tip) -> bool:
         """Return whether a change, and so every earlier one, is in the history."""
 
-    def has_passed(self, collection: str, position: Position) -> bool:
+    def is_in_history(self, collection: str, position: Position) -> bool:
         """Return whether a position is consistent with a collection's history."""
 
     def model(self) -> tuple[str, int] | None:

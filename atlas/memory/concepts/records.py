@@ -138,7 +138,7 @@ FIELDS = frozenset(
 def to_entry(concept: CodeConcept) -> Entry:
     """Return the stored metadata of a concept: keys to filter and sort by, and the whole as `content`."""
     if concept.created_at is None:
-        raise InvalidInput(f"concept {concept.name!r} has no created_at")
+        raise InvalidInput(f"expected a time for the created_at of concept {concept.name!r}, got None; set it")
     metadata = {
         "title": concept.name,
         "source": concept.source,

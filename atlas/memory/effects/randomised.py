@@ -48,12 +48,12 @@ class RandomisedEffect:
     @property
     def shown(self) -> Tries:
         """Attempts that received memories."""
-        return _tries(self._group(False))
+        return _tries(self._group(is_held_out=False))
 
     @property
     def held_out(self) -> Tries:
         """Held-out attempts, which received no memories."""
-        return _tries(self._group(True))
+        return _tries(self._group(is_held_out=True))
 
     @cached_property
     def n_tasks(self) -> int:
@@ -101,10 +101,10 @@ class RandomisedEffect:
 
     @cached_property
     def _rates(self) -> tuple[ClusteredRate, ClusteredRate]:
-        shown_rate, held_out = (_rate(self._group(side)) for side in (False, True))
+        shown_rate, held_out = (_rate(self._group(is_held_out=is_held_out)) for is_held_out in (False, True))
         return shown_rate, held_out
 
-    def _group(self, is_held_out: bool) -> list[AssignedAttempt]:
+    def _group(self, *, is_held_out: bool) -> list[AssignedAttempt]:
         return [attempt for attempt in self.attempts if attempt.is_held_out == is_held_out]
 
 

@@ -83,7 +83,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     """
     checked_entry(entry)
     if entry.created_at is None:
-        raise InvalidInput(f"entry {entry.id!r} has no created_at")
+        raise InvalidInput(f"expected a time for the created_at of entry {entry.id!r}, got None; set it")
     check_text(entry.content, "the entry's content")
     encoded = encode_entry(entry)
     score = score_of(entry.content, entry.metadata)

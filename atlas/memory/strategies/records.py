@@ -64,7 +64,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
     """Return the stored metadata of a strategy: keys to filter and sort by, and the whole as `content`."""
     if strategy.created_at is None:
-        raise InvalidInput(f"strategy {strategy.id!r} has no created_at")
+        raise InvalidInput(f"expected a time for the created_at of strategy {strategy.id!r}, got None; set it")
     metadata = {
         "title": strategy.title,
         "derived_by": strategy.metadata.get("derived_by", ""),

@@ -367,7 +367,7 @@ class StrategyWriter:
         return next((candidate.id for candidate in candidates if is_joinable(candidate, strategy)), "")
 
     def _join_or_add(self, strategy: Strategy) -> Strategy:
-        """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
+        """Store a strategy, or add its sources to the stored one for its situation. Return the stored strategy."""
         arguments = self.encode(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
         neighbour_id = strategy.id if is_known else self._nearest_id(arguments.embeddings[0].vectors[0], strategy)

@@ -302,7 +302,8 @@ def _megabytes(n_bytes: int) -> str:
 def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
         raise InvalidInput(
-            f"{MARKS} should map each collection to its records, and each record to an object of tags, pinned and note"
+            f"expected objects of tags, pinned and note by collection and record in {MARKS}, got {marks!r:.120}; use "
+            "another backup"
         )
     check_json(marks, MARKS)
     for collection in marks:

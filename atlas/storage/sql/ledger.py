@@ -330,7 +330,7 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.has_change(connection, tip)
 
-    def has_passed(self, collection: str, position: Position) -> bool:
+    def is_in_history(self, collection: str, position: Position) -> bool:
         """Return whether a position is consistent with a collection's history."""
         with self.database.read() as connection:
             current = meta.read_position(connection, collection)

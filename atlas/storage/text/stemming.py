@@ -59,14 +59,14 @@ def stem(word: str) -> str:
 
 
 def _remove_plural(word: str) -> str:
-    """Apply step 1a."""
+    """Apply step 1a of the Porter stemmer: remove the ending of a plural."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _remove_past(word: str) -> str:
-    """Apply step 1b."""
+    """Apply step 1b: remove `-ed`, `-eed` and `-ing`."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
@@ -96,7 +96,7 @@ def _replace(word: str, endings: Mapping[str, str], *, above: int) -> str:
 
 
 def _tidy(word: str) -> str:
-    """Apply step 5."""
+    """Apply step 5: remove a final `e`, and one `l` of two."""
     if word.endswith("e"):
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not _ends_short(word[:-1])):

@@ -122,7 +122,10 @@ class ExactSearch:
         return is_same_ledger and 0 <= now.revision - self.memory.seen <= self._exact_max_rows
 
     def _count_read(self, n_records: float, now: Position) -> None:
-        """Count the records that queries have read, and read all vectors into memory once this has cost as much."""
+        """Count records that a query has read from the ledger.
+
+        Once queries have read as many as the collection has, all vectors are loaded into memory.
+        """
         self._n_read += n_records
         if self._n_read >= now.revision and not self._count.exceeds(MAX_RESIDENT, now):
             self._n_read = 0.0

@@ -91,7 +91,9 @@ class Follower:
         A seal that is ahead of the index's content would hide the records in between.
         """
         if seal != self._possible_seal:
-            if not self._ledger.has_passed(self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))):
+            if not self._ledger.is_in_history(
+                self._collection, Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+            ):
                 return False
             self._possible_seal = seal
         return True

@@ -170,7 +170,11 @@ class LLMStrategyAbstractor:
 
 
 def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
-    """Return the prompt on an attempt with the known strategies, by their id in the prompt."""
+    """Return the question for the strategy of an attempt.
+
+    Args:
+        known: Stored strategies for similar tasks, by the ids that the prompt gives them.
+    """
     schema, content = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
         descriptions = {name: _as_known(strategy) for name, strategy in known.items()}

@@ -266,21 +266,21 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 
 
 def _iterate_originals(
-    connection: Connection, operation: Operation, counts: bool = False
+    connection: Connection, operation: Operation, is_in_force: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield the operation, or the operations that a chain of undos reverts, each with whether it counts again."""
+    """Yield the operation, or the operations that a chain of undos reverts, each with whether it is in force again."""
     if operation.kind != UNDO:
-        yield operation, counts
+        yield operation, is_in_force
     for operation_id in undone_by(operation):
-        yield from _iterate_originals(connection, read_operation(connection, operation_id), not counts)
+        yield from _iterate_originals(connection, read_operation(connection, operation_id), not is_in_force)
 
 
 def _write_undo_state(connection: Connection, operation: Operation, undo_id: str) -> None:
     """Update the column `undone_by` of each operation that an undo affects."""
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
-    for original, counts in _iterate_originals(connection, operation):
-        undone_by_id = None if counts else undo_id
+    for original, is_in_force in _iterate_originals(connection, operation):
+        undone_by_id = None if is_in_force else undo_id
         connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undone_by_id, original.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 

@@ -107,7 +107,7 @@ class PineconeService:
         def delete(index: Index) -> None:
             index.delete(ids=list(keys), namespace=namespace)
 
-        self._call_of_namespace(delete, None)
+        self._call_or_default(delete, None)
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:
         """Return the keys of at most k nearest vectors. Approximate."""
@@ -121,11 +121,11 @@ class PineconeService:
 
     def count(self, namespace: str) -> int:
         """Return the number of keys in a namespace, which Pinecone counts with a delay. 0 if it does not exist."""
-        return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
+        return self._call_or_default(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
         """Delete a namespace, if it exists."""
-        self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
+        self._call_or_default(lambda index: index.delete_namespace(name=namespace), None)
 
     def close(self) -> None:
         """Close the connections."""
@@ -152,18 +152,18 @@ class PineconeService:
             is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
 
-    def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
+    def _call_or_default(self, call: Callable[[Index], T], default: T) -> T:
         """Return a result of the SDK, or a default if there is no such namespace."""
 
-        def call_or_missing(index: Index) -> T:
+        def call_or_default(index: Index) -> T:
             from pinecone import NotFoundError
 
             try:
                 return call(index)
             except NotFoundError:
-                return missing
+                return default
 
-        return self._call(call_or_missing)
+        return self._call(call_or_default)
 
 
 def _retry(call: Callable[[], T]) -> T:
