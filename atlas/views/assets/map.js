@@ -107,6 +107,7 @@ function mountMap(element, payload, callbacks = {}) {
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
     renderer.draw({ view, width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
     overlay.wipe()
+    map.labels.shade()
     if (map.tools.isContoured()) overlay.drawContours()
     map.marked.draw()
     map.pulse.draw()

@@ -40,8 +40,8 @@ function mapLabels(map) {
     return (crowd = { of, wide, tall, sums })
   }
 
-  function pointsIn([left, top, right, bottom]) {
-    const { wide, tall, sums } = crowdNow(), pad = map.camera.pointSize() / 2
+  function pointsIn([left, top, right, bottom], weak) {
+    const { wide, tall, sums } = crowdNow(), pad = weak ? WEAK_PIXELS : map.camera.pointSize() / 2 // a shade is no ground for a name
     const column = (px) => Math.min(wide - 1, Math.max(0, Math.floor(px / CELL_PIXELS))), row = (py) => Math.min(tall - 1, Math.max(0, Math.floor(py / CELL_PIXELS)))
     const [x0, x1, y0, y1] = [column(left - pad), Math.min(wide - 1, column(right + pad) + 1), row(top - pad), Math.min(tall - 1, row(bottom + pad) + 1)]
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
@@ -56,10 +56,14 @@ function mapLabels(map) {
     return found.length <= WEAK_MOST ? found : []
   }
 
-  /** Draw them, and return the boxes that are taken then. */
-  function draw() {
+  /** Shade the surroundings of weak domains. */
+  function shade() {
     const closer = Math.max(1, map.camera.magnification()), strength = (map.theme.isDark ? WEAK_STRENGTH_ON_DARK : WEAK_STRENGTH) * Math.min(1, 3 - closer) // amid a domain it would tint all
     if (strength > 0) map.overlay.shade(weakPoints(), WEAK_PIXELS * closer, map.theme.red, strength)
+  }
+
+  /** Draw them, and return the boxes that are taken then. */
+  function draw() {
     const taken = [...map.covered]
     standing = []
     labelsNow().forEach((label, place) => {
@@ -73,12 +77,12 @@ function mapLabels(map) {
 
   /** Draw one, and return where. Null where there is no room. */
   function put(label, px, py, taken, isSure) {
-    const { name, note, number, radius } = label, { overlay } = map
+    const { name, note, number, radius, weak } = label, { overlay } = map
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
     const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
     const before = spots.get(number)
-    const spot = before && isFree(box(before), taken) && !pointsIn(box(before)) ? before : nearest(box, [px, py], taken, half, radius * map.view.scale, isSure)
+    const spot = before && isFree(box(before), taken) && !pointsIn(box(before), weak) ? before : nearest(box, [px, py], taken, half, radius * map.view.scale, isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
     write(label, text, px, py, spot, box(spot))
@@ -92,7 +96,7 @@ function mapLabels(map) {
   }
 
   /** The nearest free place. Where none is bare of points, that with the fewest, if a name has to stand. */
-  function nearest(box, place, taken, half, reach, isSure) {
+  function nearest(box, place, taken, half, reach, isSure, weak) {
     const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW && map.width - map.insets.right > WIDE_STAGE ? Infinity : NEAR
     let best = null, least = Infinity
     for (const distance of DISTANCES)
@@ -100,7 +104,7 @@ function mapLabels(map) {
         const angle = (2 * Math.PI * (turn - ANGLES / 4)) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
         const spot = [across * (core + distance + half), down * (core + distance + 14)]
         if (!isFree(box(spot), taken)) continue
-        const n = pointsIn(box(spot)), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
+        const n = pointsIn(box(spot), weak), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
         if ((isSure || (!n && distance <= near)) && cost < least) (least = cost), (best = spot)
       }
     return best
@@ -144,5 +148,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, isFree, at, open, look: () => standing }
+  return { draw, shade, isFree, at, open, look: () => standing }
 }

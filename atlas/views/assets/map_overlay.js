@@ -1,5 +1,7 @@
 // What is drawn over the points on a canvas of its own: text, rings, outlines and lines of equal density.
 
+const OUTLINE_PIXELS = 1.5, OUTLINE_STRENGTH = 0.75 // of a shade
+
 function mapOverlay(map, canvas) {
   const pen = canvas.getContext('2d')
 
@@ -59,16 +61,22 @@ function mapOverlay(map, canvas) {
     pen.setLineDash([])
   }
 
-  /** The area of points that stand together, each with its surroundings. */
+  /** The area of points that stand together, each with its surroundings, and a line about it. What it covers is wiped. */
   function shade(points, radius, rgb, alpha) {
-    pen.beginPath()
-    for (const i of points) {
-      const [px, py] = map.camera.where(i)
-      pen.moveTo(px + radius, py)
-      pen.arc(px, py, radius, 0, 7)
+    const fill = (reach, colour, how) => {
+      pen.beginPath()
+      for (const i of points) {
+        const [px, py] = map.camera.where(i)
+        pen.moveTo(px + reach, py)
+        pen.arc(px, py, reach, 0, 7)
+      }
+      pen.globalCompositeOperation = how
+      pen.fillStyle = colour
+      pen.fill()
     }
-    pen.fillStyle = css(rgb, alpha)
-    pen.fill()
+    fill(radius, css(rgb, OUTLINE_STRENGTH), 'source-over')
+    fill(radius - OUTLINE_PIXELS, css(rgb), 'destination-out')
+    fill(radius - OUTLINE_PIXELS, css(rgb, alpha), 'source-over')
   }
 
   /** A text in a box of one colour. */

@@ -38,7 +38,8 @@ DOMAIN_COLUMNS = (
         "Succeeded",
         104,
         "meter",
-        "Of the attempts whose outcome is known, and where the true rate lies (95 %). Red is clearly below the average",
+        "Of the attempts whose outcome is known. Red is clearly below the average: even the upper end of the likely "
+        "range is",
     ),
 )
 SIGNS = replace(OUTCOME, width=58)
@@ -91,7 +92,7 @@ class DomainRow:
     def as_line(self) -> Row:
         """Return the domain as a table shows it."""
         n = self.rate.n_known
-        text = f"{rate_text(self.rate)} of {n:,}\nlikely {interval_text(self.rate)}" if n else "–"
+        text = f"{rate_text(self.rate)} of {n:,}" if n else "–"
         return DomainLine(
             id=str(self.number), name=self.name, rate={"share": self.rate.share, "text": text, "weak": self.is_weak}
         )
@@ -143,6 +144,14 @@ def domains_caption(memory_map: MemoryMap) -> str:
     if memory_map.is_sketch:
         return "not found yet"
     return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} in no domain"
+
+
+def weak_sentence(rows: Sequence[DomainRow], average: SuccessRate) -> str:
+    """Return how many domains do clearly worse than the average, such as `2 of 9 domains …`."""
+    n_weak, n = sum(row.is_weak for row in rows), counted(len(rows), "domain")
+    if not n_weak:
+        return f"None of {n} is clearly below the average of {rate_text(average)}."
+    return f"{n_weak} of {n} {'is' if n_weak == 1 else 'are'} clearly below the average of {rate_text(average)}."
 
 
 def no_domains_sentence(memory_map: MemoryMap) -> str:

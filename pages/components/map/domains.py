@@ -14,14 +14,13 @@ from atlas.views.map.domains import (
     DomainRow,
     domain_sentence,
     domain_tasks,
-    domains_caption,
     members_read,
     no_domains_sentence,
     sizes_offered,
+    weak_sentence,
 )
 from atlas.views.map.sheet import Sheet
 from atlas.views.shared.scope import Scope
-from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import experience_table, plain_table
 from pages.components.lists.selection import select
 from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
@@ -41,8 +40,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
         return
-    known = f"{sheet.rate.n_known:,} of {counted(sheet.rate.n, 'experience')} with a known outcome"
-    st.caption(f"{domains_caption(sheet.map)} · {known}. Click a domain to see its tasks.")
+    st.caption(f"{weak_sentence(sheet.domains, sheet.rate)} Click one to see its tasks.")
     plain_table(
         [row.as_line() for row in sheet.domains],
         columns=DOMAIN_COLUMNS,
