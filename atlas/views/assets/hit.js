@@ -28,8 +28,8 @@ function scale(value, level) {
 function relevance(card) {
   if (card.relevance === null) return null
   const { level, is_first: isFirst } = card.place ?? {}
-  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : null, ' relevance',
-    level && isFirst ? made('span', 'least', `shown from ${level.toFixed(2)}`) : null)
+  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : null,
+    level && !isFirst ? null : ' relevance')
   element.title = [card.bar?.words, level && `Hits are shown from a relevance of ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
   return element
 }
@@ -73,7 +73,6 @@ function track(bar) {
     const part = made('i', segment.below ? 'segment below' : 'segment')
     part.style.left = `${segment.start * 100}%`
     part.style.width = `${segment.width * 100}%`
-    part.style.setProperty('--colour', segment.colour)
     part.title = `${segment.name} ${segment.value}`
     return part
   })
@@ -87,31 +86,22 @@ function track(bar) {
 
 function legend(bar) {
   const entries = bar.segments.map((segment) => {
-    const swatch = made('i', segment.below ? 'swatch below' : 'swatch')
-    swatch.style.setProperty('--colour', segment.colour)
-    return made('li', segment.width ? '' : 'nothing', swatch, `${segment.name} `, made('b', '', segment.value))
+    return made('li', segment.width ? '' : 'nothing', `${segment.name} `, made('b', '', segment.value))
   })
   return made('ul', 'legend', ...entries, made('li', 'total', '= ', made('b', '', bar.total)))
 }
 
 const STRONGEST = 3
 
-/** The strongest signals as small bars, which are as long on every card for the same value. */
+/** The names of the strongest signals, the strongest first. */
 function strongest(bar) {
   const seen = bar.segments.filter((segment) => segment.width > 0).sort((one, other) => other.width - one.width)
-  return seen.slice(0, STRONGEST).map((segment) => {
-    const line = made('i', segment.below ? 'line below' : 'line')
-    line.style.setProperty('--share', segment.width)
-    line.style.setProperty('--colour', segment.colour)
-    const signal = made('span', 'signal', segment.name, line)
-    signal.title = `${segment.name} ${segment.value}`
-    return signal
-  })
+  return made('span', 'signals', seen.slice(0, STRONGEST).map(({ name }) => name).join(', '))
 }
 
 function why(card) {
   if (!card.bar && !card.sentence) return null
-  const summary = made('summary', '', made('span', 'asked', 'Why'), ...(card.bar ? strongest(card.bar) : []))
+  const summary = made('summary', '', made('span', 'asked', 'Why'), card.bar ? strongest(card.bar) : null)
   summary.title = 'All signals of its rank'
   return made('details', 'why', summary, ...(card.bar ? [track(card.bar), legend(card.bar)] : []),
     card.sentence ? made('p', 'sentence', card.sentence) : null)

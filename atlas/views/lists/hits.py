@@ -14,7 +14,6 @@ from atlas.core.settings import RankingWeights
 from atlas.embedding.met_words import MetWords
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
-from atlas.views.charts.palette import GREY
 from atlas.views.lists.highlighting import Passage, Source, passage_of
 from atlas.views.shared.browser import asset
 from atlas.views.shared.wording import attempts_text, shortened
@@ -26,15 +25,6 @@ MET_CHARACTERS = 40
 
 MIN_SHOWN = 0.0005
 """Least absolute value of a signal in a bar."""
-
-SIGNAL_TONES = ("#4f6478", "#8496a8", "#b3bfca")
-SIGNAL_COLOURS = {
-    name: SIGNAL_TONES[number % len(SIGNAL_TONES)]
-    for number, name in enumerate(
-        ("meaning", "words", "success", "use", "recency", "importance", "pin", "context"),
-    )
-}
-"""Colours by a signal's name, the same on every card: neutral ones, as colour tells outcomes. Others are grey."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +39,6 @@ class Segment:
     """Start as a share of the bar, in [0, 1], like the width."""
 
     width: float
-    colour: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,9 +212,8 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
     for name, value in signals.items():
         left, right = (left, right + value) if value >= 0 else (left + value, right)
         start = right - value if value >= 0 else left
-        colour = SIGNAL_COLOURS.get(name, GREY)
         width = abs(value) / whole if abs(value) >= MIN_SHOWN else 0.0
-        segments.append(Segment(name=name, value=value, start=start / whole, width=width, colour=colour))
+        segments.append(Segment(name=name, value=value, start=start / whole, width=width))
     return Bar(segments=tuple(segments), zero=below / whole, total=sum(signals.values()))
 
 
@@ -259,7 +247,6 @@ def _bar_as_json(bar: Bar) -> dict[str, Any]:
                 "value": f"{segment.value:.3f}".replace("-", "\u2212"),
                 "start": segment.start,
                 "width": segment.width,
-                "colour": segment.colour,
                 "below": segment.value < 0,
             }
             for segment in bar.segments
