@@ -44,5 +44,5 @@ FORMERLY = {"Primitives": "Ready-made functions", "Store": "Status"}
 """Names that parts of the page had in older links."""
 
 memory = page_memory()
-draw_heading("Settings and status", "The state of this store, copies of it, and the models that it uses.")
+draw_heading("Settings", "The state of this store, copies of it, and the models that it uses.")
 DRAW[choose_part(settings_parts(), key="settings_tab", formerly=FORMERLY)](memory)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -34,8 +35,7 @@ def test_the_store_is_described(dashboard: Dashboard, tmp_path):
     make_library(tmp_path, concept(1))
     app = dashboard(tmp_path, "settings")
     assert str(tmp_path) in texts(app)
-    values = texts(app)
-    facts = dict(zip([fact.value for fact in app.main.caption][-len(values) :], values, strict=True))
+    facts = {metric.label: metric.value for metric in app.metric}
     assert {"Experiences": "4", "Concepts": "1", "Strategies": "0", "Journal entries": "0"}.items() <= facts.items()
     assert_no_problem(app)
 
@@ -270,17 +270,17 @@ def test_a_link_with_an_older_name_of_a_part_opens_it(dashboard: Dashboard, tmp_
 def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(1))
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
-    assert app.title[0].value == "Settings and status"
+    assert app.title[0].value == "Settings"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### Is it safe?", "##### Contents", "##### How it searches", "##### Where it is",
+        "##### Where it is", "##### How it is searched",
     ]  # fmt: skip
 
 
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):
     make_store(tmp_path / "mine", attempts(1))
     app = dashboard(tmp_path / "mine", "settings")
-    assert [warning.value for warning in app.warning] == ["There is no backup. If this disk fails, the store is lost."]
+    missing = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost."
+    assert [finding.value for finding in app.subheader] == [missing]
     atlas_command(tmp_path / "mine", "backup", str(tmp_path / "kept.zip"))
     app = dashboard(tmp_path / "mine", "settings")
-    assert any(text.endswith("UTC") for text in texts(app))
-    assert not app.warning
+    assert re.fullmatch("Last backup: .* UTC[.]", app.subheader[0].value)

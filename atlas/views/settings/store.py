@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from atlas.core.imports.distribution import __version__
 from atlas.core.ranking.level import LevelCosts
-from atlas.core.settings import login_name
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.infra.actor import present_actor
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
 from atlas.memory.system import MemorySystem
+from atlas.storage.marks.strictness import CALIBRATED
 from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
@@ -32,30 +32,26 @@ OVERLAP = (
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     """Return the facts about a store, by label. `n_bytes` is its size on disk. The name of an actor is untrusted."""
+    visitor = present_actor()
     last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
     return location_fact(memory) | {
         "Size on disk": size_text(n_bytes),
         "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
-        "Your name in History": _own_name(memory),
-        "Version of ATLAS": __version__,
+        "Your name in History": memory.storage.settings.actor if visitor is None else visitor.name,
     }
 
 
-def _own_name(memory: MemorySystem) -> str:
-    """Return the name that changes of this visitor get, and where it comes from. The name is untrusted."""
-    visitor = present_actor()
-    if visitor is not None:
-        return f"{visitor.name}, with which you signed in"
-    name = memory.storage.settings.actor
-    return f"{name}, {'your login on this computer' if name == login_name() else 'by ATLAS_ACTOR'}"
-
-
 def search_facts(memory: MemorySystem) -> dict[str, str]:
-    """Return the facts about how a store is searched, by label."""
+    """Return the facts about how a store is searched and by which version, by label."""
     model = memory.storage.model
     name = {"Embedding model": model.name} if model else {}
-    return name | {"Search index": index_state(memory)}
+    strictness = memory.strictness()
+    return name | {
+        "Search index": index_state(memory),
+        "Strictness": f"{strictness:g}{' (as measured)' if strictness == CALIBRATED else ''}",
+        "Version of ATLAS": __version__,
+    }
 
 
 def embedding_facts(memory: MemorySystem) -> dict[str, str]:

@@ -9,12 +9,20 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
-from atlas.views.settings.store import RARE, names_of_collections, record_counts, search_facts, store_facts
+from atlas.views.settings.store import (
+    RARE,
+    names_of_collections,
+    record_counts,
+    search_facts,
+    store_facts,
+)
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
 _FOUND = "settings_doctor_found"
+
+CHECK = "Reads the whole database, and compares the search index and all files with it."
 
 NAME_PIXELS = 136
 """Width of the names of facts."""
@@ -28,57 +36,38 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the status of the store in cards: its safety and contents, and below them its search and location."""
-    for first, second in ((_draw_safety, _draw_counts), (_draw_search, _draw_location)):
-        left, right = st.columns(2, gap="medium")
-        with left.container(border=True, height="stretch"):
-            first(memory)
-        with right.container(border=True, height="stretch"):
-            second(memory)
-
-
-def _draw_safety(memory: MemorySystem) -> None:
-    st.markdown("##### Is it safe?")
-    is_needed = last_backup(memory) is None and any(record_counts(memory).values())
-    _draw_backup(memory, is_needed=is_needed)
-    with st.container(horizontal=True):
-        st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups,
-                  type="primary" if is_needed else "secondary")  # fmt: skip
-        st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
-                  args=(memory,))  # fmt: skip
-    st.caption("A check reads the whole database, and compares the search index and all files with it.")
-    _draw_checked(memory)
-
-
-def _draw_location(memory: MemorySystem) -> None:
-    st.markdown("##### Where it is")
-    draw_facts(store_facts(memory, memory.storage.n_bytes()))
-
-
-def _draw_search(memory: MemorySystem) -> None:
-    st.markdown("##### How it searches")
-    model = opening_model()
-    draw_facts(search_facts(memory) | {"Language model": model.badge if model.client else "none, and none is needed"})
-
-
-def _draw_counts(memory: MemorySystem) -> None:
-    st.markdown("##### Contents")
+    """Draw the status of the store: its safety first, its contents, where it is, and how it is searched."""
     counts = record_counts(memory)
-    draw_facts(
-        {
-            kind: f"{counts.get(name, 0):,}"
-            for name, kind in names_of_collections(memory).items()
-            if counts.get(name) or name not in RARE
-        }
-    )
+    _draw_safety(memory, is_filled=any(counts.values()))
+    with st.container(horizontal=True, gap="large", border=True):
+        for name, kind in names_of_collections(memory).items():
+            if counts.get(name) or name not in RARE:
+                st.metric(kind, f"{counts.get(name, 0):,}", width="content")
+    model = opening_model()
+    search = {"Language model": model.badge if model.client else "none, and none is needed"} | search_facts(memory)
+    cards = {"Where it is": store_facts(memory, memory.storage.n_bytes()), "How it is searched": search}
+    for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"##### {title}")
+            draw_facts(facts)
 
 
-def _draw_backup(memory: MemorySystem, *, is_needed: bool) -> None:
-    """Draw when the last backup was made, or a warning that there is none of a store with records."""
-    if is_needed:
-        st.warning("There is no backup. If this disk fails, the store is lost.", icon=":material/warning:")
-    else:
-        draw_facts({"Last backup": last_backup(memory) or "none yet: the store is empty"})
+def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
+    """Draw when the last backup was made, and buttons that make one and check the store."""
+    made = last_backup(memory)
+    is_needed = made is None and is_filled
+    finding = "There is no backup. If this disk fails, the store is lost." if is_needed else f"Last backup: {made}."
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        if is_needed:
+            st.subheader(f":orange[:material/warning:] {finding}", anchor=False, width="content")
+        else:
+            st.subheader(finding if is_filled else "The store is empty.", anchor=False, width="content")
+        with st.container(horizontal=True, width="content"):
+            st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups,
+                      type="primary" if is_needed else "secondary")  # fmt: skip
+            st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", help=CHECK,
+                      on_click=_examine, args=(memory,))  # fmt: skip
+    _draw_checked(memory)
 
 
 def _open_backups() -> None:

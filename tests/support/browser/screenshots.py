@@ -62,7 +62,8 @@ def main() -> None:
         installed = (
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # commands are shown by their names
         )
-        home = {"PATH": installed, "HOME": directory}  # a store in it is named without the rest of its path
+        # a store in the home directory is named without the rest of its path
+        home = {"PATH": installed, "HOME": directory, "ATLAS_ACTOR": "Kjell"}
         with dashboard(store, **home) as address:
             take_all(browser, address)
             record(browser, address, store)
