@@ -1,4 +1,4 @@
-"""Foreign queries: queries without a relevant record in a store."""
+"""Foreign queries: queries without a relevant record in a store, and the strictness that leaves them unanswered."""
 
 from __future__ import annotations
 
@@ -36,6 +36,23 @@ class ForeignResult:
     n_queries: int
     told_something: Mapping[str, Estimate]
     """False positive rate over the queries, by row name, for rows with a threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrictnessStep:
+    """Answers of the search for agents to a store's own attempts and to foreign queries, at one strictness."""
+
+    strictness: float
+    """Factor on the measured level."""
+
+    first_right: Estimate
+    """Share of the own attempts whose first hit is another attempt at the same task."""
+
+    found_nothing: Estimate
+    """Share of the own attempts without a hit."""
+
+    foreign_answered: Estimate
+    """Share of the foreign queries with a hit."""
 
 
 def foreign_queries_of(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
@@ -83,9 +100,7 @@ def ask_foreign(
     """
     with_threshold = [retriever for retriever in retrievers if retriever.has_threshold]
     foreign_queries = [
-        _Query(source, *query)
-        for source, queries in by_source.items()
-        for query in sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
+        _Query(source, *query) for source, queries in by_source.items() for query in sampled_queries(queries)
     ]
     if not with_threshold or not foreign_queries:
         return ()
@@ -95,6 +110,11 @@ def ask_foreign(
         if on_progress:
             on_progress(row + 1, len(foreign_queries))
     return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in with_threshold], seed)
+
+
+def sampled_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the queries of one source that are asked, at most `MAX_FOREIGN`, each with its group."""
+    return sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
 
 
 @dataclass(frozen=True, slots=True)

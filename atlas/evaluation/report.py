@@ -11,7 +11,7 @@ from atlas.core.schema import decode
 from atlas.core.statistics import Estimate, Interval
 from atlas.evaluation.blocks import BlockResult
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half
-from atlas.evaluation.foreign import ForeignResult
+from atlas.evaluation.foreign import ForeignResult, StrictnessStep
 from atlas.evaluation.leave_one_out import OutcomeAgreement
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import METRICS
@@ -55,6 +55,9 @@ class Report:
     outcomes: OutcomeAgreement | None = None
     foreign: tuple[ForeignResult, ...] = ()
     blocks: tuple[BlockResult, ...] = ()
+    strictness: tuple[StrictnessStep, ...] = ()
+    """Answers at other strictness, in order of strictness. Empty if the report is not of a store's own attempts."""
+
     split_seed: int = SPLIT_SEED
 
 

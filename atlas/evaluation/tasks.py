@@ -9,19 +9,40 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights, Settings
+from atlas.core.statistics import estimates
 from atlas.core.types import Experience
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.blocks import BlockResult, evaluate_blocks
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
-from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_queries_of, load_shipped
+from atlas.evaluation.foreign import (
+    SHIPPED,
+    ForeignResult,
+    StrictnessStep,
+    ask_foreign,
+    foreign_queries_of,
+    load_shipped,
+    sampled_queries,
+)
 from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
-from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
+from atlas.evaluation.measures import (
+    JudgedCorpus,
+    Ranking,
+    RetrievalTask,
+    Retriever,
+    TaskResult,
+    answerable_queries,
+    evaluate,
+    relevant_ids,
+)
+from atlas.evaluation.metrics import DEPTH
 from atlas.evaluation.report import Report
 from atlas.memory.context.block import counter_of
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
@@ -34,7 +55,11 @@ Watch = Callable[[str], Progress]
 
 FUSED = "fused"
 AGENT = "as an agent gets it"
+OTHERS = "finding other attempts"
 THIS_STORE = "this store"
+
+STEPS = tuple(step / 10 for step in range(31))
+"""Values of the strictness that a store is measured at."""
 
 
 Search = Callable[[str, int], Sequence[Experience]]
@@ -86,10 +111,18 @@ class AgentRow:
         """
         return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, excluded, depth)))
 
-    def hits(self, text: str, excluded: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
-        """Return the hits of `rank`."""
+    def hits(
+        self, text: str, excluded: Collection[str], depth: int, threshold: float | None = None
+    ) -> Sequence[Hit[Experience]]:
+        """Return the hits of `rank`, or those above another threshold."""
         where = _exclusion_filter(self.id_field, excluded)
-        return self.experience.retrieve(text, depth, where=where, count_retrieval=False).hits
+        return self.experience.retrieve(text, depth, where=where, threshold=threshold, count_retrieval=False).hits
+
+    def first_ids(self, text: str, excluded: Collection[str], levels: Sequence[float]) -> list[str]:
+        """Return the id of the first hit at each strictness, empty where nothing is shown, from one search."""
+        hits = [hit.of(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)]
+        shown = [self.experience.shown_hits(text, hits, strictness) for strictness in levels]
+        return [hits_shown[0].item if hits_shown else "" for hits_shown in shown]
 
 
 def _blocks(
@@ -312,6 +345,14 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
+    steps = [
+        try_strictness(
+            row, tasks[OTHERS], texts, [text for text, _ in sampled_queries(by_source[SHIPPED])],
+            half=half, seed=seed, on_progress=watch("trying other strictness"),
+        )
+        for row in rows
+        if isinstance(row, AgentRow) and OTHERS in tasks
+    ]  # fmt: skip
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
             "an evaluation needs a task with several attempts, a known outcome, or a hit judged right, but the "
@@ -327,6 +368,54 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         outcomes=outcomes,
         foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
         blocks=tuple(_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
+        strictness=next(iter(steps), ()),
+    )
+
+
+def try_strictness(
+    row: AgentRow,
+    task: RetrievalTask,
+    texts: Mapping[str, str],
+    foreign: Sequence[str],
+    *,
+    half: Half,
+    seed: int,
+    on_progress: Progress,
+) -> tuple[StrictnessStep, ...]:
+    """Return how an agent's search answers at each of `STEPS`, with one search for each query.
+
+    Args:
+        row: The search for agents.
+        task: Own queries with their right records.
+        texts: The description of each record, by its id.
+        foreign: Queries whose right answer is nothing.
+        half: The half of the own queries to ask.
+        seed: Seed of the intervals.
+        on_progress: Called after each query.
+    """
+    queries = answerable_queries(task, texts, half)
+    if not queries or not foreign:
+        return ()
+    n_queries = len(queries) + len(foreign)
+    is_right, is_empty = np.zeros((len(queries), len(STEPS))), np.zeros((len(queries), len(STEPS)))
+    is_answered = np.zeros((len(foreign), len(STEPS)))
+    for number, query in enumerate(queries):
+        first_ids, right_ids = row.first_ids(query.text, query.excluded, STEPS), {*relevant_ids(query, texts)}
+        is_right[number] = [first_id in right_ids for first_id in first_ids]
+        is_empty[number] = [not first_id for first_id in first_ids]
+        on_progress(number + 1, n_queries)
+    for number, text in enumerate(foreign):
+        is_answered[number] = [bool(first_id) for first_id in row.first_ids(text, (), STEPS)]
+        on_progress(len(queries) + number + 1, n_queries)
+    groups = [query.group for query in queries]
+    shares = (
+        estimates(is_right, groups, seed=seed),
+        estimates(is_empty, groups, seed=seed),
+        estimates(is_answered, foreign, seed=seed),
+    )
+    return tuple(
+        StrictnessStep(strictness=step, first_right=right, found_nothing=empty, foreign_answered=answered)
+        for step, right, empty, answered in zip(STEPS, *shares, strict=True)
     )
 
 
@@ -338,7 +427,7 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     """
     ids = [attempt.id for attempt in attempts]
     tasks = {
-        "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
+        OTHERS: leave_one_out(attempts, half=half, seed=seed),
         "finding what was judged right": judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
     }
     return {name: task for name, task in tasks.items() if task is not None}

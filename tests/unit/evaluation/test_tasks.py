@@ -124,6 +124,18 @@ def test_a_store_is_evaluated_on_its_own_attempts(memory):
     assert (report.outcomes.n_attempts, report.outcomes.base_rate) == (5, 0.8)
 
 
+def test_a_store_is_asked_at_each_strictness_as_its_agent_is_at_the_present_one(memory):
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    [agent] = [row for row in report.tasks[0].rows if row.name == AGENT]
+    steps = {step.strictness: step for step in report.strictness}
+    assert list(steps) == [step / 10 for step in range(31)]
+    assert steps[1.0].first_right == agent.estimates["hit@1"]
+    assert steps[1.0].found_nothing == agent.estimates["found nothing"]
+    assert steps[1.0].foreign_answered.mean == report.foreign[0].told_something[AGENT].mean
+    shares = [step.foreign_answered.mean for step in report.strictness]
+    assert shares == sorted(shares, reverse=True)
+
+
 def test_a_stores_own_rows_are_what_it_uses_now_and_what_it_could_use(memory):
     book = memory.storage.profiles
     book.save("meaning only", replace(RankingWeights(), words=0.0, success=0.0))
