@@ -15,10 +15,11 @@ from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
+from pages.components.evaluation.own import search_problem
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
-from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_steps
+from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_finding
 from pages.components.overview.parts import draw_attention, draw_totals
 from pages.components.shared.live import refreshing
 from pages.components.shared.snapshot import page_memory, store_state
@@ -27,10 +28,11 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
-    found, duplicates = page_health(memory), page_duplicates(memory)
-    lines = health_lines(found, duplicates.groups)
-    draw_attention(attention(memory, lines, n_own=view.rate.n - view.n_sample, now=datetime.now(UTC)))
-    draw_answers(memory, view, found, duplicates)
+    found = page_health(memory)
+    draw_finding(memory, view, found)
+    lines, n_own = health_lines(found, page_duplicates(memory).groups), view.rate.n - view.n_sample
+    draw_attention(attention(memory, lines, n_own=n_own, now=datetime.now(UTC), search=search_problem(memory)))
+    draw_answers(memory, view, found)
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
@@ -71,7 +73,6 @@ if view.rate.n:
     if view.n_sample:
         with row:
             draw_sample(memory, view)
-    draw_steps()
     draw(memory, view)
 else:
     draw_empty(memory)

@@ -12,8 +12,10 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.core.schema import encode
+from atlas.core.statistics import Estimate
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from atlas.evaluation.foreign import StrictnessStep
 from atlas.evaluation.job import EvaluationFile, evaluate_now
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell
@@ -43,10 +45,22 @@ def repeated(n_tasks: int = 6) -> list[atlas.Trajectory]:
     ]
 
 
-def measure(store: Path) -> None:
-    """What the button does, with an embedder that is quick."""
+def step(strictness: float, first: float, answered: float) -> StrictnessStep:
+    right, empty, foreign = (Estimate(mean=share, interval=None) for share in (first, 0.0, answered))
+    return StrictnessStep(strictness=strictness, first_right=right, found_nothing=empty, foreign_answered=foreign)
+
+
+def strictness_of(store: Path) -> float:
+    with opened_store(store) as memory:
+        return memory.strictness()
+
+
+def measure(store: Path, strictness: tuple[StrictnessStep, ...] | None = None) -> None:
+    """What the button does, with an embedder that is quick, or with other answers at each strictness."""
     with opened_store(store) as memory:
         found = evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
+        if strictness is not None:
+            found = replace(found, report=replace(found.report, strictness=strictness))
         EvaluationFile(store / CACHE, COLLECTION).save(found)
 
 
@@ -66,7 +80,7 @@ def texts(app: AppTest) -> str:
 
 
 def chart_of(app: AppTest) -> dict:
-    (chart,) = app.get("plotly_chart")
+    *_, chart = app.get("plotly_chart")  # the first is by strictness
     return json.loads(chart.proto.spec)
 
 
@@ -74,7 +88,7 @@ def test_it_says_what_can_be_measured_and_offers_it(dashboard: Dashboard, tmp_pa
     make_store(tmp_path, repeated(6))
     app = dashboard(tmp_path, "evaluation")
     assert [heading.value for heading in app.subheader] == ["Not measured yet."]
-    assert [metric.value for metric in app.metric] == ["–"] * 3
+    assert [metric.value for metric in app.metric] == ["–"] * 2
     assert "12 attempts at 6 tasks that were tried more than once, and 12 known outcomes." in texts(app)
     assert app.button(key="evaluation_run").label == "Measure"
     assert "atlas evaluate PATH" in [code.value for code in app.code]
@@ -88,6 +102,25 @@ def test_few_tasks_are_said_to_be_too_few_for_intervals(dashboard: Dashboard, tm
     assert "2 attempts at 1 task that was tried more than once" in texts(app)
     assert "These are too few tasks for intervals, which need 5." in texts(app)
     assert "(" not in "".join(app.dataframe[-1].value["hit@1"])
+    assert_no_problem(app)
+
+
+def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_back(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
+    app = dashboard(tmp_path, "evaluation")
+    assert {"**Make it stricter: 1 → 1.8**", "**65 % → 10 %**", "**100 % → 100 %**"} <= {
+        element.value for element in app.markdown
+    }
+    app.button(key="evaluation_stricter_preview").click().run()
+    [slider] = app.slider
+    assert slider.value == 1.8
+    app.segmented_control(key="evaluation_tab").set_value("This store").run()
+    app.button(key="evaluation_stricter").click().run()
+    assert strictness_of(tmp_path) == 1.8
+    assert app.subheader[0].value == "Search finds the right memories. Nothing needs to change."
+    undo_button(app).click().run()
+    assert strictness_of(tmp_path) == 1
     assert_no_problem(app)
 
 
@@ -115,9 +148,8 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
     assert app.subheader[0].value.startswith("Search finds the right memories")
-    assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:2] == [
+    assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:1] == [
         ("First hit is right", "100 %", "likely 59–100 %"),
-        ("Nothing found", "0 %", "likely 0–41 %"),
     ]
     assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100 %", "100 %", "100 %", "9 %"]
     assert MEASURED.search(texts(app))
@@ -387,11 +419,6 @@ def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, t
 
 
 TEXTS = ("repair the old pump", "the pump in the cellar leaks again")
-
-
-def strictness_of(store: Path) -> float:
-    with opened_store(store) as memory:
-        return memory.strictness()
 
 
 def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrated_level(dashboard: Dashboard, tmp_path):

@@ -29,27 +29,16 @@ def test_a_source_whose_outcomes_are_unknown_has_no_known_attempts(dashboard: Da
     assert [row["rate"]["text"] for row in rate_rows(app, "Success by source")] == ["not known"]
 
 
-def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_path):
+def test_what_needs_attention_comes_first(dashboard: Dashboard, tmp_path):
     alike = [attempt("Water the garden", agent=f"agent {n}") for n in range(3)]
     make_store(tmp_path, [*alike, attempt("Mend a shoe", success=None)])
     app = dashboard(tmp_path, "overview")
-    links = {
-        link.proto.label: link.proto.query_string for link in app.page_link if "curate_queue" in link.proto.query_string
-    }
-    assert links == {
-        "1 group of near-duplicates, 3 in all": "curate_queue=duplicates",
-        "1 experience of unknown outcome": "curate_queue=unknown",
-    }
-
-
-def test_what_needs_attention_comes_first(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, [attempt("Mend a shoe", success=None)])
-    app = dashboard(tmp_path, "overview")
     first = drawn_by(app, "records")[0]
-    assert (first["label"], [row["what"] for row in first["rows"]]) == (
-        "Needs attention",
-        ["No backup", "Experiences to decide on"],
-    )
+    assert first["label"] == "Needs attention"
+    assert [(row["what"], row["detail"]) for row in first["rows"]] == [
+        ("No backup", "If this disk fails, the store is lost"),
+        ("Experiences to decide on", "1 near-duplicates, 1 outcome unknown"),
+    ]
 
 
 def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Dashboard, tmp_path):
@@ -61,7 +50,8 @@ def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Das
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Effect of memory"] == "+60 points"
     assert (figures["With memory"], figures["Held out"]) == ("80 % of 40", "20 % of 40")
-    assert any("**Memory helps.** A coin decided" in element.value for element in app.markdown)
+    assert app.subheader[0].value == "Memory helps."
+    assert any(element.value.startswith("A coin decided") for element in app.markdown)
 
 
 def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboard, tmp_path):
@@ -88,21 +78,6 @@ def test_sample_data_cannot_be_removed_where_the_store_is_read_only(dashboard: D
     assert dashboard(tmp_path, "overview", read_only=True).button(key="overview_remove_sample").disabled
 
 
-def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_made():
-    def page() -> None:
-        from atlas.core.statistics import SuccessRate
-        from atlas.jobs.duplicates import DuplicatesResult
-        from atlas.jobs.worker import JobStatus
-        from atlas.views.curate.health import Health
-        from pages.components.overview.parts import draw_health
-
-        nothing = Health(rate=SuccessRate(), domains=(), never_used=(), stale=(), n_unknown=0, n_buried=0)
-        draw_health(nothing, DuplicatesResult(status=JobStatus(state="failed", message="it broke")))
-
-    said = [caption.value for caption in AppTest.from_function(page).run().caption]
-    assert said == ["The search for near-duplicates failed. Curate says why."]
-
-
 def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_path):
     hostile = f"<script>{MARKER}</script>"
     days = (START + timedelta(days=number) for number in range(3))
@@ -112,16 +87,12 @@ def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_pa
     assert MARKER not in str(chart.proto)
 
 
-def test_it_opens_with_what_this_is_and_where_to_go_next(dashboard: Dashboard, tmp_path):
+def test_it_opens_with_what_this_is_and_with_its_finding(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(3))
     app = dashboard(tmp_path, "overview")
     assert app.title[0].value == "ATLAS memory"
     assert app.caption[0].value.startswith("The long-term memory of your AI agents")
-    assert [link.proto.label for link in app.page_link[:3]] == [
-        "**Explore the map**",
-        "**Ask the memory**",
-        "**Review and clean up**",
-    ]
+    assert app.subheader[0].value == "50 % of attempts succeeded (likely 9–91 %)."
 
 
 def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: Dashboard, tmp_path):
@@ -130,8 +101,9 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
         load_sample(memory, REPOSITORY / "sample_data", Settings())
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
-    assert figures["Went better with memory"] == ("11 of 18", "likely 7–15 tasks")
-    assert (figures["Went worse"][0], figures["No difference"][0]) == ("3", "4")
+    assert app.subheader[0].value == "Tasks probably went better with memory."
+    assert figures["Without memory"][0] == "35 %"
+    assert figures["With memory"] == ("68 %", "better at 11 of 18 tasks, likely 7–15")
     tasks = next(rows for rows in all_rows(app) if "not_used" in rows[0])
     assert len(tasks) == 18
     assert (tasks[0]["used"], tasks[0]["not_used"]) == ("100 % of 2", "0 % of 1")
@@ -141,7 +113,7 @@ def test_it_says_what_to_record_where_no_attempt_recorded_a_memory(dashboard: Da
     make_store(tmp_path, attempts(3))
     app = dashboard(tmp_path, "overview")
     assert [info.value.split(". ")[0] for info in app.info] == ["No attempt has recorded a memory that it was given"]
-    assert "Went better with memory" not in [metric.label for metric in app.metric]
+    assert "With memory" not in [metric.label for metric in app.metric]
 
 
 def test_it_names_the_tasks_that_go_worst_as_long_as_there_are_no_domains(dashboard: Dashboard, tmp_path):

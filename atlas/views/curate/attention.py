@@ -1,16 +1,18 @@
-"""The first things that need attention: a missing or old backup, a failing strategy, and undecided experiences."""
+"""The first things that need attention: a missing backup, searches, a failing strategy, undecided experiences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
+from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.cases import failing_strategies
 from atlas.views.curate.health import BURIED, FAILING, HealthLine
 from atlas.views.curate.queues import TITLES
+from atlas.views.evaluation.verdict import stricter, verdict
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
 from atlas.views.settings.copies import recorded_backups
@@ -43,16 +45,37 @@ class AttentionRow(Row):
 
 
 def attention(
-    memory: MemorySystem, lines: Iterable[HealthLine], *, n_own: int, now: datetime
+    memory: MemorySystem, lines: Iterable[HealthLine], *, n_own: int, now: datetime, search: AttentionRow | None = None
 ) -> tuple[AttentionRow, ...]:
     """Return what needs attention, worst first, and nothing if all is well.
 
     Args:
+        memory: The memories.
         lines: Groups of records that Curate offers to decide on.
         n_own: Number of experiences that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
+        search: Result of `search_row`.
     """
-    return (*(_backup(memory, now) if n_own else ()), *_failing_strategy(memory), *_undecided(lines))
+    backup = _backup(memory, now) if n_own else ()
+    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(lines))
+
+
+def search_row(found: OwnEvaluation, strictness: float) -> AttentionRow | None:
+    """Return what a measurement advises to change about searches at the present strictness, or None for nothing."""
+    judged, better = verdict(found, strictness), stricter(found, strictness)
+    if judged is None or not judged.advice:
+        return None
+    row = AttentionRow(id="search", what=judged.headline.rstrip("."), detail=judged.advice.rstrip("."),
+                       action="Open →", page="evaluation", parameters={"evaluation_tab": judged.part})  # fmt: skip
+    if better is None:
+        return row
+    return replace(
+        row,
+        what="Search answers too many off-topic questions",
+        detail=f"Stricter: {better.off_topic} of them, {better.first_right} of first hits right",
+        action="Apply →",
+        parameters={},
+    )
 
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.core.ranking.level import LevelCosts as LevelCosts
+from atlas.core.ranking.level import LevelCosts
+from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.base.strictness import AskedQuery as AskedQuery
 from atlas.memory.base.strictness import ChangedQuery
 from atlas.memory.base.strictness import StrictnessPlan as StrictnessPlan
@@ -17,8 +18,11 @@ from atlas.views.charts.palette import GREY, PALETTE, PERCENT_AXIS, Chart
 from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted, percent, shortened
 
-MOST, STEP = 3.0, 0.05
+MOST, STEP = 3.0, 0.1
 """The end of the slider, and how finely it moves."""
+
+HEIGHT_PIXELS, NARROWEST = 240, 0.25
+"""Height of the chart, and the difference of two shares under which the names at the ends of their lines overlap."""
 
 QUERY_CHARACTERS = 100
 
@@ -32,8 +36,11 @@ UNMEASURED = (
     "then the usual one stands, and there are no curves."
 )
 
-OWN, FOREIGN = "own questions that find nothing", "off-topic questions that find something"
-"""Names of both curves."""
+RIGHT, OWN, FOREIGN = "first hit is right", "own questions<br>that find nothing", "off-topic<br>questions answered"
+"""Names of the curves."""
+
+Curves = Mapping[str, Mapping[float, float]]
+"""Shares in [0, 1] by strictness, by the name of their curve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,36 +56,62 @@ class ChangeRow:
     after: str
 
 
-def curves(memory: MemorySystem) -> dict[float, LevelCosts]:
-    """Return the costs of the level of experiences by strictness, empty before it was measured."""
+def measured_curves(found: OwnEvaluation | None) -> Curves:
+    """Return how a measured store answers by strictness, empty if that was not measured."""
+    steps = found.report.strictness if found is not None else ()
+    if not steps:
+        return {}
+    return {
+        RIGHT: {step.strictness: step.first_right.mean for step in steps},
+        FOREIGN: {step.strictness: step.foreign_answered.mean for step in steps},
+    }
+
+
+def calibrated_curves(memory: MemorySystem) -> Curves:
+    """Return the costs of the level of experiences by strictness, empty before it was set."""
     steps = [round(step * STEP, 2) for step in range(round(MOST / STEP) + 1)]
     costs = {strictness: memory.experience.level_costs(strictness) for strictness in steps}
-    return {strictness: known for strictness, known in costs.items() if known is not None}
+    known = {strictness: each for strictness, each in costs.items() if each is not None}
+    if not known:
+        return {}
+    return {
+        OWN: {strictness: each.own_hidden for strictness, each in known.items()},
+        FOREIGN: {strictness: each.foreign_shown for strictness, each in known.items()},
+    }
 
 
-def curves_chart(costs: Mapping[float, LevelCosts], before: float, after: float) -> Chart:
-    """Return both curves, a dotted line at the present strictness and a full one at the chosen one."""
-    x = list(costs)
-    levels = [f"level {each.level:.2f}" for each in costs.values()]
-    lines = [
-        (OWN, [each.own_hidden for each in costs.values()], PALETTE[1]),
-        (FOREIGN, [each.foreign_shown for each in costs.values()], PALETTE[0]),
-    ]
+def curves_chart(curves: Curves, before: float, after: float) -> Chart:
+    """Return the curves, a dotted line at the present strictness and a full one at another, each with its name."""
+    ends = {name: shares[max(shares)] for name, shares in curves.items()}
+    lowest = min(ends, key=ends.__getitem__)
+    apart = 44 if max(ends.values()) - ends[lowest] < NARROWEST else 0
+    beside: Chart = {"x": 1.0, "xref": "paper", "xanchor": "left", "align": "left", "showarrow": False}
+    above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+    names = [  # the lowest stands above its end, where it does not cover the axis
+        {**beside, "y": end, "text": name, "yanchor": "bottom" if name == lowest else "middle",
+         "yshift": 0 if name == lowest else apart}
+        for name, end in ends.items()
+    ]  # fmt: skip
+    marks = [{**above, "x": before, "text": f"now {before:g}"}]
+    if after != before:
+        marks.append({**above, "x": after, "text": f"{after:g}"})
     return {
         "data": [
             {
-                "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y,
-                "text": [f"{percent(share)}, {level}" for share, level in zip(y, levels, strict=True)],
-                "line": {"color": colour}, "hovertemplate": "%{text}, at strictness %{x}",
+                "type": "scatter", "mode": "lines", "name": name.replace("<br>", " "),
+                "x": list(shares), "y": list(shares.values()),
+                "text": [percent(share) for share in shares.values()],
+                "line": {"color": PALETTE[1] if name == FOREIGN else PALETTE[0]}, "hovertemplate": "%{text}",
             }
-            for name, y, colour in lines
+            for name, shares in curves.items()
         ],
         "layout": {
-            "height": 260, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "hovermode": "x unified", "dragmode": False,
-            "legend": {"orientation": "h", "y": 1.15},
-            "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False},
-            "yaxis": {"range": [0, 1], **PERCENT_AXIS},
+            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 130, "t": 24, "b": 10}, "hovermode": "x unified",
+            "dragmode": False, "showlegend": False,
+            "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False, "automargin": True},
+            "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
             "shapes": [_line(before, "dot"), _line(after, "solid")],
+            "annotations": [*names, *marks],
         },
     }  # fmt: skip
 

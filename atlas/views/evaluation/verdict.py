@@ -1,11 +1,11 @@
-"""The verdict on a store's searches: one sentence on the latest measurement, and advice."""
+"""The verdict on a store's searches: one sentence on the latest measurement, advice, and what following it changes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
-from atlas.evaluation.foreign import SHIPPED, ForeignResult
+from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
@@ -23,6 +23,12 @@ MUCH_HIDDEN = 0.2
 
 MANY_FOUND = 0.8
 """Share of attempts whose first hit is right, from which searches find the right memories."""
+
+GIVEN_UP = 0.01
+"""Share of attempts whose right first hit a stricter search may hide."""
+
+WORTHWHILE = 0.05
+"""Share of foreign questions that a stricter search must leave unanswered to be advised."""
 
 STRICTER, LESS_STRICT, OTHER_WEIGHTS = "Make it stricter.", "Make it less strict.", "Compare other weights."
 STRICTNESS, PROFILES = "Strictness", "Compare profiles"
@@ -43,6 +49,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stricter:
+    """A stricter search, and what it changes on the measured questions."""
+
+    strictness: float
+    off_topic: str
+    """Share of off-topic questions with an answer, now and then: `65 % → 14 %`."""
+
+    first_right: str
+    """Share of searches whose first hit is right, now and then: `98 % → 97 %`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One figure of a measurement, with its interval."""
 
@@ -50,16 +68,19 @@ class Figure:
     value: str = "–"
     interval: str = ""
     basis: str = ""
-    """Size of the measurement: `303 attempts at 107 tasks`."""
+    """What it was measured on: `of searches for 303 attempts at 107 tasks`."""
 
-    help_text: str = ""
     is_bad: bool = False
     """True if the advice is about it."""
 
 
-def verdict(found: OwnEvaluation) -> Verdict | None:
-    """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured."""
-    first, nothing, answered = _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
+def verdict(found: OwnEvaluation, strictness: float | None = None) -> Verdict | None:
+    """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured.
+
+    Args:
+        strictness: The present strictness, or None for that of the measurement.
+    """
+    first, nothing, answered = _rates(found, strictness)
     parts = []
     if first is not None:
         parts.append(f"finds another attempt at the same task first in {percent(first.mean)} of searches")
@@ -69,54 +90,74 @@ def verdict(found: OwnEvaluation) -> Verdict | None:
         return None
     is_contrast = _mean(first, 0.0) >= MANY_FOUND and _mean(answered, 0.0) > MANY_ANSWERED
     sentence = ", but wrongly ".join(parts) if is_contrast else " and ".join(parts)
-    headline, advice, part = _judgement(_mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0))
+    can_be_stricter = not found.report.strictness or strictness is None or stricter(found, strictness) is not None
+    headline, advice, part = _judgement(_mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0), can_be_stricter)
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
 
 
-def figures(found: OwnEvaluation | None) -> list[Figure]:
-    """Return the figures behind the verdict, without values before a measurement."""
-    rates = (
-        ("First hit is right", "hit@1", "How often the first hit is another attempt at the same task. More is better."),
-        ("Nothing found", FOUND_NOTHING, "How often a search comes back empty although it should not. Less is better."),
+def stricter(found: OwnEvaluation, strictness: float) -> Stricter | None:
+    """Return the strictness that leaves most off-topic questions unanswered and hides hardly any right first hit.
+
+    None if searches answer few of them, or if no stricter search leaves clearly more of them unanswered.
+    """
+    now = _step(found, strictness)
+    if now is None or now.foreign_answered.mean <= MANY_ANSWERED:
+        return None
+    least = now.first_right.mean - GIVEN_UP
+    steps = [step for step in found.report.strictness if step.first_right.mean >= least]
+    best = min(steps, key=lambda step: (step.foreign_answered.mean, step.strictness))
+    if best.foreign_answered.mean > now.foreign_answered.mean - WORTHWHILE:
+        return None
+    return Stricter(
+        strictness=best.strictness,
+        off_topic=f"{percent(now.foreign_answered.mean)} → {percent(best.foreign_answered.mean)}",
+        first_right=f"{percent(now.first_right.mean)} → {percent(best.first_right.mean)}",
     )
+
+
+def figures(found: OwnEvaluation | None, strictness: float | None = None) -> list[Figure]:
+    """Return the figures behind the verdict, without values before a measurement.
+
+    Args:
+        strictness: As of `verdict`.
+    """
     task, questions = (_own_task(found), _foreign_result(found)) if found else (None, None)
-    basis = f"{counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}" if task else ""
-    n_tasks = task.n_groups if task else 0
-    own = [
-        _figure(label, _own_rate(found, measure) if found else None, n_tasks, basis, text)
-        for label, measure, text in rates
-    ]
-    foreign = (
-        "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
+    first, _, answered = _rates(found, strictness) if found else (None, None, None)
+    own = _figure(
+        "First hit is right",
+        first,
+        task.n_groups if task else 0,
+        f"of searches for {counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}" if task else "",
     )
-    asked = counted(questions.n_queries, "question") if questions else ""
-    rate = _foreign_rate(found) if found else None
-    n_questions = questions.n_queries if questions else 0
-    off_topic = _figure("Off-topic questions answered", rate, n_questions, asked, foreign)
-    return [*own, replace(off_topic, is_bad=_mean(rate, 0.0) > MANY_ANSWERED)]
+    off_topic = _figure(
+        "Off-topic questions answered",
+        answered,
+        questions.n_queries if questions else 0,
+        f"of {counted(questions.n_queries, 'question')} that should find nothing" if questions else "",
+    )
+    return [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
 
 
-def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str, help_text: str) -> Figure:
+def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str) -> Figure:
     if rate is None:
-        return Figure(label=label, help_text=help_text)
+        return Figure(label=label)
     interval = rate_interval(rate, n_groups)
     return Figure(
         label=label,
         value=percent(rate.mean),
         interval=likely(interval) if interval is not None else "too few to tell",
         basis=basis,
-        help_text=help_text,
     )
 
 
-def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str, str]:
+def _judgement(first: float, nothing: float, answered: float, can_be_stricter: bool) -> tuple[str, str, str]:
     """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
     if answered > MANY_ANSWERED and nothing > MUCH_HIDDEN:
         return "Search cannot tell well what this store holds from what it does not.", "", ""
     if nothing > MUCH_HIDDEN:
         return "Search hides too much of what this store holds.", LESS_STRICT, STRICTNESS
     finds = "Search finds the right memories" if first >= MANY_FOUND else "Search often misses the right memory"
-    if answered > MANY_ANSWERED:
+    if answered > MANY_ANSWERED and can_be_stricter:
         return (
             f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many off-topic questions.",
             STRICTER,
@@ -124,11 +165,26 @@ def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str,
         )
     if first < MANY_FOUND:
         return f"{finds}.", OTHER_WEIGHTS, PROFILES
+    if answered > MANY_ANSWERED:
+        return f"{finds}. Stricter, it would hide some of them.", "", ""
     return f"{finds}. Nothing needs to change.", "", ""
 
 
 def _mean(rate: Estimate | None, absent: float) -> float:
     return absent if rate is None else rate.mean
+
+
+def _rates(found: OwnEvaluation, strictness: float | None) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
+    """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
+    step = None if strictness is None else _step(found, strictness)
+    if step is None:
+        return _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
+    return step.first_right, step.found_nothing, step.foreign_answered
+
+
+def _step(found: OwnEvaluation, strictness: float) -> StrictnessStep | None:
+    """Return the answers at a strictness, or None if they were not measured."""
+    return next((step for step in found.report.strictness if step.strictness == strictness), None)
 
 
 def _own_rate(found: OwnEvaluation, measure: str) -> Estimate | None:

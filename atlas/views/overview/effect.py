@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from atlas.core.statistics import SuccessRate
 from atlas.memory.effects.memory_effect import MIN_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.trend import Week
+from atlas.views.charts.slopes import Slope
 from atlas.views.lists.queries import Row
 from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
 from atlas.views.shared.wording import counted, percent
 
-COMPARED = "Tasks that were attempted both with memory and without it:"
-
 SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
 
-NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
+NOT_CAUSED = "Not a randomised trial: a task may have gone better for another reason."
 LIKELY_MEANS = "“Likely” is the range that has the true number with a probability of 95 %."
-
-LABELS = ("Went better with memory", "Went worse")
-SELECTED_LABELS = ("Higher rate with memory", "Lower rate")
 
 NO_GAIN = (
     "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "
@@ -57,22 +49,22 @@ class EffectView:
     randomised: RandomisedView | None
     """The randomised comparison, which is the main figure, or None if no attempts were held out."""
 
+    without: str
+    """`35 %`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
+
+    with_it: str
     better: str
-    """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
+    """`better at 11 of 18 tasks, likely 7–15`, or empty if no task can be compared. It claims no gain, but a higher
+    rate, if the comparison does not measure memory."""
 
-    interval: str
-    """The 95 % interval of the figure, in tasks, or empty if there is none."""
-
-    worse: str
-    alike: str
-    labels: tuple[str, str]
-    """Labels of `better` and `worse`. They claim no gain if the comparison does not measure memory."""
+    others: str
+    """`3 worse, 4 equal`."""
 
     verdict: str
     """The answer, in a few words, or empty if there are too few tasks."""
 
     grounds: str
-    """Evidence for the answer, in two sentences. Empty like the verdict."""
+    """The p-value in a sentence. Empty like the verdict."""
 
     selection: str
     """How many attempts followed a failure, with memory and without, or empty if no task can be compared."""
@@ -87,8 +79,10 @@ class EffectView:
     rows: tuple[TaskRow, ...]
     """Rows, the largest gain first."""
 
-    weeks: tuple[Week, ...] = ()
-    """How the attempts at these tasks went in each week that has any, the earliest first."""
+    slopes: tuple[Slope, ...] = ()
+    """Success rates of each compared task."""
+
+    average: Slope = (0.0, 0.0)
 
 
 def effect_view(memory: MemorySystem) -> EffectView:
@@ -97,13 +91,13 @@ def effect_view(memory: MemorySystem) -> EffectView:
     latest = _latest(memory, [task.task_id for task in found.tasks])
     titles = memory.experience.titles(list(latest.values()))
     rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
+    average = found.mean_rates[::-1] if found.n_tasks else (0.0, 0.0)
     return EffectView(
         randomised=randomised_view(found.randomised) if found.randomised is not None else None,
-        better=better_text(found),
-        interval=interval_text(found),
-        worse=f"{found.n_hurt:,}",
-        alike=f"{found.n_tasks - found.n_helped - found.n_hurt:,}",
-        labels=SELECTED_LABELS if found.is_selected else LABELS,
+        without=percent(average[0]) if found.n_tasks else "–",
+        with_it=percent(average[1]) if found.n_tasks else "–",
+        better=_better(found),
+        others=f"{found.n_hurt:,} worse, {found.n_tasks - found.n_helped - found.n_hurt:,} equal",
         verdict=verdict(found),
         grounds=grounds(found),
         selection=selection(found),
@@ -111,28 +105,17 @@ def effect_view(memory: MemorySystem) -> EffectView:
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
-        weeks=_weeks(memory, found),
+        slopes=tuple((task.not_used.rate or 0.0, task.used.rate or 0.0) for task in found.tasks),
+        average=average,
     )
 
 
-def _weeks(memory: MemorySystem, found: MemoryEffect) -> tuple[Week, ...]:
-    """Return the attempts that are compared, by week. One that was merged into another has no time, and is left out."""
-    compared = {attempt.experience_id: attempt for task in found.tasks for attempt in task.attempts}
-    times = memory.experience.column("created_at", {"id": {"$in": sorted(filter(None, compared))}})
-    tallies: dict[datetime, Counter[tuple[bool, bool]]] = defaultdict(Counter)
-    for record_id, at in times.items():
-        day = datetime.fromisoformat(at)
-        attempt = compared[record_id]
-        monday = (day - timedelta(days=day.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
-        tallies[monday][attempt.has_used, attempt.success] += 1
-    return tuple(
-        Week(on=monday.date(), used=_rate_of(tally, has_used=True), not_used=_rate_of(tally, has_used=False))
-        for monday, tally in sorted(tallies.items())
-    )
-
-
-def _rate_of(tally: Counter[tuple[bool, bool]], *, has_used: bool) -> SuccessRate:
-    return SuccessRate(n_succeeded=tally[has_used, True], n_failed=tally[has_used, False])
+def _better(found: MemoryEffect) -> str:
+    if not found.n_tasks:
+        return ""
+    word = "higher" if found.is_selected else "better"
+    interval = interval_text(found).removesuffix(" tasks")
+    return f"{word} at {better_text(found)} {'task' if found.n_tasks == 1 else 'tasks'}{interval and f', {interval}'}"
 
 
 def better_text(found: MemoryEffect) -> str:
@@ -153,15 +136,12 @@ def verdict(found: MemoryEffect) -> str:
 
 
 def grounds(found: MemoryEffect) -> str:
-    """Return the success rates of the verdict, and the p-value of their difference."""
-    if not found.is_enough:
+    """Return the p-value of the difference in a sentence. Empty like the verdict."""
+    if not found.is_enough or found.is_selected:
         return ""
-    with_it, without = map(percent, found.mean_rates)
-    over = f"On average over {counted(found.n_tasks, 'task')}"
-    rates = f"{over}, {with_it} of the attempts succeeded with memory, and {without} without it."
     often = f"{100 * found.chance:.0f} of" if found.chance >= 0.01 else "fewer than 1 of"
     split = f"{found.n_helped:,} to {found.n_hurt:,}"
-    return f"{rates} If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
+    return f"If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
 
 
 def selection(found: MemoryEffect) -> str:

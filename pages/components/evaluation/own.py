@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.curate.attention import AttentionRow, search_row
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
     QUERIES,
@@ -24,9 +25,12 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
-from atlas.views.evaluation.verdict import PROFILES, STRICTNESS, Verdict, figures, verdict
+from atlas.views.evaluation.strictness import strictness_plan
+from atlas.views.evaluation.verdict import Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
 from atlas.views.shared.state import StoreState
+from pages.components.evaluation.strictness import apply_strictness, draw_curves, preview_strictness
+from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, is_running, live_result
@@ -52,12 +56,6 @@ COMPARED = (
         "better. A search that hides nothing answers each that has any hit.", is_optional=True,
     ),
 )  # fmt: skip
-NEXT = {
-    STRICTNESS: "Strictness shows what each step would hide, and which queries would find something else.",
-    PROFILES: "The comparison shows which weights find more, and you can use them for all searches.",
-}
-"""Sentences on where to follow the advice of a verdict, by the part of the page."""
-
 INTERVALS = (
     "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
 )
@@ -78,38 +76,57 @@ def draw_own(memory: MemorySystem) -> None:
         found = None
     if found is not None or ahead.can_run:
         draw_head(memory, ahead, found)
-    if ahead.can_run:
-        draw_run(memory)
     if found is not None:
-        draw_found(found)
+        draw_found(memory, found)
     if found is not None or ahead.can_run:
-        draw_how_counted(ahead, found)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if ahead.can_run:
+                draw_run(memory)
+            draw_how_counted(ahead, found)
+    if found is not None:
+        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | None) -> None:
-    """Draw the verdict, when it was measured, its figures, and what to do."""
-    judged = verdict(found) if found is not None else None
+    """Draw the verdict, when it was measured, its figures, and what a stricter search would change."""
+    now = memory.strictness()
+    judged = verdict(found, now) if found is not None else None
     if judged is not None:
         st.subheader(judged.headline, anchor=False)
     elif found is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
-    if found is not None:
-        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
-    if judged is not None or found is None:
-        measures = figures(found)
-        for column, figure in zip(st.columns(len(measures)), measures, strict=True):
-            with column.container(border=True, height="stretch", gap="xsmall"):
-                colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
-                st.metric(
-                    figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off"
-                )  # fmt: skip
-                st.caption(" ".join(filter(None, [figure.help_text, figure.basis and f"Measured on {figure.basis}."])))
-    if judged is not None and judged.advice:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            draw_advice(judged)
-            st.caption(NEXT[judged.part], width="content")
+    if judged is None and found is not None:
+        return
+    measures, better = figures(found, now), stricter(found, now) if found is not None else None
+    columns = st.columns(len(measures) + (better is not None))
+    for column, figure in zip(columns, measures, strict=False):
+        with column.container(border=True, height="stretch", gap="xsmall"):
+            colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
+            st.metric(figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off")
+            st.caption(figure.basis)
+    if better is not None:
+        with columns[-1].container(border=True, height="stretch", gap="xsmall"):
+            _draw_stricter(memory, better)
+    elif judged is not None and judged.advice:
+        draw_advice(judged)
+
+
+def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
+    """Draw what a stricter search changes, with buttons that try and apply it."""
+    disabled = memory.storage.read_only
+    st.markdown(f"**Make it stricter: {memory.strictness():g} → {better.strictness:g}**")
+    for label, change in (("Off-topic answered", better.off_topic), ("First hit is right", better.first_right)):
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.markdown(label, width="content")
+            st.markdown(f"**{change}**", width="content")
+    with st.container(horizontal=True):
+        st.button("Apply", key="evaluation_stricter", type="primary", icon=":material/check:", disabled=disabled,
+                  help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.",
+                  on_click=apply_strictness, args=(memory, strictness_plan(memory, better.strictness, ())))  # fmt: skip
+        st.button("Preview", key="evaluation_stricter_preview", help="Shows what would be answered otherwise.",
+                  on_click=preview_strictness, args=(memory, better.strictness))  # fmt: skip
 
 
 def draw_advice(judged: Verdict) -> None:
@@ -138,12 +155,16 @@ def draw_run(memory: MemorySystem) -> None:
     )
 
 
-def draw_found(found: OwnEvaluation) -> None:
-    """Draw the comparison with simpler searches, and all figures."""
-    if compared := simpler_searches(found):
-        st.markdown("**Compared with simpler searches**")
-        plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
+def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
+    """Draw the answers by strictness, and all figures."""
+    now = memory.strictness()
+    better = stricter(found, now)
+    if found.report.strictness:
+        draw_curves(memory, now, better.strictness if better is not None else now)
     with st.expander("All figures", key="evaluation_figures"):
+        if compared := simpler_searches(found):
+            st.markdown("**Compared with simpler searches**")
+            plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
         draw_figures(found)
 
 
@@ -198,23 +219,14 @@ def draw_queries(found: OwnEvaluation) -> str:
     return chosen or measured[0]
 
 
-def draw_verdict(memory: MemorySystem) -> None:
-    """Draw the verdict on searches in one line. If the store has grown much, a new measurement is started."""
+def search_problem(memory: MemorySystem) -> AttentionRow | None:
+    """Return what searches do badly, or None. If the store has grown much, a new measurement is started."""
     if not _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory).can_run:
-        return
+        return None
     live = live_result(memory, LiveEvaluation)
     live.keep_up()
     found = live.current()
-    judged = verdict(found) if found is not None and not is_unreadable(found) else None
-    if judged is not None:
-        st.subheader("Does search find the right memories?", anchor=False)
-        st.markdown(f":orange[:material/warning:] {judged.sentence}" if judged.advice else judged.sentence)
-        if judged.advice:
-            draw_advice(judged)
-        else:
-            st.page_link("pages/evaluation.py", label="How it was measured", icon=":material/query_stats:")
-    elif is_running(live):
-        st.caption("How well searches work is being measured in the background.")
+    return search_row(found, memory.strictness()) if found is not None and not is_unreadable(found) else None
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

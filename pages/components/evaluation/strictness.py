@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.evaluation.own import LiveEvaluation
 from atlas.views.evaluation.strictness import (
     ABOUT,
     CALIBRATED,
@@ -16,21 +16,23 @@ from atlas.views.evaluation.strictness import (
     STEP,
     UNMEASURED,
     AskedQuery,
-    LevelCosts,
+    Curves,
     StrictnessPlan,
     asked_queries,
+    calibrated_curves,
     change_rows,
     change_sentence,
-    cost_lines,
-    curves,
     curves_chart,
     loss_sentences,
+    measured_curves,
     plan_sentence,
     strictness_plan,
 )
+from atlas.views.evaluation.verdict import STRICTNESS
 from atlas.views.shared.state import StoreState
 from pages.components.lists.editing import READ_ONLY
 from pages.components.overview.parts import CHART
+from pages.components.shared.jobs import live_result
 from pages.components.shared.scope import draw_awaited
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
@@ -51,15 +53,9 @@ def draw_strictness(memory: MemorySystem) -> None:
     """Draw the slider, the costs of its value, and the queries of the store whose answers change."""
     now, state = memory.strictness(), store_state(memory)
     st.caption(ABOUT)
-    chosen = st.slider(
-        "Strictness", 0.0, max(MOST, now), now, STEP, format="%.2f", key=f"evaluation_strictness_{state.revision}"
-    )
-    costs = _curves(state, _memory=memory)
-    if costs:
-        chart = curves_chart(costs, now, chosen)
-        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Costs by strictness")
-    else:
-        st.caption(UNMEASURED)
+    st.session_state.setdefault(_slider(state), now)
+    chosen = st.slider("Strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=_slider(state))
+    draw_curves(memory, now, chosen)
     if draw_awaited(memory):
         return
     with st.spinner("Asking the store's own queries …"):
@@ -68,13 +64,39 @@ def draw_strictness(memory: MemorySystem) -> None:
     st.text(plan_sentence(plan))
     if plan.after != plan.before:
         _draw_loss(plan)
-    for line in cost_lines(plan.costs):
-        st.caption(line)
     _draw_acts(memory, plan, strictness_plan(memory, CALIBRATED, asked))
     if plan.changed:
         rows = [asdict(row) for row in change_rows(plan.changed)]
         st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
                      key=f"evaluation_changed_{chosen}", alt="Queries that are answered otherwise")  # fmt: skip
+
+
+def draw_curves(memory: MemorySystem, now: float, then: float) -> None:
+    """Draw the answers by strictness, as they were measured on the store, or else as its level was set."""
+    found = live_result(memory, LiveEvaluation).current()
+    curves = measured_curves(found) or _calibrated(store_state(memory), _memory=memory)
+    if curves:
+        chart = curves_chart(curves, now, then)
+        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
+    else:
+        st.caption(UNMEASURED)
+
+
+def apply_strictness(memory: MemorySystem, plan: StrictnessPlan) -> None:
+    """Apply a plan, and report it with Undo. Callback of a button."""
+    with announcing_problems():
+        announce(memory.apply_strictness(plan).id, change_sentence(plan))
+
+
+def preview_strictness(memory: MemorySystem, strictness: float) -> None:
+    """Show what a strictness changes. Callback of a button."""
+    st.session_state.evaluation_tab = STRICTNESS
+    st.session_state[_slider(store_state(memory))] = strictness
+
+
+def _slider(state: StoreState) -> str:
+    """Return the key of the slider, which begins again at the present strictness when the store has changed."""
+    return f"evaluation_strictness_{state.revision}"
 
 
 def _draw_loss(plan: StrictnessPlan) -> None:
@@ -95,21 +117,16 @@ def _draw_acts(memory: MemorySystem, plan: StrictnessPlan, back: StrictnessPlan)
     why = READ_ONLY if disabled else "Changes what agents find too. It can be undone."
     with st.container(horizontal=True):
         st.button("Apply", key="evaluation_strictness_apply", type="primary", icon=":material/check:",
-                  disabled=disabled or plan.after == plan.before, help=why, on_click=_apply,
+                  disabled=disabled or plan.after == plan.before, help=why, on_click=apply_strictness,
                   args=(memory, plan))  # fmt: skip
         st.button("Back to the measured level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
                   disabled=disabled or plan.before == CALIBRATED, help=why if disabled else loss_sentences(back)[0],
-                  on_click=_apply, args=(memory, back))  # fmt: skip
-
-
-def _apply(memory: MemorySystem, plan: StrictnessPlan) -> None:
-    with announcing_problems():
-        announce(memory.apply_strictness(plan).id, change_sentence(plan))
+                  on_click=apply_strictness, args=(memory, back))  # fmt: skip
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _curves(state: StoreState, *, _memory: Any) -> Mapping[float, LevelCosts]:
-    return curves(_memory)
+def _calibrated(state: StoreState, *, _memory: Any) -> Curves:
+    return calibrated_curves(_memory)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -1,4 +1,4 @@
-"""The top of the overview: title, next steps, the effect of memory, and weak tasks."""
+"""The top of the overview: its finding, the effect of memory, and weak tasks."""
 
 from __future__ import annotations
 
@@ -7,40 +7,23 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.charts.trend import trend_caption, trend_chart
+from atlas.views.charts.slopes import slopes_caption, slopes_chart
 from atlas.views.curate.health import Health
-from atlas.views.curate.queues import DuplicatesResult
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.effect import COMPARED, LIKELY_MEANS, NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.overview.effect import LIKELY_MEANS, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
-from atlas.views.overview.summary import Overview
+from atlas.views.overview.summary import Overview, rate_words
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
-from pages.components.evaluation.own import draw_verdict
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import CHART, draw_domains, draw_health, draw_remembered
+from pages.components.overview.parts import CHART, draw_domains, draw_remembered
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
 NAME = "ATLAS memory"
-ABOUT = (
-    "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it. "
-    "Explore it, ask it what an agent would be told, and clean it up."
-)
-STEPS = {
-    "pages/map.py": ("Explore the map", ":material/scatter_plot:", "What agents work on, and where they fail."),
-    "pages/ask.py": ("Ask the memory", ":material/psychology_alt:", "What an agent is told for a task, and why."),
-    "pages/curate.py": ("Review and clean up", ":material/cleaning_services:", "The records that need a decision."),
-}
-"""Next steps, by page, with what a person finds there."""
-
-TREND, POOLED = (
-    "Success rate of all attempts at these tasks so far, with 95 % intervals.",
-    "Each attempt counts the same here, and each task in the averages above, so the two differ a little.",
-)
-"""The caption of the chart, and how its rates differ from the averages."""
+ABOUT = "The long-term memory of your AI agents: every task they attempted, how it went, and what they learned from it."
 
 TASK_COLUMNS = (
     Column("task", "Task", 240),
@@ -49,82 +32,60 @@ TASK_COLUMNS = (
 )
 
 
-def draw_steps() -> None:
-    """Draw the next steps."""
-    for column, (page, (label, icon, about)) in zip(st.columns(len(STEPS), gap="small"), STEPS.items(), strict=True):
-        with column.container(border=True, height="stretch", gap=None, key=f"overview_step_{icon[10:-1]}"):
-            st.page_link(page, label=f"**{label}**", icon=icon)
-            st.caption(about)
+def draw_finding(memory: MemorySystem, view: Overview, found: Health) -> None:
+    """Draw whether memory helps, or else how many attempts succeeded, and how many domains fail."""
+    effect = current_effect(memory)
+    verdict = effect.randomised.verdict if effect.randomised is not None else effect.verdict
+    rate, interval = rate_words(view.rate)
+    succeeded = f"{rate} of attempts succeeded ({interval})." if interval else "No outcome is known yet."
+    n_failing, n_domains = len(found.failing), len(found.domains)
+    are = "is" if n_failing == 1 else "are"
+    fail = f"{n_failing} of {counted(n_domains, 'domain')} {are} clearly below the average."
+    st.subheader(" ".join([verdict or succeeded, *([fail] if n_failing else [])]), anchor=False)
 
 
-def draw_answers(memory: MemorySystem, view: Overview, found: Health, duplicates: DuplicatesResult) -> None:
-    """Draw the effect of memory, and beside it the weak tasks, the verdict on searches, and what needs attention.
-
-    What is remembered stands below both, or below the effect if that is only advice.
-    """
+def draw_answers(memory: MemorySystem, view: Overview, found: Health) -> None:
+    """Draw the effect of memory, and beside it the weak tasks and what is remembered."""
     helps, badly = st.columns(2, gap="medium")
-    effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
+    effect = current_effect(memory)
     with helps:
-        st.subheader("Does memory help?", anchor=False)
+        st.markdown("##### Does memory help?")
         draw_effect(effect)
-        if not effect.n_tasks:
-            draw_remembered(view)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
                 _draw_tasks(effect.rows)
     with badly:
-        st.subheader("What is the agent bad at?", anchor=False)
+        st.markdown("##### What is the agent bad at?")
         if found.domains:
             draw_domains(found)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
-        draw_verdict(memory)
-        draw_health(found, duplicates)
-    if effect.n_tasks:
         draw_remembered(view)
 
 
 def draw_effect(view: EffectView) -> None:
-    """Draw the number of tasks that went better with memories."""
+    """Draw how often tasks succeeded without memory and with it."""
     if view.randomised is not None:
         _draw_randomised(view.randomised)
-    if view.verdict:
-        st.markdown(f"**{view.verdict}** {view.grounds}")
     if view.n_tasks:
-        st.caption(COMPARED)
-        better, worse = view.labels
-        with st.container(horizontal=True, gap="medium"):
-            st.metric(
-                better,
-                view.better,
-                delta=view.interval or None,
-                delta_color="off",
-                delta_arrow="off",
-                width="content",
-                help=LIKELY_MEANS,
-            )
-            st.metric(worse, view.worse, width="content")
-            st.metric("No difference", view.alike, width="content")
-        _draw_trend(view)
-        st.caption(" ".join(filter(None, [NOT_CAUSED, view.selection])))
+        with st.container(horizontal=True, gap="large"):
+            st.metric("Without memory", view.without, width="content")
+            st.metric("With memory", view.with_it, delta=view.better, delta_color="off", delta_arrow="off",
+                      width="content", help=LIKELY_MEANS)  # fmt: skip
+        chart, alt = slopes_chart(view.slopes, view.average), slopes_caption(view.slopes, view.average)
+        st.plotly_chart(chart, key="overview_slopes", config=CHART, alt=alt)
+        lines = f"Each line is a task tried both ways; orange ones went worse ({view.others})."
+        st.caption(f"{lines} {NOT_CAUSED}", help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
 
 
-def _draw_trend(view: EffectView) -> None:
-    """Draw how all attempts at the compared tasks went so far."""
-    if len(view.weeks) > 1:
-        st.caption(TREND, help=POOLED)
-        chart, alt = trend_chart(view.weeks), trend_caption(view.weeks)
-        st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
-
-
 def _draw_randomised(view: RandomisedView) -> None:
     """Draw the outcomes of held-out attempts and of the others."""
-    st.markdown(f"**{view.verdict}** {BY_COIN} {view.advice}")
+    st.markdown(f"{BY_COIN} {view.advice}")
     with st.container(horizontal=True, gap="large"):
         st.metric(
             "Effect of memory",
@@ -161,6 +122,11 @@ def _draw_tasks(rows: Sequence[TaskRow]) -> None:
 
 def _open_task(experience_id: str) -> None:
     go_from_click("pages/experiences.py", id=experience_id)
+
+
+def current_effect(memory: MemorySystem) -> EffectView:
+    """Return the effect of memory, as the store is now."""
+    return _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -9,8 +9,7 @@ import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
 from atlas.views.curate.attention import AttentionRow
-from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
-from atlas.views.curate.queues import DuplicatesResult
+from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
 from atlas.views.overview.summary import Day, Groups, Overview, groups_caption, rate_words
@@ -21,7 +20,7 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 
 MAX_DOMAINS = 5
 
-ATTENTION_COLUMNS = (Column("what", "Needs attention", 400), Column("detail", "", 400), Column("action", "", 90))
+ATTENTION_COLUMNS = (Column("what", "Needs attention", 380), Column("detail", "", 420), Column("action", "", 90))
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
@@ -49,7 +48,7 @@ def draw_totals(view: Overview) -> None:
         ("pages/strategies.py", view.strategies, ":material/lightbulb:"),
         ("pages/journal.py", counted(view.n_entries, "journal entry"), ":material/menu_book:"),
     )
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(gap=None):
         for page, label, icon in links:
             if label and not label.startswith("0 "):
                 st.page_link(page, label=label, icon=icon, width="content")
@@ -57,7 +56,7 @@ def draw_totals(view: Overview) -> None:
 
 def draw_remembered(view: Overview) -> None:
     """Draw what the store holds, how it grew, and how attempts of each source went."""
-    st.subheader("What is remembered", anchor=False)
+    st.markdown("##### What is remembered")
     draw_totals(view)
     if len(view.days) > 1:
         with st.expander("Growth and success by day", icon=":material/monitoring:"):
@@ -69,27 +68,6 @@ def draw_remembered(view: Overview) -> None:
 def draw_growth(days: Sequence[Day]) -> None:
     """Draw the number of new attempts per day, and the cumulative success rate."""
     st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
-
-
-def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
-    """Draw the groups that need attention. Each line opens Curate at it."""
-    st.subheader("Worth a look", anchor=False)
-    lines = health_lines(found, duplicates.groups)
-    for line in lines:
-        st.page_link(
-            "pages/curate.py",
-            label=line.sentence,
-            icon=":material/arrow_forward:",
-            query_params={"curate_queue": line.queue},
-        )
-    if duplicates.is_running:
-        st.caption("Looking for near-duplicates …")
-    elif duplicates.problem:
-        st.caption("The search for near-duplicates failed. Curate says why.")
-    elif not duplicates.is_known:
-        st.caption("Near-duplicates have not been searched for yet.")
-    if not lines and duplicates.is_known and not duplicates.problem:
-        st.caption("Nothing to review: there are no near-duplicates, failing domains or stale experiences.")
 
 
 def draw_domains(found: Health) -> None:

@@ -62,12 +62,6 @@ def test_the_verdict_says_no_more_than_the_sign_test_does(n_tasks, n_better, sai
     assert chance in grounds(found)
 
 
-def test_the_grounds_are_the_mean_rates_of_the_tasks():
-    assert grounds(helped(12, 9)).startswith(
-        "On average over 12 tasks, 75 % of the attempts succeeded with memory, and 25 % without it. If memory made no "
-    )
-
-
 def test_with_few_tasks_it_says_how_many_are_needed_and_what_to_record():
     found = helped(4, 3)
     assert interval_text(found) == ""

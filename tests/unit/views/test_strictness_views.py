@@ -6,6 +6,8 @@ from atlas.core.ranking.level import LevelCosts
 from atlas.memory.base.strictness import ChangedQuery, StrictnessPlan
 from atlas.memory.loss import LostRecord
 from atlas.views.evaluation.strictness import (
+    FOREIGN,
+    OWN,
     change_line,
     change_rows,
     cost_lines,
@@ -62,13 +64,15 @@ def test_a_query_without_hits_says_so_in_the_table():
 
 
 def test_both_curves_stand_over_the_strictness():
-    costs = {
-        0.5: LevelCosts(level=0.1, foreign_shown=0.4, own_hidden=0.0),
-        1.0: LevelCosts(level=0.2, foreign_shown=0.03, own_hidden=0.1),
-    }
-    chart = curves_chart(costs, 1.0, 0.5)
+    curves = {OWN: {0.5: 0.0, 1.0: 0.1}, FOREIGN: {0.5: 0.4, 1.0: 0.03}}
+    chart = curves_chart(curves, 1.0, 0.5)
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
-    [line] = cost_lines({"experience": costs[1.0]})
+    texts = [note["text"] for note in chart["layout"]["annotations"]]
+    assert texts == [OWN, FOREIGN, "now 1", "0.5"]
+
+
+def test_the_level_of_each_memory_is_told_with_its_costs():
+    [line] = cost_lines({"experience": LevelCosts(level=0.2, foreign_shown=0.03, own_hidden=0.1)})
     found = "3 % of off-topic questions find something, and 10 % of the store's own find nothing"
     assert line == f"Experience: 0.20, with which {found}"

@@ -1,24 +1,25 @@
-"""The verdict on searches in one sentence, and the success of each week with memory and without."""
+"""The verdict on searches in one sentence, what a stricter search changes, and tasks with memory and without."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 
 import atlas
-from atlas.core.statistics import Estimate, Interval, SuccessRate
-from atlas.evaluation.foreign import SHIPPED, ForeignResult
+from atlas.core.statistics import Estimate, Interval
+from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
 from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
-from atlas.views.charts.trend import Week, trend_caption, trend_chart
+from atlas.views.charts.slopes import slopes_caption, slopes_chart
+from atlas.views.curate.attention import search_row
 from atlas.views.evaluation.own import simpler_searches
-from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, verdict
+from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, stricter, verdict
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
 
@@ -75,13 +76,13 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
     found = with_rates(measured, first=0.4, nothing=0.0, foreign=0.0)
     judged = verdict(found)
     assert (judged.headline, judged.part) == ("Search often misses the right memory.", "Compare profiles")
-    assert [figure.value for figure in figures(found)] == ["40 %", "0 %", "0 %"]
-    assert [figure.value for figure in figures(None)] == ["–"] * 3
+    assert [figure.value for figure in figures(found)] == ["40 %", "0 %"]
+    assert [figure.value for figure in figures(None)] == ["–"] * 2
 
 
 def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
-    assert [figure.interval for figure in figures(found)] == ["too few to tell"] * 3
+    assert [figure.interval for figure in figures(found)] == ["too few to tell"] * 2
     (task,), (asked,) = found.report.tasks, found.report.foreign
     rates = {
         "hit@1": Estimate(mean=0.98, interval=Interval(0.96, 0.99)),
@@ -91,7 +92,7 @@ def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measur
     asked = replace(asked, told_something={AGENT: Estimate(mean=1.0, interval=Interval(1.0, 1.0))})
     report = replace(found.report, tasks=(replace(task, rows=rows, n_groups=90),), foreign=(asked,))
     ranges = [figure.interval for figure in figures(replace(found, report=report))]
-    assert ranges == ["likely 96–99 %", "likely 0–4 %", "likely 96–100 %"]
+    assert ranges == ["likely 96–99 %", "likely 96–100 %"]
 
 
 def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measured):
@@ -117,7 +118,49 @@ def test_what_was_not_measured_is_not_judged(measured):
     assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
 
 
-def test_the_weeks_count_attempts_at_tasks_that_were_tried_both_ways(memory):
+def step(strictness: float, first: float, answered: float) -> StrictnessStep:
+    rates = {"first_right": first, "found_nothing": 0.0, "foreign_answered": answered}
+    return StrictnessStep(
+        strictness=strictness, **{name: Estimate(mean=rate, interval=None) for name, rate in rates.items()}
+    )
+
+
+STEPS = (step(1.0, 0.98, 0.65), step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14), step(1.9, 0.97, 0.14), step(2.0, 0.9, 0.0))
+
+
+def with_steps(found: OwnEvaluation, *steps: StrictnessStep) -> OwnEvaluation:
+    """The measurement with its answers at other strictness."""
+    found = with_rates(found, first=0.98, nothing=0.0, foreign=0.65)
+    return replace(found, report=replace(found.report, strictness=steps))
+
+
+def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
+    found = with_steps(measured, *STEPS)
+    better = stricter(found, 1.0)
+    assert (better.strictness, better.off_topic, better.first_right) == (1.8, "65 % → 14 %", "98 % → 97 %")
+    row = search_row(found, 1.0)
+    assert (row.what, row.detail, row.action) == (
+        "Search answers too many off-topic questions",
+        "Stricter: 65 % → 14 % of them, 98 % → 97 % of first hits right",
+        "Apply →",
+    )
+
+
+def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(measured):
+    found = with_steps(measured, *STEPS)
+    assert stricter(found, 1.8) is None
+    assert search_row(found, 1.8) is None
+    assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide some of them."
+    assert [figure.value for figure in figures(found, 1.8)] == ["97 %", "14 %"]
+    assert [figure.value for figure in figures(found, 1.25)] == ["98 %", "65 %"]  # not measured: as it was then
+
+
+def test_a_gain_that_is_hardly_one_is_not_advised(measured):
+    assert stricter(with_steps(measured, step(1.0, 0.98, 0.65), step(1.1, 0.98, 0.62)), 1.0) is None
+    assert stricter(with_steps(measured, step(1.0, 0.98, 0.08), step(1.1, 0.98, 0.0)), 1.0) is None
+
+
+def test_the_slopes_are_the_rates_of_tasks_that_were_tried_both_ways(memory):
     (note,) = memory.experience.store_many([attempt("Keep the keys in the hall", at=START - timedelta(days=9))])
     for week, success in ((0, False), (1, True)):
         for has_used in (True, False):
@@ -132,31 +175,18 @@ def test_the_weeks_count_attempts_at_tasks_that_were_tried_both_ways(memory):
                 )
             )
     memory.store(attempt("Something else"))
-    none, one = SuccessRate(n_failed=1), SuccessRate(n_succeeded=1)
-    assert effect_view(memory).weeks == (
-        Week(date(2026, 2, 23), none, none),
-        Week(date(2026, 3, 2), one, none),
-    )
+    view = effect_view(memory)
+    assert (view.slopes, view.average) == (((0.0, 0.5),), (0.0, 0.5))
+    assert (view.without, view.with_it, view.better) == ("0 %", "50 %", "better at 1 of 1 task")
 
 
-def test_the_trend_adds_up_the_attempts_of_all_weeks_so_far():
-    weeks = (
-        Week(date(2026, 2, 23), SuccessRate(n_succeeded=1, n_failed=3), SuccessRate()),
-        Week(date(2026, 3, 2), SuccessRate(n_succeeded=3), SuccessRate(n_failed=2)),
-    )
-    *_, not_used, low, high, used = trend_chart(weeks)["data"]
-    assert (used["x"], used["y"]) == (["2026-02-23", "2026-03-02"], [0.25, 4 / 7])
-    assert all(below < rate < above for below, rate, above in zip(low["y"], used["y"], high["y"], strict=True))
-    assert (not_used["x"], not_used["y"], not_used["text"]) == (["2026-03-02"], [0.0], ["0 of 2"])
-    assert "In the end 57 % (likely 25–84 %, n = 7) with memory, and 0 % (likely 0–66 %, n = 2)" in trend_caption(weeks)
-
-
-def test_lines_of_the_trend_that_end_together_are_named_apart():
-    def names(n_succeeded: int) -> dict[str, int]:
-        week = Week(
-            date(2026, 3, 2), SuccessRate(n_succeeded=n_succeeded, n_failed=5), SuccessRate(n_succeeded=5, n_failed=5)
-        )
-        return {note["text"]: note["yshift"] for note in trend_chart([week])["layout"]["annotations"]}
-
-    assert names(5) == {"With memory": -8, "Without": 8}
-    assert names(50) == {"Without": 0, "With memory": 0}
+def test_tasks_with_equal_rates_are_one_wider_line_and_the_average_is_named():
+    slopes = [(0.0, 1.0), (0.0, 1.0), (1.0, 0.5), (0.5, 0.5)]
+    *tasks, average = slopes_chart(slopes, (0.375, 0.75))["data"]
+    assert [(line["y"], line["line"]["width"]) for line in tasks] == [([0.0, 1.0], 4), ([1.0, 0.5], 2), ([0.5, 0.5], 2)]
+    assert len({line["line"]["color"] for line in tasks}) == 3  # better, worse and equal
+    assert average["y"] == [0.375, 0.75]
+    notes = slopes_chart(slopes, (0.375, 0.75))["layout"]["annotations"]
+    assert [note["text"] for note in notes] == ["<b>38 %</b>", "<b>75 %</b>"]
+    caption = "Success of 4 tasks: 38 % without memory and 75 % with it, on average"
+    assert slopes_caption(slopes, (0.375, 0.75)) == caption
