@@ -49,7 +49,7 @@ class AnthropicApi:
         except anthropic.APIStatusError as error:
             message = error.api_message or str(error)
             raise ApiError(
-                message, status=error.status_code, retry_after=_seconds(error.response.headers.get("retry-after"))
+                message, status=error.status_code, retry_after=_parse_seconds(error.response.headers.get("retry-after"))
             ) from error
         except anthropic.APIError as error:
             raise ApiError(str(error) or type(error).__name__) from error
@@ -72,11 +72,11 @@ def _request(exchange: Exchange, model: str, *, is_forced: bool) -> dict[str, An
     if exchange.schema is None:
         return request
     description = "Give the answer, and nothing else. Call this exactly once."
-    choice = {"type": "tool", "name": TOOL} if is_forced else {"type": "auto"}
+    tool_choice = {"type": "tool", "name": TOOL} if is_forced else {"type": "auto"}
     return request | {
         "system": [*system, {"type": "text", "text": INSTRUCTION}],
         "tools": [{"name": TOOL, "description": description, "input_schema": dict(exchange.schema)}],
-        "tool_choice": choice | {"disable_parallel_tool_use": True},
+        "tool_choice": tool_choice | {"disable_parallel_tool_use": True},
     }
 
 
@@ -85,9 +85,9 @@ def _messages(exchange: Exchange) -> list[dict[str, Any]]:
     if not exchange.fault:
         return [question]
     if isinstance(exchange.answer, dict):
-        called = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": exchange.answer}
+        tool_use = {"type": "tool_use", "id": CALL_ID, "name": TOOL, "input": exchange.answer}
         result = {"type": "tool_result", "tool_use_id": CALL_ID, "is_error": True, "content": exchange.fault}
-        return [question, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
+        return [question, {"role": "assistant", "content": [tool_use]}, {"role": "user", "content": [result]}]
     text = str(exchange.answer or "").strip()
     if not text:  # the API rejects empty turns
         return [{"role": "user", "content": f"{exchange.prompt}\n\n{exchange.fault}"}]
@@ -119,7 +119,7 @@ def _usage(message: Message) -> TokenUsage:
     )
 
 
-def _seconds(header: str | None) -> float | None:
+def _parse_seconds(header: str | None) -> float | None:
     try:
         return float(header) if header is not None else None
     except ValueError:

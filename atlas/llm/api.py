@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from atlas.llm.budget import TokenUsage
 
-PATH_UNKNOWN = {404, 405, 501}
+UNKNOWN_PATH_STATUSES = {404, 405, 501}
 """HTTP statuses for an unknown path."""
 
 
@@ -62,12 +62,12 @@ class ApiError(Exception):
     @property
     def is_about_model(self) -> bool:
         """True if the path is known, but not the model."""
-        return self.status in PATH_UNKNOWN and "model" in str(self).lower()
+        return self.status in UNKNOWN_PATH_STATUSES and "model" in str(self).lower()
 
     @property
     def is_about_path(self) -> bool:
         """True if the path is unknown."""
-        return self.status in PATH_UNKNOWN and not self.is_about_model
+        return self.status in UNKNOWN_PATH_STATUSES and not self.is_about_model
 
 
 class ModelApi(Protocol):

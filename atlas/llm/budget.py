@@ -160,8 +160,8 @@ class Account:
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
-        self._stopped: dict[int, str] = {}
-        self._until: float | None = None
+        self._failures: dict[int, str] = {}
+        self._deadline: float | None = None
         self._seconds = 0.0
         self.overdue = ""
         """Reason why a request was not answered, set after a timeout."""
@@ -178,21 +178,21 @@ class Account:
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Limit the time of all requests in the block. The model counts as unavailable afterwards."""
-        before = self._until, self._seconds
-        self._until, self._seconds = time.monotonic() + seconds, seconds
+        previous = self._deadline, self._seconds
+        self._deadline, self._seconds = time.monotonic() + seconds, seconds
         try:
             yield
         finally:
-            self._until, self._seconds = before
+            self._deadline, self._seconds = previous
 
     @property
     def seconds_left(self) -> float | None:
         """Remaining time for the next request, never negative, or None if unlimited."""
-        return None if self._until is None else max(0.0, self._until - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def check_available(self, model: object) -> None:
         """Raise `LLMUnavailable` if the model failed earlier in this operation, or if no time is left."""
-        if reason := self._stopped.get(id(model)):
+        if reason := self._failures.get(id(model)):
             raise LLMUnavailable(f"the model was not called again after an earlier failure: {reason}")
         if self.seconds_left == 0.0:
             raise self.unavailable(
@@ -207,7 +207,7 @@ class Account:
                 "ATLAS_LLM_STORE_SECONDS"
             )
             error = LLMUnavailable(self.overdue)
-        self._stopped[id(model)] = str(error)
+        self._failures[id(model)] = str(error)
         return error
 
 

@@ -71,7 +71,7 @@ class ModelCheck:
 def check_model(client: ModelClient) -> ModelCheck:
     """Send a small test request to a model and return the result."""
     problem = fault = ""
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     with operation() as account:
         try:
             answer = run(client.complete(CHECK.text, "Answer.", schema=SCHEMA, max_tokens=ANSWER_TOKENS))
@@ -87,5 +87,5 @@ def check_model(client: ModelClient) -> ModelCheck:
         problem=problem,
         fault=fault,
         spent=account.spent,
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - started_at,
     )

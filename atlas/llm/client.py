@@ -45,10 +45,10 @@ A restart that loads a model takes about a minute.
 """
 
 MAX_PATIENT_PAUSE_SECONDS = 5.0
-STARTING = {None, 502, 503, 504}
-"""HTTP statuses of a server that is down or starting, from a gateway or llama.cpp, or None without a response."""
+STARTING_STATUSES = {None, 502, 503, 504}
+"""Statuses of a server that is down or starting: of a gateway or llama.cpp, or None without a response."""
 
-PASSING = {408, 409, 429}
+RETRY_STATUSES = {408, 409, 429}
 """HTTP statuses, besides 5xx, after which a retry may succeed."""
 
 _ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
@@ -150,11 +150,13 @@ class ModelClient:
         answer: Any = None,
         fault: str = "",
     ) -> Any:
-        room = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
+        reply_tokens = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
         parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
-        prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - room - estimated_tokens(*parts))
-        exchange = Exchange(system=system, prompt=prompt, schema=schema, max_tokens=room, answer=answer, fault=fault)
-        reserved = estimated_tokens(prompt, *parts) + room
+        prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - reply_tokens - estimated_tokens(*parts))
+        exchange = Exchange(
+            system=system, prompt=prompt, schema=schema, max_tokens=reply_tokens, answer=answer, fault=fault
+        )
+        reserved = estimated_tokens(prompt, *parts) + reply_tokens
         with operation() as account:
             meter = account.meter(self, self._settings.llm_budget_tokens)
             seconds = account.seconds_left
@@ -170,13 +172,13 @@ class ModelClient:
 
     def _fit_prompt(self, prompt: str, tokens: int) -> str:
         """Return the prompt with its data shortened to at most `tokens` tokens in total."""
-        fitting = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
-        if estimated_tokens(fitting) > tokens + 1:
+        shortened = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
+        if estimated_tokens(shortened) > tokens + 1:
             raise LLMBudgetExceeded(
                 f"the prompt does not fit into the model's context of {self._settings.llm_context_tokens:,} tokens "
                 "and was not sent; choose a model with a larger context, or correct ATLAS_LLM_CONTEXT_TOKENS"
             )
-        return fitting
+        return shortened
 
     def close(self) -> None:
         """Close the connections to the server."""
@@ -216,7 +218,7 @@ class _Service:
             seconds: Remaining time, or None if unlimited.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
-        attempt, until = 0, math.inf
+        attempt, deadline = 0, math.inf
         while True:
             api = self.api
             is_forced = self._can_force and exchange.schema is not None
@@ -228,13 +230,15 @@ class _Service:
                     continue
                 if error.is_about_path and self._switch_protocol(api):
                     continue
-                until = min(until, time.monotonic() + self._patience_seconds)
-                if not self._should_wait(error, until):
-                    if not _is_passing(error) or attempt >= self._settings.llm_retries:
+                deadline = min(deadline, time.monotonic() + self._patience_seconds)
+                if not self._should_wait(error, deadline):
+                    if not _may_succeed_later(error) or attempt >= self._settings.llm_retries:
                         raise self._unavailable(error) from error
                     await self._pause(error, attempt)
                 elif self._on_wait is not None:
-                    self._on_wait(f"{self.api.address} does not answer; waiting for {until - time.monotonic():.0f} s")
+                    self._on_wait(
+                        f"{self.api.address} does not answer; waiting for {deadline - time.monotonic():.0f} s"
+                    )
                     await asyncio.sleep(min(self._backoff_seconds * 2**attempt, MAX_PATIENT_PAUSE_SECONDS))
                 attempt += 1
 
@@ -249,21 +253,21 @@ class _Service:
         self.api.close()
 
     async def _send(self, api: ModelApi, exchange: Exchange, is_forced: bool, timeout: float) -> ModelReply:
-        def sending() -> ModelReply:
+        def send_request() -> ModelReply:
             return api.send(exchange, self._settings.llm_model, is_forced=is_forced, timeout_seconds=timeout)
 
         try:
             async with asyncio.timeout(timeout):
-                reply = await asyncio.to_thread(sending)
+                reply = await asyncio.to_thread(send_request)
         except TimeoutError as error:
             raise ApiError("the request timed out", is_timeout=True) from error
         self._protocol_is_known = True
         return reply
 
-    def _should_wait(self, error: ApiError, until: float) -> bool:
+    def _should_wait(self, error: ApiError, deadline: float) -> bool:
         """Return whether a server is down, and the user is willing to wait for it."""
-        is_down = error.status in STARTING and not error.is_timeout
-        return self._on_wait is not None and is_down and time.monotonic() < until
+        is_down = error.status in STARTING_STATUSES and not error.is_timeout
+        return self._on_wait is not None and is_down and time.monotonic() < deadline
 
     def _switch_protocol(self, api: ModelApi) -> bool:
         """Switch to the other protocol after an unknown path. Return False if the protocol is already settled."""
@@ -308,11 +312,12 @@ class _Service:
         await asyncio.sleep(max(wait, error.retry_after or 0.0))
 
     def _unavailable(self, error: ApiError) -> LLMUnavailable:
-        model, where = self._settings.llm_model, f"{self._settings.llm_model} at {self._host}"
+        model, model_on_host = self._settings.llm_model, f"{self._settings.llm_model} at {self._host}"
         if error.is_timeout:
             seconds = self._settings.llm_timeout_seconds
             return LLMUnavailable(
-                f"{where} did not answer within {seconds:g} seconds; retry later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
+                f"{model_on_host} did not answer within {seconds:g} seconds; retry later, or raise "
+                "ATLAS_LLM_TIMEOUT_SECONDS"
             )
         if error.status is None:
             return LLMUnavailable(
@@ -329,12 +334,12 @@ class _Service:
             )
         key = self.api.key_variable
         hints: dict[int | None, str] = {401: f"; check {key}", 403: f"; check what the key in {key} may do"}
-        return LLMUnavailable(f"{where} does not answer: {_describe(error)}{hints.get(error.status, '')}")
+        return LLMUnavailable(f"{model_on_host} does not answer: {_describe(error)}{hints.get(error.status, '')}")
 
 
 def _api_of(settings: Settings) -> type[AnthropicApi] | type[OpenAIApi]:
-    like_openai = settings.llm_base_url.removesuffix("/").endswith("/v1")
-    name = settings.llm_api or ("openai" if like_openai else "anthropic")
+    is_openai_url = settings.llm_base_url.removesuffix("/").endswith("/v1")
+    name = settings.llm_api or ("openai" if is_openai_url else "anthropic")
     if name not in APIS:
         raise InvalidInput(f"expected {' or '.join(APIS)} for ATLAS_LLM_API, got {name!r}")
     return APIS[name]
@@ -349,10 +354,10 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
-def _is_passing(error: ApiError) -> bool:
+def _may_succeed_later(error: ApiError) -> bool:
     """Return whether a retry may succeed, as after a timeout or a broken connection."""
     status = error.status
-    if status is None or status < 400 or status in PASSING:
+    if status is None or status < 400 or status in RETRY_STATUSES:
         return True
     return status >= 500 and not error.is_about_path
 
@@ -367,9 +372,9 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
     Raises:
         LLMReplyInvalid: The reply was cut off or refused, or is not an object.
     """
-    written = reply.text or (dump(reply.value) if reply.value is not None else "")
+    text = reply.text or (dump(reply.value) if reply.value is not None else "")
     if reply.stopped:
-        raise LLMReplyInvalid(reply.stopped, reply=written)
+        raise LLMReplyInvalid(reply.stopped, reply=text)
     if not is_structured:
         if not reply.text.strip():
             raise LLMReplyInvalid("the reply is empty")
@@ -379,9 +384,9 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
 
 def _parse_json(text: str) -> Any:
     """Parse the JSON object in a text. Local models may put it in a code fence or after their thoughts."""
-    bare = _THOUGHT.sub("", text).strip()
-    fenced = _FENCED.search(bare)
-    for candidate in (bare, fenced[1] if fenced else bare):
+    without_thought = _THOUGHT.sub("", text).strip()
+    code_fence = _FENCED.search(without_thought)
+    for candidate in (without_thought, code_fence[1] if code_fence else without_thought):
         try:
             return json.loads(candidate)
         except ValueError as error:

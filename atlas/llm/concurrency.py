@@ -15,9 +15,9 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-def concurrency_of(asker: LLMClient | object) -> int:
+def concurrency_of(model: LLMClient | object) -> int:
     """Return the maximum number of concurrent requests of a model or of an object that uses one. The default is 1."""
-    return max(1, int(getattr(asker, "concurrency", 1)))
+    return max(1, int(getattr(model, "concurrency", 1)))
 
 
 def in_waves(method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int) -> Iterator[T | AtlasError]:

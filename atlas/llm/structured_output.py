@@ -86,19 +86,19 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
         import jsonschema  # noqa: F401
     conversation = _Conversation(llm, question)
     try:
-        return await conversation.first()
+        return await conversation.ask_first()
     except (LLMReplyInvalid, InvalidInput) as error:
-        first = str(error)
+        first_fault = str(error)
     try:
-        return await conversation.again(first)
+        return await conversation.ask_again(first_fault)
     except (LLMReplyInvalid, InvalidInput) as error:
         raise LLMReplyInvalid(
-            f"{model_name(llm)} gave two invalid answers: first {first}; then {error}",
+            f"{model_name(llm)} gave two invalid answers: first {first_fault}; then {error}",
             reply=conversation.reply,
         ) from error
     except LLMBudgetExceeded as error:  # reported as invalid, as another request, without a correction, is shorter
         raise LLMReplyInvalid(
-            f"{model_name(llm)} gave an invalid answer: {first}; the retry failed: {error}",
+            f"{model_name(llm)} gave an invalid answer: {first_fault}; the retry failed: {error}",
             reply=conversation.reply,
         ) from error
 
@@ -110,7 +110,7 @@ class _Conversation(Generic[T]):
         self._llm = llm
         self._question = question
         self._system = f"{question.system}\n\n{DATA_RULE}"
-        self._form: dict[str, Any] = {"schema": question.schema, "max_tokens": question.max_tokens}
+        self._request_options: dict[str, Any] = {"schema": question.schema, "max_tokens": question.max_tokens}
         self._answer: Any = ""
 
     @property
@@ -118,30 +118,33 @@ class _Conversation(Generic[T]):
         """The latest answer as text."""
         return self._answer if isinstance(self._answer, str) else json.dumps(self._answer, ensure_ascii=False)
 
-    async def first(self) -> T:
-        """Return the value of the first answer."""
+    async def ask_first(self) -> T:
+        """Ask the question, and return the value of the answer."""
         return await self._check(
-            partial(self._llm.complete, self._system, self._question.prompt, **self._form), self._basis()
+            partial(self._llm.complete, self._system, self._question.prompt, **self._request_options), self._basis()
         )
 
-    async def again(self, why: str) -> T:
+    async def ask_again(self, fault: str) -> T:
         """Ask for a correction of the invalid first answer, and return its value."""
         prompt = self._question.prompt
-        fault = f"{FAULT_INTRODUCTION}\n{as_data({'reason': why}, limit=1_000)}"
-        basis = self._basis(why, self.reply)
+        correction = f"{FAULT_INTRODUCTION}\n{as_data({'reason': fault}, limit=1_000)}"
+        basis = self._basis(fault, self.reply)
         if isinstance(self._llm, CorrectableLLM):
             return await self._check(
-                partial(self._llm.correct, self._system, prompt, self._answer, fault, **self._form), basis
+                partial(self._llm.correct, self._system, prompt, self._answer, correction, **self._request_options),
+                basis,
             )
-        return await self._check(partial(self._llm.complete, self._system, f"{prompt}\n\n{fault}", **self._form), basis)
+        return await self._check(
+            partial(self._llm.complete, self._system, f"{prompt}\n\n{correction}", **self._request_options), basis
+        )
 
-    def _basis(self, why: str = "", earlier: str = "") -> Basis:
+    def _basis(self, fault: str = "", earlier: str = "") -> Basis:
         """Return the texts that an answer must not merely repeat."""
-        words, data = split_data(self._question.prompt)
+        question_text, data = split_data(self._question.prompt)
         return Basis(
             instructions=f"{self._system}\n{FAULT_INTRODUCTION}",
-            fault=why,
-            question=words,
+            fault=fault,
+            question=question_text,
             sources=data,
             earlier=earlier,
             may_copy=self._question.may_copy,
@@ -225,9 +228,9 @@ def shorten(prompt: str, characters: int) -> str:
     """Shorten the data in a prompt, so that the prompt has at most `characters` characters if possible."""
     if len(prompt) <= characters:
         return prompt
-    words, data = split_data(prompt)
-    marks = len(prompt) - len(words) - sum(map(len, data))
-    n_left = max(0, characters - len(words) - marks - CUT_CHARACTERS * len(data))
+    _, data = split_data(prompt)
+    n_data = sum(map(len, data))
+    n_left = max(0, characters - (len(prompt) - n_data) - CUT_CHARACTERS * len(data))
     bound = _bound([len(text) for text in data], n_left)
     return _DATA.sub(lambda match: f"{match['opening']}{_cut(match['text'], bound)}{match['closing']}", prompt)
 
@@ -267,10 +270,12 @@ def check_conforms(answer: Any, schema: Mapping[str, Any]) -> Any:
         jsonschema.Draft202012Validator(schema).iter_errors(answer), key=lambda fault: list(map(str, fault.path))
     )
     if faults:
-        descriptions = "; ".join(f"{fault.json_path}: {_short(fault.message)}" for fault in faults[:MAX_FAULTS])
+        descriptions = "; ".join(
+            f"{fault.json_path}: {_shorten_message(fault.message)}" for fault in faults[:MAX_FAULTS]
+        )
         raise LLMReplyInvalid(f"the answer does not match the schema: {descriptions}")
     return answer
 
 
-def _short(text: str) -> str:
+def _shorten_message(text: str) -> str:
     return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"

@@ -28,7 +28,7 @@ FEW_WORDS = 3
 
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[a-zà-ÿ]{4,}")
-_STEM = 5
+_STEM_CHARACTERS = 5
 _COMMON = frozenset(
     [
         *("about", "after", "also", "been", "before", "could", "each", "from", "have", "into", "more", "most", "only"),
@@ -72,9 +72,9 @@ class Basis:
     @cached_property
     def echoes(self) -> set[tuple[str, ...]]:
         """The word n-grams that occur in the prompt but not in the data."""
-        of_fault = _runs(self.fault, ECHO_WORDS) - _runs(self.earlier, ECHO_WORDS)
-        of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS) | of_fault
-        return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in self.sources))
+        fault_runs = _word_runs(self.fault, ECHO_WORDS) - _word_runs(self.earlier, ECHO_WORDS)
+        prompt_runs = _word_runs(self.instructions, ECHO_WORDS) | _word_runs(self.question, ECHO_WORDS) | fault_runs
+        return prompt_runs.difference(*(_word_runs(text, ECHO_WORDS) for text in self.sources))
 
     @cached_property
     def examples(self) -> set[tuple[str, ...]]:
@@ -87,7 +87,7 @@ class Basis:
     def copies(self) -> set[tuple[str, ...]]:
         """The word n-grams of all sources that are long enough to count as copied."""
         sources = () if self.may_copy else self.sources
-        return set[tuple[str, ...]]().union(*(_runs(source, COPY_WORDS) for source in sources))
+        return set[tuple[str, ...]]().union(*(_word_runs(source, COPY_WORDS) for source in sources))
 
 
 def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
@@ -117,16 +117,16 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     Names in braces are parameters, and may be new.
     """
     all_fields = chain.from_iterable(_objects(answer, schema, prose))
-    written = "\n".join(chain.from_iterable(field.texts for field in all_fields))
-    data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
-    mentions = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
-    unknown = [name for name in mentions if _normalise(name) not in data]
+    prose_text = "\n".join(chain.from_iterable(field.texts for field in all_fields))
+    data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(prose_text)]))
+    names = dict.fromkeys([*_NUMBER.findall(prose_text), *_IDENTIFIER.findall(prose_text)])
+    unknown = [name for name in names if _normalise(name) not in data]
     if unknown:
         raise InvalidInput(
             f"the answer mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the "
             "data"
         )
-    words, source_words = significant_words(written), significant_words("\n".join(basis.sources))
+    words, source_words = significant_words(prose_text), significant_words("\n".join(basis.sources))
     if words and source_words and words.isdisjoint(source_words):
         raise InvalidInput("the answer shares no words with the data; write about the data")
 
@@ -139,7 +139,7 @@ def is_loop(text: str) -> bool:
     ):
         return True
     n_phrases = len(_words(text)) - 3
-    return n_phrases >= MANY_WORDS and len(_runs(text, 4)) < MIN_DISTINCT * n_phrases
+    return n_phrases >= MANY_WORDS and len(_word_runs(text, 4)) < MIN_DISTINCT * n_phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ def _is_prose(value: Any) -> bool:
 def _check_text(name: str, text: str, basis: Basis) -> None:
     if is_loop(text):
         raise InvalidInput(f"{name} repeats itself; shorten it")
-    if tuple(_words(text)) in basis.examples or not basis.echoes.isdisjoint(_runs(text, ECHO_WORDS)):
+    if tuple(_words(text)) in basis.examples or not basis.echoes.isdisjoint(_word_runs(text, ECHO_WORDS)):
         raise InvalidInput(f"{name} repeats the question; answer it")
-    if not basis.copies.isdisjoint(_runs(text, COPY_WORDS)):
+    if not basis.copies.isdisjoint(_word_runs(text, COPY_WORDS)):
         raise InvalidInput(f"{name} copies a long part of the data; paraphrase and shorten it")
 
 
@@ -183,7 +183,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _runs(text: str, n: int) -> set[tuple[str, ...]]:
+def _word_runs(text: str, n: int) -> set[tuple[str, ...]]:
     """Return all word n-grams of a text."""
     words = _words(text)
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
@@ -196,7 +196,7 @@ def _normalise(text: str) -> str:
 
 def significant_words(text: str) -> set[str]:
     """Return the stems of the content words of a text."""
-    return {word[:_STEM] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
+    return {word[:_STEM_CHARACTERS] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
 
 
 def _has_words(text: str) -> bool:

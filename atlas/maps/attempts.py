@@ -19,7 +19,7 @@ BATCH = 500
 WHOLE = 1 << 30
 """Larger than the length of any string."""
 
-Asked = tuple[str, tuple[str, ...]]
+TaskKey = tuple[str, tuple[str, ...]]
 """Domain and significant words of a task."""
 
 
@@ -30,16 +30,18 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
     """
     with store.reading():
         task_ids = store.ledger.columns.column(collection, "task_id")
-        requests = _requests(store, collection)
-        texts = _repeated_positions(requests.get(record_id) for record_id in ids)
+        task_keys = _task_keys(store, collection)
+        similar = _repeated_positions(task_keys.get(record_id) for record_id in ids)
         ambiguous = list[int]()
-        for positions in texts:
+        for positions in similar:
             if len({task_ids.get(ids[position]) for position in positions}) > 1:
                 ambiguous += positions
         contexts = _contexts(store, collection, [ids[position] for position in ambiguous])
-    full_requests = [(requests[i], contexts.get(i, "")) if i in requests else None for i in ids]
+    keys_with_context = [
+        (task_keys[record_id], contexts.get(record_id, "")) if record_id in task_keys else None for record_id in ids
+    ]
     same_ids = _repeated_positions(task_ids.get(record_id) for record_id in ids)
-    return _join(len(ids), [*same_ids, *_repeated_positions(full_requests)])
+    return _join(len(ids), [*same_ids, *_repeated_positions(keys_with_context)])
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
@@ -47,7 +49,7 @@ def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[
 
     Two attempts that differ in white space alone have the same digest. An unreadable attempt equals no other.
     """
-    return _read(store, collection, ids, _solution_digest)
+    return _read_texts(store, collection, ids, _solution_digest)
 
 
 def _solution_digest(attempt: Experience) -> str:
@@ -55,23 +57,23 @@ def _solution_digest(attempt: Experience) -> str:
     return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()
 
 
-def _requests(store: Store, collection: str) -> dict[str, Asked]:
-    """Return the request of every attempt, by its id."""
+def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
+    """Return the domain and the significant words of every attempt's task, by the attempt's id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
-    domains, requests = columns.column(collection, "domain"), {}
+    domains, task_keys = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
         for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):
             if words := significant_words(text):
-                requests[record_id] = (str(domains.get(record_id, "")), words)
-    return requests
+                task_keys[record_id] = (str(domains.get(record_id, "")), words)
+    return task_keys
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the context of some tasks, by the attempts' ids. An unreadable one equals no other."""
-    return _read(store, collection, ids, lambda attempt: input_key(attempt.task.context))
+    return _read_texts(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
 
-def _read(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
+def _read_texts(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
     """Return a text of each attempt, by its id. An unreadable attempt gets its id as text."""
     records, texts = store.collection(collection), {}
     for start in range(0, len(ids), BATCH):
@@ -100,13 +102,13 @@ def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Merge overlapping groups, and return the positions of each merged group."""
     parents = list(range(n))
 
-    def first(position: int) -> int:
+    def root(position: int) -> int:
         while parents[position] != position:
             parents[position] = position = parents[parents[position]]
         return position
 
     for group in groups:
         for position in group[1:]:
-            low, high = sorted((first(group[0]), first(position)))
+            low, high = sorted((root(group[0]), root(position)))
             parents[high] = low
-    return _repeated_positions([first(position) for position in range(n)])
+    return _repeated_positions([root(position) for position in range(n)])

@@ -10,8 +10,8 @@ from itertools import pairwise
 from atlas.core.words import FUNCTION_WORDS, STOP_WORDS
 from atlas.maps.grammar import VERBS, is_plural, singular, word_set
 
-LONGEST = 3
-"""Words of a noun phrase."""
+MAX_PHRASE_WORDS = 3
+"""Maximum number of words of a noun phrase."""
 
 BEFORE_VERBS = word_set("and can could help i let may must or please should shall then to us we will would you")
 """Words after which a task's verb can stand."""
@@ -20,12 +20,12 @@ RELATIVES = frozenset({"that", "which"})
 """Words after which a task's verb can stand in the third person: `a function that matches a string`."""
 
 NEGATIONS = word_set("never not no without don't doesn't didn't can't won't don doesn didn won")
-FORM = word_set(
+FORM_NOUNS = word_set(
     "agent assistant code example function input method output problem program question script solution str"
 )
 """Nouns that name the form of a task and never its subject."""
 
-EMPTY = word_set("""
+VAGUE_NOUNS = word_set("""
     amount anybody array case check condition data day detail dollar element euro example hour id index information
     integer issue item kind line list message minute month note number option order pair people person place problem
     process reason rest result side start state step string system task text thing total type user value variable
@@ -46,7 +46,7 @@ MEASURES = word_set("form length order size")
 DETERMINERS = word_set("a an every her his its my our the their these this those your")
 """Words before an object, and after its verb."""
 
-NO_NOUNS = word_set("""
+NOT_NOUNS = word_set("""
     agrees alive alphanumeric appears available becomes begins belongs black blue coincides consider consists contains
     divisible empty equal equals even except exists expects fails false finishes follows free green happens invalid
     keeps less necessary needs negative occurs odd positive prefer prime red represents returns satisfies starts strange
@@ -116,24 +116,24 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
         excluded: Words in lower case to ignore, such as names of people.
     """
     for sentence in _SENTENCE.split(text):
-        yield from _clauses_of(_WORD.findall(sentence), excluded)
+        yield from _sentence_clauses(_WORD.findall(sentence), excluded)
 
 
-def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
+def _sentence_clauses(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
     """Yield the clauses of words without punctuation between them. A negated sentence yields none."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
-    reading = _SentenceState()
+    state = _SentenceState()
     for before, word in pairwise(["", *words, ""]):
-        verb = "" if reading.run else _verb(before.lower(), word.lower())
+        verb = "" if state.run else _verb(before.lower(), word.lower())
         if verb:
-            reading.verb = reading.link = verb
+            state.verb = state.link = verb
         elif _may_name(word, excluded):
-            reading.run.append(word)
-        elif reading.run:
-            yield from reading.end_run(word.lower())
+            state.run.append(word)
+        elif state.run:
+            yield from state.end_run(word.lower())
         else:
-            reading.skip_word(word.lower())
+            state.skip_word(word.lower())
 
 
 def _verb(before: str, word: str) -> str:
@@ -189,7 +189,7 @@ class _SentenceState:
                 verb = latest.verb
             else:
                 yield Clause(NounPhrase(latest.phrase.words, run[-1]), latest.verb)
-        yield Clause(NounPhrase(tuple(run[-LONGEST:])), verb)
+        yield Clause(NounPhrase(tuple(run[-MAX_PHRASE_WORDS:])), verb)
 
 
 def _is_noun(word: str) -> bool:
@@ -199,7 +199,7 @@ def _is_noun(word: str) -> bool:
     is_superlative = word.endswith("est") and word not in NOUNS_IN_EST
     if is_past or is_participle or is_superlative:
         return False
-    return len(word) > 2 and word not in NO_NOUNS and singular(word) not in FORM
+    return len(word) > 2 and word not in NOT_NOUNS and singular(word) not in FORM_NOUNS
 
 
 def _may_name(word: str, excluded: Container[str]) -> bool:

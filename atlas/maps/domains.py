@@ -24,10 +24,10 @@ MAX_FITTED = 20_000
 MIN_SAMPLES = 3
 """`min_samples` of HDBSCAN. Lower values leave fewer points unclustered, higher ones are robust to outliers."""
 
-TOO_LARGE = 0.6
+MAX_SHARE = 0.6
 """Largest share of all points in a domain. A larger cluster is split."""
 
-SAME_FROM = 0.2
+MIN_OVERLAP = 0.2
 """Smallest overlap (Jaccard) at which a domain is identified with an earlier one."""
 
 Labels = npt.NDArray[np.int32]
@@ -73,10 +73,10 @@ def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
 
     If the largest of them is too large, the finest clusters are returned instead.
     """
-    lasting = _select(coordinates, min_size, "eom")
-    largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
-    if largest <= TOO_LARGE * len(coordinates):
-        return lasting
+    persistent = _select(coordinates, min_size, "eom")
+    largest = np.bincount(persistent.labels[persistent.labels >= 0], minlength=1).max()
+    if largest <= MAX_SHARE * len(coordinates):
+        return persistent
     return _select(coordinates, min_size, "leaf")
 
 
@@ -125,35 +125,37 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
 
-    olds, news = _numbers(old), _numbers(new)
+    old_numbers, new_numbers = _numbers(old), _numbers(new)
     shared = new[: len(old)]
-    overlap = np.zeros((len(news), len(olds)))
-    for row, number in enumerate(news):
-        for column, earlier in enumerate(olds):
-            intersection = int(((shared == number) & (old == earlier)).sum())
-            overlap[row, column] = intersection / max(
-                1, int((shared == number).sum() + (old == earlier).sum()) - intersection
-            )
+    overlap = np.zeros((len(new_numbers), len(old_numbers)))
+    for row, number in enumerate(new_numbers):
+        for column, old_number in enumerate(old_numbers):
+            is_in_new, is_in_old = shared == number, old == old_number
+            overlap[row, column] = (is_in_new & is_in_old).sum() / max(1, (is_in_new | is_in_old).sum())
     rows, columns = linear_sum_assignment(-overlap) if overlap.size else ([], [])
-    matches = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
-    free = max(olds, default=-1) + 1
-    unmatched = [number for number in news if number not in matches]
-    return matches | {number: free + offset for offset, number in enumerate(unmatched)}
+    matches = {
+        new_numbers[row]: old_numbers[column]
+        for row, column in zip(rows, columns, strict=True)
+        if overlap[row, column] >= MIN_OVERLAP
+    }
+    first_unused = max(old_numbers, default=-1) + 1
+    unmatched = [number for number in new_numbers if number not in matches]
+    return matches | {number: first_unused + offset for offset, number in enumerate(unmatched)}
 
 
 def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:
     """Return the weighted majority label of the neighbours of each new record, and its strength."""
-    nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
+    nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, pool=old)
     weights = placing_weights(nearest)
     nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)
-    firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
+    strength, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
     for number in np.unique(labels):
         own_weights = weights * (labels[nearest.indices] == number)
         share = own_weights.sum(axis=1)
         is_better = share > best
         nearby[is_better], best[is_better] = number, share[is_better]
-        firmness[is_better] = (own_weights * strengths[nearest.indices]).sum(axis=1)[is_better]
-    return nearby, np.clip(firmness, 0, 1)
+        strength[is_better] = (own_weights * strengths[nearest.indices]).sum(axis=1)[is_better]
+    return nearby, np.clip(strength, 0, 1)
 
 
 def _numbers(labels: Labels) -> list[int]:

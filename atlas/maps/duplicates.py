@@ -105,11 +105,11 @@ def near_duplicates(
     distinct, inverse = _distinct(embedded.vectors)
     equal = _rows_by_number(inverse, len(distinct))
     pairs = similar_pairs(distinct, threshold, on_progress)
-    gathered_groups = _gather(distinct, pairs, threshold)
-    single_rows = set(range(len(distinct))) - {row for rows, _ in gathered_groups for row in rows}
-    gathered_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
+    row_groups = _group_pairs(distinct, pairs, threshold)
+    single_rows = set(range(len(distinct))) - {row for rows, _ in row_groups for row in rows}
+    row_groups += [((row,), 1.0) for row in sorted(single_rows) if len(equal[row]) > 1]
     groups = []
-    for rows, lowest in gathered_groups:
+    for rows, lowest in row_groups:
         member_rows = chain.from_iterable(equal[row] for row in rows)
         groups.append(DuplicateGroup(ids=tuple(embedded.ids[i] for i in member_rows), similarity_min=lowest))
     return _largest_first(groups)
@@ -126,11 +126,11 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     upper bound. Only pairs whose bound reaches the threshold are compared in full.
     """
     n, blocks = len(vectors), [np.zeros((0, 2), np.int64)]
-    short, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
+    reduced, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other_start in range(start, n, BLOCK):
-            is_near = short[rows] @ short[other_start : other_start + BLOCK].T >= threshold - ROUNDING
+            is_near = reduced[rows] @ reduced[other_start : other_start + BLOCK].T >= threshold - ROUNDING
             is_near = np.triu(is_near, 1) if other_start == start else is_near
             if np.count_nonzero(is_near) > MAX_PAIRS:
                 is_near[n_found[rows] >= MAX_PAIRS] = False
@@ -163,9 +163,9 @@ def _reduce(vectors: Vectors) -> Vectors:
     if vectors.shape[1] <= N_DIRECTIONS or len(vectors) <= BLOCK:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    along = vectors @ directions[:, -N_DIRECTIONS:]
-    remainder = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(along).sum(axis=1), 0))
-    return np.ascontiguousarray(np.column_stack([along, remainder]), np.float32)
+    projections = vectors @ directions[:, -N_DIRECTIONS:]
+    remainder = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(projections).sum(axis=1), 0))
+    return np.ascontiguousarray(np.column_stack([projections, remainder]), np.float32)
 
 
 def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
@@ -175,7 +175,7 @@ def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
     )
 
 
-def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
+def _group_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
     """Return groups of pairwise similar rows, with the lowest similarity in each."""
     ends, other_ends = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))

@@ -28,24 +28,24 @@ class Neighbours:
 
 
 def nearest_neighbours(
-    vectors: Vectors, k: int, among: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
+    vectors: Vectors, k: int, pool: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Neighbours:
-    """Return the k nearest neighbours of each vector, among the others or among `among`.
+    """Return the k nearest neighbours of each vector, among the others or in `pool`.
 
     Args:
         vectors: Rows of unit length.
         k: Number of neighbours. If there are fewer, all are returned.
-        among: Rows of unit length.
+        pool: Rows of unit length, or None for the vectors themselves.
         on_progress: Called with the number of vectors done, and their total.
     """
-    pool = vectors if among is None else among
-    k = max(0, min(k, len(pool) - (among is None)))
+    candidates = vectors if pool is None else pool
+    k = max(0, min(k, len(candidates) - (pool is None)))
     indices = np.zeros((len(vectors), k), np.int32)
     similarities = np.zeros((len(vectors), k), np.float32)
     for start in range(0, len(vectors) if k else 0, ROWS):
         rows = slice(start, min(start + ROWS, len(vectors)))
-        own_start = None if among is not None else start
-        indices[rows], similarities[rows] = _nearest(vectors[rows], pool, k, own_start)
+        own_start = None if pool is not None else start
+        indices[rows], similarities[rows] = _nearest(vectors[rows], candidates, k, own_start)
         if on_progress:
             on_progress(rows.stop, len(vectors))
     return Neighbours(indices, similarities)
@@ -58,28 +58,28 @@ def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tup
     for start in range(0, len(pool), COLUMNS):
         block = rows @ pool[start : start + COLUMNS].T
         if own_start is not None:
-            _leave_out_itself(block, own_start - start)
+            _exclude_own_rows(block, own_start - start)
         _merge(best, index, block, start)
     order = np.argsort(-best, axis=1, kind="stable")
     return np.take_along_axis(index, order, 1), np.take_along_axis(best, order, 1)
 
 
-def _leave_out_itself(block: Similarities, offset: int) -> None:
+def _exclude_own_rows(block: Similarities, offset: int) -> None:
     rows = np.arange(len(block))
-    inside = (rows + offset >= 0) & (rows + offset < block.shape[1])
-    block[rows[inside], rows[inside] + offset] = -2.0
+    is_inside = (rows + offset >= 0) & (rows + offset < block.shape[1])
+    block[rows[is_inside], rows[is_inside] + offset] = -2.0
 
 
 def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
     """Merge a block into the best similarities. Only the few values of each row that improve on them are sorted."""
     k = best.shape[1]
-    better = block > best.min(axis=1, keepdims=True)
-    wide = max(k, int(better.sum(axis=1).max(initial=0)))
-    if wide >= block.shape[1]:
+    is_better = block > best.min(axis=1, keepdims=True)
+    n_columns = max(k, int(is_better.sum(axis=1).max(initial=0)))
+    if n_columns >= block.shape[1]:
         columns = np.broadcast_to(np.arange(block.shape[1], dtype=np.int32), block.shape)
         values = block
     else:
-        values, columns = _pack(block, better)
+        values, columns = _pack(block, is_better)
     values = np.concatenate([best, values], axis=1)
     columns = np.concatenate([index, columns + start], axis=1)
     best_columns = np.argpartition(-values, k - 1, axis=1)[:, :k] if values.shape[1] > k else np.arange(k)[None, :]

@@ -22,11 +22,11 @@ from atlas.storage.maintenance.names import NAMES, NamesFile, NamesText, names_t
 from atlas.storage.store import Store
 
 FILE = NAMES
-MAX_NAME = 80
+MAX_NAME_CHARACTERS = 80
 MAX_MEMBER_IDS = 400
 """Number of member ids, spread over a named domain, that identify the domain."""
 
-SAME_FROM = 0.3
+MIN_OVERLAP = 0.3
 """Smallest estimated overlap (Jaccard) at which a domain keeps the name of an earlier one."""
 
 
@@ -78,7 +78,7 @@ class DomainNames:
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
         """Return the map with these names."""
         named_domains = self.load()
-        matches = _matches(memory_map, named_domains)
+        matches = _match_names(memory_map, named_domains)
         domains = list[Domain]()
         for domain in memory_map.domains:
             index = matches.get(domain.number)
@@ -95,13 +95,15 @@ class DomainNames:
         name = name.strip()
         if memory_map.domain(number) is None:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
-        if len(name) > MAX_NAME or not (name.isprintable()):
-            raise InvalidInput(f"expected one line of at most {MAX_NAME} characters for a domain's name, got {name!r}")
+        if len(name) > MAX_NAME_CHARACTERS or not (name.isprintable()):
+            raise InvalidInput(
+                f"expected one line of at most {MAX_NAME_CHARACTERS} characters for a domain's name, got {name!r}"
+            )
         entry = _entry(memory_map, number, name)
 
         def with_name(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            current = _matches(memory_map, named_domains).get(number)
-            return [existing for index, existing in enumerate(named_domains) if index != current] + (
+            current = _match_names(memory_map, named_domains).get(number)
+            return [named_domain for index, named_domain in enumerate(named_domains) if index != current] + (
                 [entry] if name else []
             )
 
@@ -119,14 +121,14 @@ class DomainNames:
             StoreUnavailable: The file cannot be written.
         """
 
-        def with_suggestions(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
-            current = _matches(memory_map, named_domains)
+        def add_suggestions(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+            current = _match_names(memory_map, named_domains)
             numbers = [number for number in names if number not in current or named_domains[current[number]].by]
             replaced = {current[number] for number in numbers if number in current}
-            remaining = [existing for index, existing in enumerate(named_domains) if index not in replaced]
+            remaining = [named_domain for index, named_domain in enumerate(named_domains) if index not in replaced]
             return remaining + [_entry(memory_map, number, names[number], by) for number in numbers]
 
-        self._change(with_suggestions)
+        self._change(add_suggestions)
 
     def restore(self, named_domains: Sequence[NamedDomain]) -> None:
         """Restore the names that `load` returned earlier.
@@ -191,7 +193,7 @@ def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], lis
     return tuple(named_domains), unreadable
 
 
-def _matches(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) -> dict[int, int]:
+def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) -> dict[int, int]:
     """Return the index of each domain's name. Domains without a name are left out."""
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
@@ -204,7 +206,7 @@ def _matches(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) -> dic
     return {
         memory_map.domains[row].number: int(column)
         for row, column in zip(rows, columns, strict=True)
-        if overlap[row, column] >= SAME_FROM
+        if overlap[row, column] >= MIN_OVERLAP
     }
 
 

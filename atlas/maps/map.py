@@ -40,17 +40,17 @@ OnProgress = Callable[[int, int, str], None]
 
 _Rows = npt.NDArray[np.int64]
 
-SAME_NAME_FROM = 0.5
+MIN_SHARE_FOR_NAME = 0.5
 """Smallest share of an earlier domain's members in one domain at which its name is kept."""
 
-DATED = " · "
+OLD_SEPARATOR = " · "
 """Separator in generated names of earlier versions, which are generated again."""
 
-TYPICAL = 5
-JUDGED_OF_A_PREVIEW = 100
+MAX_TYPICAL = 5
+N_JUDGED_FOR_PREVIEW = 100
 """Number of points for a preview's trustworthiness. Small, because a user waits for the result."""
 
-REFIT_FROM = 0.1
+MIN_SHARE_FOR_REFIT = 0.1
 """Smallest share of records placed after fitting for which a map should be refitted."""
 
 
@@ -135,7 +135,7 @@ class MemoryMap:
     @property
     def needs_refit(self) -> bool:
         """True if so many records were placed that the map should be refitted."""
-        return self.share_placed > REFIT_FROM
+        return self.share_placed > MIN_SHARE_FOR_REFIT
 
     @property
     def share_unclustered(self) -> float:
@@ -162,7 +162,7 @@ def preview(embedded: EmbeddedRecords) -> MemoryMap:
         strengths=np.zeros(n, np.float32),
         domains=(),
         recipe=_recipe(embedded, "pca", SEED, 0),
-        trustworthiness=trustworthiness(embedded.vectors, coordinates, n_judged=JUDGED_OF_A_PREVIEW),
+        trustworthiness=trustworthiness(embedded.vectors, coordinates, n_judged=N_JUDGED_FOR_PREVIEW),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
@@ -219,7 +219,7 @@ def make_map(
         ledger_id=embedded.ledger_id,
     )
     report(90, 100, "finding domains")
-    return _group(fitted, embedded, min_domain_size, previous)
+    return _add_domains(fitted, embedded, min_domain_size, previous)
 
 
 def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: int) -> MemoryMap:
@@ -232,7 +232,7 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
     """
     current = extend(memory_map, embedded)
     recipe = _recipe(embedded, current.recipe.engine, current.recipe.seed, min_domain_size)
-    return _group(replace(current, recipe=recipe), embedded, min_domain_size, memory_map)
+    return _add_domains(replace(current, recipe=recipe), embedded, min_domain_size, memory_map)
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
@@ -243,7 +243,7 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
         embedded: The current records.
         fitted: The map as it was fitted. Restored records return to their positions on it.
     """
-    kept_rows, old_rows, new = _overlap(memory_map.ids, embedded.ids)
+    kept_rows, old_rows, new = _match_rows(memory_map.ids, embedded.ids)
     if not len(new) and len(kept_rows) == len(memory_map.ids):
         return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
     if not len(kept_rows):
@@ -268,14 +268,14 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
     )
     rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
     changed_domains = set(placed.labels.tolist()) if is_same else set(domains)
-    untouched = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
-    measured = _domains(
+    unchanged = tuple(domain for domain in memory_map.domains if domain.number not in changed_domains)
+    measured = _measure_domains(
         extended_map, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in changed_domains}
     )
-    return replace(extended_map, domains=_largest_first([*untouched, *measured]))
+    return replace(extended_map, domains=_largest_first([*unchanged, *measured]))
 
 
-def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
+def _match_rows(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
     """Return the rows of the common records in the map and in the ids, and the rows of ids that are not in the map."""
     n = len(map_ids)
     if tuple(ids[:n]) == tuple(map_ids):  # the usual case, new records only, should be cheap for a map of any size
@@ -312,7 +312,7 @@ def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, ke
     return _PlacedRecords(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
-def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
+def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
     """Return the map with its domains. Domains of the previous map keep their numbers and names."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
@@ -325,10 +325,12 @@ def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous
     new = {number: terms for number, terms in names_by_domain.items() if number not in kept_domains}
     names = unique_names(new, {domain.name for domain in kept_domains.values()})
     domains = {
-        n: kept_domains.get(n) or _without_measures(n, names[n], terms.terms) for n, terms in names_by_domain.items()
+        n: kept_domains.get(n) or _unmeasured_domain(n, names[n], terms.terms) for n, terms in names_by_domain.items()
     }
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
-    return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), domains)))
+    return replace(
+        grouped, domains=_largest_first(_measure_domains(grouped, embedded.vectors, np.array(order), domains))
+    )
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
@@ -340,8 +342,12 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
     kept_domains = {}
     for domain in previous.domains:
         was_member = previous.labels[before] == domain.number
-        is_dated = DATED in domain.name and not (domain.is_named_by_person or domain.suggested_by)
-        if was_member.any() and not is_dated and (labels[now][was_member] == domain.number).mean() >= SAME_NAME_FROM:
+        has_old_name = OLD_SEPARATOR in domain.name and not (domain.is_named_by_person or domain.suggested_by)
+        if (
+            was_member.any()
+            and not has_old_name
+            and (labels[now][was_member] == domain.number).mean() >= MIN_SHARE_FOR_NAME
+        ):
             kept_domains[domain.number] = domain
     return labels, kept_domains
 
@@ -358,7 +364,7 @@ def _shared_rows(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _
     return row_pairs[:, 0], row_pairs[:, 1]
 
 
-def _without_measures(number: int, name: str, terms: tuple[str, ...]) -> Domain:
+def _unmeasured_domain(number: int, name: str, terms: tuple[str, ...]) -> Domain:
     return Domain(
         number=number,
         name=name,
@@ -370,7 +376,9 @@ def _without_measures(number: int, name: str, terms: tuple[str, ...]) -> Domain:
     )
 
 
-def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named_domains: Mapping[int, Domain]) -> list[Domain]:
+def _measure_domains(
+    memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named_domains: Mapping[int, Domain]
+) -> list[Domain]:
     """Return the domains with members, measured again. `rows` are the rows of the map's records in the vectors."""
     measured = []
     for number, domain in named_domains.items():
@@ -384,14 +392,14 @@ def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named_domains
 
 
 def _most_typical(vectors: Vectors) -> list[int]:
-    """Return the rows nearest to the mean direction, at most `TYPICAL`, nearest first.
+    """Return the rows nearest to the mean direction, at most `MAX_TYPICAL`, nearest first.
 
     Equal vectors, which attempts at one task have, count once as long as there are others.
     """
     nearest = np.argsort(-(vectors @ vectors.mean(axis=0)), kind="stable").tolist()
     first = {vectors[row].tobytes(): row for row in reversed(nearest)}
     different = set(first.values())
-    return sorted(nearest, key=lambda row: row not in different)[:TYPICAL]
+    return sorted(nearest, key=lambda row: row not in different)[:MAX_TYPICAL]
 
 
 def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:

@@ -17,22 +17,22 @@ from atlas.maps.subjects import subject_names
 
 MAX_TERMS = 6
 WORDS_IN_NAME = 3
-READ_PER_DOMAIN = 2_000
+MAX_READ_PER_DOMAIN = 2_000
 """Maximum number of members of a domain whose words are counted."""
 
-READ_FOR_NAMES, LEAST_READ, READ_IN_ALL = 500, 50, 12_000
-"""Maximum number of members whose phrases are counted: of a domain, of each of many domains, and in total."""
+MAX_SAMPLED, MIN_SAMPLED, MAX_SAMPLED_IN_ALL = 500, 50, 12_000
+"""Numbers of members whose phrases are counted: at most of a domain, at least of a domain, and at most in total."""
 
-MOSTLY = 0.6
+MIN_PAIRED_SHARE = 0.6
 """Minimum share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""
 
-REACHED = 0.5
+MIN_PLACE_SHARE = 0.5
 """Minimum share of a capitalised word's uses after `from` or `to` for it to count as a place."""
 
-ALIKE = 0.7
+MIN_COMMON_SHARE = 0.7
 """Minimum share of the shorter word that two forms of one word have in common at the start: `sort` and `sorted`."""
 
-SHARED_BY = 0.08
+MIN_MEMBER_SHARE = 0.08
 """Share of a domain's members that must have a word before it may name the domain."""
 
 
@@ -75,15 +75,15 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
         if number != UNCLUSTERED
     }
     owners = _owners(weights)
-    n_read = min(READ_FOR_NAMES, max(LEAST_READ, READ_IN_ALL // len(texts_by_domain)))
+    n_read = min(MAX_SAMPLED, max(MIN_SAMPLED, MAX_SAMPLED_IN_ALL // len(texts_by_domain)))
     sampled = {
         number: [text.text for text in domain_texts[:: _step(domain_texts, n_read)]]
         for number, domain_texts in texts_by_domain.items()
     }
     names = subject_names(sampled, people)
     return {
-        number: DomainTerms(terms=_terms(number, domain_texts, owners), names=names[number])
-        for number, domain_texts in weights.items()
+        number: DomainTerms(terms=_terms(number, domain_weights, owners), names=names[number])
+        for number, domain_weights in weights.items()
     }
 
 
@@ -97,9 +97,9 @@ def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[
     names: dict[int, str] = {}
     used = set(reserved)
     for number, terms in terms_by_domain.items():
-        fitting = terms.names or (" and ".join(terms.terms[:2]) or f"Domain {number + 1}",)
-        numbered = (f"{fitting[0]} ({count})" for count in range(2, len(used) + 3))
-        names[number] = next(name for name in (*fitting, *numbered) if name not in used)
+        candidates = terms.names or (" and ".join(terms.terms[:2]) or f"Domain {number + 1}",)
+        numbered = (f"{candidates[0]} ({count})" for count in range(2, len(used) + 3))
+        names[number] = next(name for name in (*candidates, *numbered) if name not in used)
         used.add(names[number])
     return names
 
@@ -133,9 +133,9 @@ class Prose:
 
 def prose(text: str) -> Prose:
     """Return a text without its code."""
-    text_only = _CODE.sub(" ", text)
-    found_words = words(text_only)
-    return Prose(text_only, found_words) if found_words else Prose(text, words(text))
+    without_code = _CODE.sub(" ", text)
+    subject_words = words(without_code)
+    return Prose(without_code, subject_words) if subject_words else Prose(text, words(text))
 
 
 def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
@@ -145,50 +145,47 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     that begins with a capital, too, and are never written without one.
     """
     coded, plain = set[str](), set[str]()
-    paired, capital = Counter[str](), Counter[str]()
+    paired, capitalised = Counter[str](), Counter[str]()
     for text in texts:
         coded.update(chain.from_iterable(_CODED_PERSON.findall(text)))
         for first, second in _TWO_NAMES.findall(text):
             if first.lower() not in STOP_WORDS:  # not "The Postgres"
                 paired.update((first.lower(), second.lower()))
-        capital.update(word.lower() for word in _CAPITAL.findall(text))
+        capitalised.update(word.lower() for word in _CAPITAL.findall(text))
     for prose_text in texts_read:
         plain.update(_PLAIN.findall(prose_text.text))
-    mostly_paired = {word for word, n in paired.items() if n > MOSTLY * capital[word]}
+    mostly_paired = {word for word, n in paired.items() if n > MIN_PAIRED_SHARE * capitalised[word]}
     return (coded | mostly_paired) - plain
 
 
 def _place_names(texts: Iterable[str]) -> set[str]:
     """Return the words that are probably place names: capitalised words that mostly follow `from` and `to`."""
-    reached, capital = Counter[str](), Counter[str]()
+    after_preposition, capitalised = Counter[str](), Counter[str]()
     for text in texts:
-        reached.update(_PLACE.findall(text))
-        capital.update(_CAPITALISED.findall(text))
-    return {word.lower() for word, n in reached.items() if n >= REACHED * capital[word]}
+        after_preposition.update(_PLACE.findall(text))
+        capitalised.update(_CAPITALISED.findall(text))
+    return {word.lower() for word, n in after_preposition.items() if n >= MIN_PLACE_SHARE * capitalised[word]}
 
 
 def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
-    """Return a sample of texts of each domain, at most `READ_PER_DOMAIN`, and the words that name people and places.
+    """Return at most `MAX_READ_PER_DOMAIN` texts of each domain, and the words that name people and places.
 
     Names of people are removed from the words of the texts.
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {
-        number: [texts[row] for row in domain_rows[:: _step(domain_rows, READ_PER_DOMAIN)]]
+        number: [texts[row] for row in domain_rows[:: _step(domain_rows, MAX_READ_PER_DOMAIN)]]
         for number, domain_rows in rows.items()
     }
-    parsed = {number: [prose(text) for text in domain_rows] for number, domain_rows in sampled.items()}
+    parsed = {number: [prose(text) for text in domain_texts] for number, domain_texts in sampled.items()}
     people = _people(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
-    read = {
-        number: [Prose(part.text, part.words - people) for part in domain_rows]
-        for number, domain_rows in parsed.items()
-    }
-    return read, people | _place_names(chain.from_iterable(sampled.values()))
+    proses = {number: [Prose(part.text, part.words - people) for part in parts] for number, parts in parsed.items()}
+    return proses, people | _place_names(chain.from_iterable(sampled.values()))
 
 
-def _step(rows: Sized, n_most: int) -> int:
-    """Return the step that selects at most `n_most` rows."""
-    return math.ceil(len(rows) / n_most)
+def _step(rows: Sized, limit: int) -> int:
+    """Return the step that selects at most `limit` rows."""
+    return math.ceil(len(rows) / limit)
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
@@ -219,11 +216,11 @@ def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int)
         total: Number of records with each word, of all domains.
         n_total: Number of records of all domains.
     """
-    fewest = max(2, SHARED_BY * size)
+    min_members = max(2, MIN_MEMBER_SHARE * size)
     weights = {}
     for word, n in counts.items():
         share, share_elsewhere = n / size, (total[word] - n + 0.5) / (n_total - size + 1)
-        if n >= fewest and share > share_elsewhere:
+        if n >= min_members and share > share_elsewhere:
             weights[word] = float(share * np.log(1 + share / share_elsewhere))
     return weights
 
@@ -251,8 +248,8 @@ def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int])
 
 def _are_alike(word: str, other: str) -> bool:
     shorter = min(len(word), len(other))
-    begins = round(ALIKE * shorter + 0.5)
-    return shorter >= 4 and word[:begins] == other[:begins]
+    n_common = round(MIN_COMMON_SHARE * shorter + 0.5)
+    return shorter >= 4 and word[:n_common] == other[:n_common]
 
 
 def same_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:

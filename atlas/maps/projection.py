@@ -34,7 +34,7 @@ WINDOW, TURN_DEGREES = np.array([1.15, 1.0]), 5
 PLACING_WIDTH = 0.05
 """Difference in similarity over which a neighbour's weight decreases by a factor of e."""
 
-JUDGED = 1_000
+N_JUDGED = 1_000
 """Number of sampled points for the trustworthiness of a large map."""
 
 
@@ -97,13 +97,13 @@ def _umap_learn(
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that a seed disables threads, which is intended
+        warnings.simplefilter("ignore")  # umap-learn warns that a seed disables threads, which is intended
         with extra("map", "a map by umap-learn"):
             from umap import UMAP
 
         n, k = indices.shape
-        itself = np.arange(n, dtype=np.int32)[:, None]
-        neighbours = (np.hstack([itself, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
+        own_rows = np.arange(n, dtype=np.int32)[:, None]
+        neighbours = (np.hstack([own_rows, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
         engine: Any = UMAP(
             n_neighbors=k + 1,
             init=umap_numpy.spread(start, umap_numpy.EXTENT),
@@ -120,14 +120,12 @@ def place_newcomers(
     newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS
 ) -> Coordinates:
     """Return the positions of new records: the weighted mean of their nearest neighbours' positions."""
-    nearest = nearest_neighbours(newcomers, k, among=vectors)
+    nearest = nearest_neighbours(newcomers, k, pool=vectors)
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
     weights = placing_weights(nearest)
-    coordinates_of_points: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(
-        np.float32
-    )
-    return coordinates_of_points
+    positions: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(np.float32)
+    return positions
 
 
 def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
@@ -159,14 +157,14 @@ def rotate_to_fill(coordinates: Coordinates) -> Coordinates:
     if len(coordinates) < 3:
         return coordinates
     angles = np.radians(np.arange(0, 180, TURN_DEGREES))
-    turns = [np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles]
+    turns = [np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) for angle in angles]
     sides = [np.ptp(coordinates @ turn, axis=0) / WINDOW for turn in turns]
     best = turns[int(np.argmin(np.max(sides, axis=1)))]
     return umap_numpy.spread((coordinates @ best).astype(np.float32), 1.0)
 
 
 def trustworthiness(
-    vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
+    vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = N_JUDGED
 ) -> float:
     """Return the trustworthiness of a map for k neighbours, in [0, 1].
 

@@ -46,9 +46,9 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     """
     store.collection(collection)  # raises if there is no model, and so no dimension of the vectors
     with store.reading():  # one state of the store
-        begun = _empty_snapshot(store, collection)
+        empty = _empty_snapshot(store, collection)
         seqs = np.sort(store.ledger.matching(collection))
-        embedded = _append_records(begun, store, collection, seqs)
+        embedded = _append_records(empty, store, collection, seqs)
     if ids is None:
         return embedded
     id_set = set(ids)
@@ -58,16 +58,18 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
 def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
     """Return the current live records of a collection. Only changes since an earlier snapshot are read."""
     with store.reading():  # one state of the store
-        begun = _empty_snapshot(store, collection)
-        if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
+        empty = _empty_snapshot(store, collection)
+        if (empty.ledger_id, empty.model) != (earlier.ledger_id, earlier.model) or empty.revision < earlier.revision:
             return read_embedded(store, collection)
         changes = store.ledger.follow(collection, earlier.revision)
         seqs = np.sort(np.array([entry.seq for entry in changes if len(entry.vectors)], np.int64))
-        now = replace(earlier, revision=begun.revision)
+        current = replace(earlier, revision=empty.revision)
         changed_ids = {entry.id for entry in changes}
         if not changed_ids.isdisjoint(earlier.ids):
-            now = subset(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids])
-        return _append_records(now, store, collection, seqs)
+            current = subset(
+                current, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids]
+            )
+        return _append_records(current, store, collection, seqs)
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, combinations
 
-from atlas.maps.clauses import EMPTY, Clause, clauses
+from atlas.maps.clauses import VAGUE_NOUNS, Clause, clauses
 from atlas.maps.grammar import LIGHT_VERBS, STEMS_KEPT, gerund, is_plural, plural, singular, stem
 
 NAMES_KEPT = 8
 _ANY = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_WITHIN = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
+_WITHIN_SENTENCE = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
 """Words that do not begin a sentence."""
 
 _COUNTED = re.compile(
@@ -24,62 +24,62 @@ _COUNTED = re.compile(
 )
 """Nouns that are counted, with or without an adjective."""
 
-WITHIN = 20
-"""Weight of how these are written."""
+WITHIN_WEIGHT = 20
+"""Weight of the spelling of a word that does not begin a sentence."""
 
-CHARACTERS = 38
-"""Longest name."""
+MAX_NAME_CHARACTERS = 38
+"""Maximum length of a name."""
 
-MOST_WORDS = 5
-SAME_BEGINNING = 60
+MAX_NAME_WORDS = 5
+TASK_KEY_CHARACTERS = 60
 """Number of first letters that identify a task: attempts that share them count once."""
 
-EARLY, LATER = 30, 0.4
-"""Words at the beginning of a task, and the weight of later ones."""
+EARLY_WORDS, LATER_WEIGHT = 30, 0.4
+"""Number of words that begin a task, and the weight of later words."""
 
-SHARED_BY = 0.08
+MIN_TASK_SHARE = 0.08
 """Share of a group's tasks that must have a phrase before it may name the group."""
 
-DOUBT = 1.5
+PSEUDOCOUNT = 1.5
 """Pseudocount of tasks in other groups that are about a subject."""
 
-ADDED = 0.2
+MIN_ADDED_SHARE = 0.2
 """Smallest share of a group's tasks that each of two phrases must add to the other."""
 
-HALF = 0.5
+MIN_PAIR_SHARE = 0.5
 """Smallest share of a group's tasks that two phrases must describe."""
 
-PRECISE = 0.2
+MIN_PRECISE_SHARE = 0.2
 """Smallest share of a group's tasks for a phrase that makes a single noun more precise."""
 
-MANY = 8
-"""Number of tasks for one of which a phrase must be written in just its form, twice at most by default."""
+TASKS_PER_FORM = 8
+"""Largest number of tasks for each task in which a phrase is written in just its form."""
 
-FEW = 3
+FEW_TASKS = 3
 """Number of tasks up to which two phrases would only list the tasks."""
 
-PHRASES = 40
+MAX_PAIRED_PHRASES = 40
 """Number of best phrases that are joined in pairs."""
 
 ENGLISH = frozenset({"the", "and", "of", "to"})
 """Words of which most English texts contain some."""
 
-ENOUGH = {1: 0.55, 2: 0.33, 3: 0.33}
+MIN_SHARE_BY_WORDS = {1: 0.55, 2: 0.33, 3: 0.33}
 """Smallest share of a group's tasks for which a phrase names the whole group, by the phrase's number of words."""
 
-MOST = 0.8
+MIN_SHARE_OF_BEST_PAIR = 0.8
 """Share of a group's tasks that two phrases must describe to be better than a single one that half of them has."""
 
-STEEP = 1.3
+SHARE_EXPONENT = 1.3
 """Exponent of the share of tasks."""
 
-FORM = {1: 0.3, 2: 1.0, 3: 1.15}
+FACTOR_BY_WORDS = {1: 0.3, 2: 1.0, 3: 1.15}
 """Factor for phrases of more words, which are more specific."""
 
-WITH_VERB = 1.4
+VERB_FACTOR = 1.4
 """Factor for names with a verb, which say what is done."""
 
-PAIR, WORD_IN_PAIR, TWO_VERBS = 0.8, 0.8, 1.0
+PAIR_FACTOR, SINGLE_WORD_FACTOR, TWO_VERBS_FACTOR = 0.8, 0.8, 1.0
 """Factors for two phrases, for each single word among them, and for two verbs of one noun."""
 
 
@@ -102,7 +102,7 @@ class Subject:
     @property
     def n_words(self) -> int:
         """Weight of the phrase: how specific it is."""
-        words = [word for word in (*self.words, self.of) if word and word not in EMPTY]
+        words = [word for word in (*self.words, self.of) if word and word not in VAGUE_NOUNS]
         return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
 
 
@@ -127,9 +127,9 @@ class Index:
     def tasks(self, stems: Iterable[str]) -> tuple[int, int]:
         """Return the tasks that contain all stems, at the beginning and anywhere."""
         early = anywhere = -1
-        for each in stems:
-            early &= self.early.get(each, 0)
-            anywhere &= self.anywhere.get(each, 0)
+        for word_stem in stems:
+            early &= self.early.get(word_stem, 0)
+            anywhere &= self.anywhere.get(word_stem, 0)
         return early, anywhere
 
 
@@ -160,28 +160,28 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
     nouns = _Nouns.of(chain.from_iterable(texts.values()))
     names, start = {}, 0
     for number, domain_texts in distinct.items():
-        group = _read(domain_texts, start, excluded)
+        group = _read_group(domain_texts, start, excluded)
         start += len(domain_texts)
         names[number] = tuple(_Namer(group, index, nouns, sum(map(len, distinct.values()))).names())[:NAMES_KEPT]
     return names
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    return [*{re.sub(r"[\W\d_]+", "", text)[:SAME_BEGINNING].lower(): text for text in texts}.values()]
+    return [*{re.sub(r"[\W\d_]+", "", text)[:TASK_KEY_CHARACTERS].lower(): text for text in texts}.values()]
 
 
 def _index(texts: Sequence[str]) -> Index:
     early, anywhere = Counter[str](), Counter[str]()
     for number, text in enumerate(texts):
         stems = [stem(word.lower()) for word in _ANY.findall(text)]
-        for each in {*stems[:EARLY]}:
-            early[each] |= 1 << number
-        for each in {*stems}:
-            anywhere[each] |= 1 << number
+        for word_stem in {*stems[:EARLY_WORDS]}:
+            early[word_stem] |= 1 << number
+        for word_stem in {*stems}:
+            anywhere[word_stem] |= 1 << number
     return Index(early, anywhere)
 
 
-def _read(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
+def _read_group(texts: Sequence[str], start: int, excluded: Container[str]) -> Group:
     group = Group(tasks=((1 << len(texts)) - 1) << start, n=len(texts))
     for text in texts:
         subjects = set[Subject]()
@@ -205,7 +205,7 @@ def _subjects(clause: Clause) -> Iterator[Subject]:
         for words in phrases:
             for of in {"", singular(clause.phrase.of.lower())}:
                 subject = Subject(words, verb, of)
-                is_empty = head in EMPTY and len(words) == 1 and not of and not verb
+                is_empty = head in VAGUE_NOUNS and len(words) == 1 and not of and not verb
                 if not is_empty and len(subject.stems) == len(words) + bool(of) + bool(verb):
                     yield subject
 
@@ -221,19 +221,19 @@ class _Namer:
 
     def names(self) -> Iterator[str]:
         """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
-        few, any_number = (self._rank(fewest) for fewest in (max(2, SHARED_BY * self.group.n), 1))
-        spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(few, any_number))
+        common = self._rank(max(2, MIN_TASK_SHARE * self.group.n))
+        spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(common, self._rank(1)))
         yield from dict.fromkeys(
-            name for name in spelled if len(name) <= CHARACTERS and len(name.split()) <= MOST_WORDS
+            name for name in spelled if len(name) <= MAX_NAME_CHARACTERS and len(name.split()) <= MAX_NAME_WORDS
         )
 
-    def _rank(self, fewest: float) -> Iterator[Subjects]:
+    def _rank(self, min_tasks: float) -> Iterator[Subjects]:
         """Yield single phrases and pairs of them, best first, but more precise names before a single noun.
 
         Args:
-            fewest: Number of tasks that must be about a phrase.
+            min_tasks: Number of tasks that must be about a phrase.
         """
-        values = self._phrases(fewest)
+        values = self._phrases(min_tasks)
         ranked = sorted(values, key=lambda subject: (-values[subject], subject))
         names = [*self._order_by_fit(values, ranked)]
         if names and names[0] == (Subject(names[0][0].words[-1:]),):
@@ -242,26 +242,32 @@ class _Namer:
 
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield phrases with this noun that many tasks are about, then the noun with another one of the same tasks."""
-        many = [subject for subject in ranked if self._share((subject,)) >= PRECISE]
-        yield from ((subject,) for subject in many if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
-        others = (subject for subject in many[:PHRASES] if not subject.verb and subject.stems.isdisjoint(noun.stems))
+        frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
+        yield from ((subject,) for subject in frequent if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
+        others = (
+            subject
+            for subject in frequent[:MAX_PAIRED_PHRASES]
+            if not subject.verb and subject.stems.isdisjoint(noun.stems)
+        )
         yield from sorted(
             ((noun, other) for other in others), key=lambda pair: (-self._pair_distinctiveness(*pair), pair)
         )
 
     def _order_by_fit(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
         """Yield single phrases and pairs of them by how well they name the group."""
-        enough = [(subject,) for subject in ranked if self._share((subject,)) >= ENOUGH[subject.n_words]]
-        pairs = self._pairs(ranked[:PHRASES])
-        if not enough or self._share(enough[0]) <= HALF:
+        sufficient = [
+            (subject,) for subject in ranked if self._task_share((subject,)) >= MIN_SHARE_BY_WORDS[subject.n_words]
+        ]
+        pairs = self._pairs(ranked[:MAX_PAIRED_PHRASES])
+        if not sufficient or self._task_share(sufficient[0]) <= MIN_PAIR_SHARE:
             yield from filter(self._covers_most, pairs)
-        yield from enough
+        yield from sufficient
         yield from pairs
         yield from (
-            (subject,) for subject in sorted(ranked, key=lambda phrase: -values[phrase] * self._share((phrase,)))
+            (subject,) for subject in sorted(ranked, key=lambda phrase: -values[phrase] * self._task_share((phrase,)))
         )
 
-    def _share(self, subjects: Subjects) -> float:
+    def _task_share(self, subjects: Subjects) -> float:
         """Return the share of the group's tasks that are about any of the subjects."""
         tasks = 0
         for subject in subjects:
@@ -269,15 +275,23 @@ class _Namer:
         return (tasks & self.group.tasks).bit_count() / self.group.n
 
     def _covers_most(self, pair: Subjects) -> bool:
-        return min(subject.n_words for subject in pair) > 1 and self._share(pair) >= MOST
+        return min(subject.n_words for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
 
-    def _phrases(self, fewest: float) -> dict[Subject, float]:
+    def _phrases(self, min_tasks: float) -> dict[Subject, float]:
         """Return how well each phrase names the group, without those that name it no better than other groups."""
         values = {}
         for subject, n in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
-            if n_about >= fewest and n >= min(fewest, self.group.n / MANY) and not self._is_proper(subject):
-                value = self._distinctiveness((subject,)) * FORM[subject.n_words] * (WITH_VERB if subject.verb else 1.0)
+            if (
+                n_about >= min_tasks
+                and n >= min(min_tasks, self.group.n / TASKS_PER_FORM)
+                and not self._is_proper(subject)
+            ):
+                value = (
+                    self._distinctiveness((subject,))
+                    * FACTOR_BY_WORDS[subject.n_words]
+                    * (VERB_FACTOR if subject.verb else 1.0)
+                )
                 if value:
                     values[subject] = value
         return values
@@ -288,7 +302,7 @@ class _Namer:
 
     def _pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
         """Return two phrases, or two verbs of one phrase, best first. Empty for a few tasks."""
-        if self.group.n <= FEW:
+        if self.group.n <= FEW_TASKS:
             return []
         values: dict[Subjects, float] = {
             pair: self._pair_distinctiveness(*pair) for pair in combinations(ranked, 2) if self._may_join(*pair)
@@ -305,12 +319,14 @@ class _Namer:
             return False
         ours, others = (self.index.tasks(subject.stems)[1] & self.group.tasks for subject in (first, second))
         n_added = min((ours & ~others).bit_count(), (others & ~ours).bit_count())
-        return n_added >= ADDED * self.group.n and (ours | others).bit_count() >= HALF * self.group.n
+        return (
+            n_added >= MIN_ADDED_SHARE * self.group.n and (ours | others).bit_count() >= MIN_PAIR_SHARE * self.group.n
+        )
 
     def _pair_distinctiveness(self, first: Subject, second: Subject) -> float:
         n_bare = (first.n_words == 1) + (second.n_words == 1)
-        factor = TWO_VERBS if _is_same_noun(first, second) else PAIR * WORD_IN_PAIR**n_bare
-        return self._distinctiveness((first, second)) * factor * (WITH_VERB if first.verb else 1.0)
+        factor = TWO_VERBS_FACTOR if _is_same_noun(first, second) else PAIR_FACTOR * SINGLE_WORD_FACTOR**n_bare
+        return self._distinctiveness((first, second)) * factor * (VERB_FACTOR if first.verb else 1.0)
 
     def _distinctiveness(self, subjects: Subjects) -> float:
         """Return how many tasks are about any of the subjects, times how much rarer that is elsewhere."""
@@ -320,12 +336,12 @@ class _Namer:
             early, anywhere = early | begins, anywhere | contains
         share = self._weight(early & self.group.tasks, anywhere & self.group.tasks) / self.group.n
         others = self._weight(early & ~self.group.tasks, anywhere & ~self.group.tasks)
-        elsewhere = (others + DOUBT) / (self.n_total - self.group.n + 2 * DOUBT)
-        return share**STEEP * math.log(1 + share / elsewhere) if share > 0.6 * elsewhere else 0.0
+        elsewhere = (others + PSEUDOCOUNT) / (self.n_total - self.group.n + 2 * PSEUDOCOUNT)
+        return share**SHARE_EXPONENT * math.log(1 + share / elsewhere) if share > 0.6 * elsewhere else 0.0
 
     @staticmethod
     def _weight(early: int, anywhere: int) -> float:
-        return (1 - LATER) * early.bit_count() + LATER * anywhere.bit_count()
+        return (1 - LATER_WEIGHT) * early.bit_count() + LATER_WEIGHT * anywhere.bit_count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,8 +364,8 @@ class _Nouns:
             words = _ANY.findall(text)
             for word in words:
                 forms[word.lower()][word] += 1
-            for word in _WITHIN.findall(text):
-                forms[word.lower()][word] += WITHIN
+            for word in _WITHIN_SENTENCE.findall(text):
+                forms[word.lower()][word] += WITHIN_WEIGHT
             countable.update(singular(word.lower()) for word in words if is_plural(word))
             countable.update(word.lower() for pair in _COUNTED.findall(text) for word in pair)
             n += 1

@@ -18,7 +18,7 @@ from atlas.protocols.infra import LLMClient
 MAX_DOMAINS = 20
 """Number of domains in one prompt, so that the model can contrast them and still answers briefly."""
 
-MAX_NAME = 40
+MAX_NAME_CHARACTERS = 40
 TASK_CHARACTERS = 300
 DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
@@ -30,7 +30,7 @@ def schema_of(numbers: Sequence[int]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             "group": {"enum": list(numbers)},
-            "name": {"type": "string", "minLength": 2, "maxLength": MAX_NAME},
+            "name": {"type": "string", "minLength": 2, "maxLength": MAX_NAME_CHARACTERS},
         },
         "required": ["group", "name"],
         "additionalProperties": False,
@@ -113,7 +113,7 @@ def _describe(domain: UnnamedDomain) -> str:
     return as_fields({"frequent words": ", ".join(domain.terms), **tasks})
 
 
-_OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "task", "tasks", "word", "words"))
+_QUESTION_WORDS = frozenset(("frequent", "group", "groups", "name", "names", "task", "tasks", "word", "words"))
 
 
 def _words(name: str) -> set[str]:
@@ -128,14 +128,17 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
         InvalidInput: A group has not exactly one name, or a name repeats a word, has line breaks or is repeated.
     """
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
-    if sorted(entry["group"] for entry in answer) != sorted(numbers):
-        raise InvalidInput(f"expected exactly one name for each of the groups {sorted(numbers)}")
-    if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
-        raise InvalidInput(f"a name should describe the subject of its tasks, but these names do not: {empty}")
+    named_numbers = sorted(entry["group"] for entry in answer)
+    if named_numbers != sorted(numbers):
+        raise InvalidInput(
+            f"expected exactly one name for each of the groups {sorted(numbers)}, got names for {named_numbers}"
+        )
+    if vague := [name for name in names.values() if not _words(name) - _QUESTION_WORDS]:
+        raise InvalidInput(f"a name should describe the subject of its tasks, but these names do not: {vague}")
     if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
         raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
-    if odd := [name for name in names.values() if not name or not name.isprintable()]:
-        raise InvalidInput(f"expected plain text on one line for each name, got {odd}")
+    if not_plain := [name for name in names.values() if not name or not name.isprintable()]:
+        raise InvalidInput(f"expected plain text on one line for each name, got {not_plain}")
     folded = [name.casefold() for name in (*reserved, *names.values())]
     if repeated := sorted({name for name in names.values() if folded.count(name.casefold()) > 1}):
         raise InvalidInput(f"expected each name once, got these twice: {repeated}")

@@ -31,14 +31,14 @@ def test_they_are_those_of_comparing_all_with_all(n):
 @pytest.mark.usefixtures("small_blocks")
 def test_those_among_others_may_be_the_same_vector():
     vectors, _ = clustered(150, 3)
-    found = nearest_neighbours(vectors[:5], 3, among=vectors)
+    found = nearest_neighbours(vectors[:5], 3, pool=vectors)
     assert found.indices[:, 0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_nothing_has_no_neighbours():
     nothing = np.zeros((0, 8), np.float32)
     assert nearest_neighbours(nothing, 15).indices.shape == (0, 0)
-    assert nearest_neighbours(clustered(3, 1)[0], 15, among=np.zeros((0, 64), np.float32)).indices.shape == (3, 0)
+    assert nearest_neighbours(clustered(3, 1)[0], 15, pool=np.zeros((0, 64), np.float32)).indices.shape == (3, 0)
 
 
 def test_it_says_how_far_it_is():
