@@ -98,7 +98,7 @@ class EvaluationJob(MemoryJob):
         if self.is_background:
             with suppress(OSError):
                 os.nice(NICENESS)
-        with self.opened(on_progress) as memory:
+        with self.open_read_only(on_progress) as memory:
             return evaluate_now(memory, seed=self.seed, on_progress=on_progress)
 
 

@@ -87,7 +87,7 @@ class ArtefactFile(ABC, Generic[T]):
             PlanOutdated: The store was restored, re-embedded or purged during the computation.
         """
         header, arrays = self._header(artefact), self._arrays(artefact)
-        source_ledger_id = _ledger_of(header)
+        source_ledger_id = _ledger_id(header)
         if self._shared is None:
             with cache_of_ledger(self.path.parent, source_ledger_id):
                 _write(self.path, header, arrays)
@@ -95,12 +95,12 @@ class ArtefactFile(ABC, Generic[T]):
         with locked_cache(self.path.parent):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
-    def is_made_since(self, before: Publication | None) -> bool:
-        """Return whether another server has finished this job since."""
-        now = self._shared.publication(self.name) if self._shared is not None else None
-        if now is None or (before is not None and now.version == before.version):
+    def is_made_since(self, previous: Publication | None) -> bool:
+        """Return whether another server has finished this job since an earlier publication."""
+        latest = self._shared.publication(self.name) if self._shared is not None else None
+        if latest is None or (previous is not None and latest.version == previous.version):
             return False
-        return now.is_whole and now.job == self._job
+        return latest.is_whole and latest.job == self._job
 
     def _file_time(self) -> int:
         try:
@@ -125,13 +125,13 @@ class ArtefactFile(ABC, Generic[T]):
         shared = self._shared
         if shared is None:
             return
-        published, time = shared.publication(self.name), self._file_time()
-        if published is None and time:
+        published, file_time = shared.publication(self.name), self._file_time()
+        if published is None and file_time:
             self._publish_or_drop(shared)
-        elif published is not None and published.is_whole and published.version != time:
-            self._take(shared, published.version)
+        elif published is not None and published.is_whole and published.version != file_time:
+            self._fetch(shared, published.version)
 
-    def _take(self, shared: SharedState, version: int) -> None:
+    def _fetch(self, shared: SharedState, version: int) -> None:
         with locked_cache(self.path.parent):  # read inside the lock, because a purge may have deleted it
             content = shared.content(self.name, version)
             if content is None:
@@ -151,7 +151,7 @@ class ArtefactFile(ABC, Generic[T]):
         with locked_cache(self.path.parent):
             if shared.publication(self.name) is not None:
                 return
-            ledger_id = load_artefact(self.path, lambda header, arrays: _ledger_of(header))
+            ledger_id = load_artefact(self.path, lambda header, arrays: _ledger_id(header))
             if ledger_id and ledger_id == shared.ledger_id():
                 with suppress(ReadOnlyStore, NotAllowed, PlanOutdated):
                     self._publish(shared, self.path, ledger_id=ledger_id)
@@ -204,8 +204,8 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
 
 
 @contextmanager
-def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
-    """Yield the database store with local files in a directory, or None for a directory store."""
+def open_database_store(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
+    """Yield the store in a database whose local files are in a directory, or None for a store in the directory."""
     if (directory / LEDGER).exists() or not (directory / LABEL).exists():
         yield None
         return
@@ -216,7 +216,7 @@ def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | N
         store.ledger.close()
 
 
-def _ledger_of(header: Mapping[str, Any]) -> str:
+def _ledger_id(header: Mapping[str, Any]) -> str:
     """Return the id of the ledger that a result was derived from, or an empty string if unknown."""
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
@@ -225,15 +225,15 @@ def _write(
     path: Path,
     header: Mapping[str, Any],
     arrays: Mapping[str, npt.NDArray[Any]],
-    before: Callable[[Path], None] = lambda file: None,
+    before_replace: Callable[[Path], None] = lambda file: None,
 ) -> None:
-    """Write a file. If `before` fails, the file is not replaced."""
+    """Write a file. If `before_replace` raises, the file is not replaced."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def fill(temporary: Path) -> None:
         with temporary.open("wb") as file:
             np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
-        before(temporary)
+        before_replace(temporary)
 
     _write_atomically(path, fill)
 

@@ -11,7 +11,7 @@ from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, model_if, usage_text, with_cost
+from atlas.jobs.memory_job import MemoryJob, requested_model, usage_text, with_cost
 from atlas.maps.map import OnProgress
 from atlas.memory.journal import COLLECTION, CompactPlan, RetentionPolicy
 from atlas.memory.system import MemorySystem
@@ -40,7 +40,7 @@ class CompactionJob(MemoryJob):
         Raises:
             LLMUnavailable: A model is required, but not configured.
         """
-        with self.opened(on_progress, model_if(self.with_model, on_progress)) as memory:
+        with self.open_read_only(on_progress, requested_model(self.with_model, on_progress)) as memory:
             return plan_now(
                 memory, self.keep_recent, self.keep_types, max_entries=self.max_entries, on_progress=on_progress
             )

@@ -40,9 +40,10 @@ def _columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
 def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
     types = get_type_hints(kind)
     for name, expected_type in types.items():
-        if any(type(value) is not expected_type for value in columns[name]):
-            raise TypeError(f"expected {expected_type} for {name} in every row")
-        if name in _TIERS and not set(columns[name]) <= set(TIERS):
-            raise ValueError(f"expected one of {', '.join(TIERS)} for a tier")
+        for value in columns[name]:
+            if type(value) is not expected_type:
+                raise TypeError(f"expected {expected_type} for {name}, got {value!r:.80}")
+            if name in _TIERS and value not in TIERS:
+                raise ValueError(f"expected one of {', '.join(TIERS)} for {name}, got {value!r:.80}")
     for values in zip(*(columns[name] for name in types), strict=True):
         yield kind(**dict(zip(types, values, strict=True)))

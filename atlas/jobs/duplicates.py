@@ -142,23 +142,23 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return self.memory.experience.collection_name
 
     def _search_now(self) -> DuplicatesResult:
-        now = self._moment(0)
-        if self._result is None or self._result[0] != now:
+        moment = self._moment(0)
+        if self._result is None or self._result[0] != moment:
             duplicates = find_duplicates(self.memory.storage, self._collection)
-            self._result = (now, self._split_groups(duplicates, n_changed=0))
+            self._result = (moment, self._split_groups(duplicates, n_changed=0))
         return self._result[1]
 
     def _large(self) -> DuplicatesResult:
         status, saved = self.status(), self.saved()
-        now, loaded = self._moment(saved.written_at), saved.result
+        moment, loaded = self._moment(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
-        if loaded is None or loaded.ledger_id != now[0]:
+        if loaded is None or loaded.ledger_id != moment[0]:
             is_other = loaded is not None and (status is None or is_done)  # from another store or model
             status = self._start_search() if is_other or status is None else status
             return DuplicatesResult(status=None if status.state == "done" else status)
-        if self._result is None or self._result[0] != now:
+        if self._result is None or self._result[0] != moment:
             n_since = n_changed(self.memory.storage, self._collection, loaded.revision)
-            self._result = (now, self._split_groups(loaded, n_changed=n_since))
+            self._result = (moment, self._split_groups(loaded, n_changed=n_since))
         return replace(self._result[1], status=None if is_done else status)
 
     def _start_search(self) -> JobStatus:
@@ -173,7 +173,11 @@ class LiveDuplicates(LiveResult[Duplicates]):
         ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
         groups = [part for group in duplicates.groups for part in _split(group, outcomes)]
-        repeated = [group for group in groups if len({duplicates.digests.get(i, i) for i in group.ids}) > 1]
+        repeated = [
+            group
+            for group in groups
+            if len({duplicates.digests.get(record_id, record_id) for record_id in group.ids}) > 1
+        ]
         return DuplicatesResult(
             groups=_ids([part for group in groups for part in _split(group, duplicates.digests)]),
             repeated=_ids(repeated),

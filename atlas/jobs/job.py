@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
+from atlas.jobs.artefact import CACHE, ArtefactFile, open_database_store
 from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.storage.store import Store
@@ -76,20 +76,20 @@ class StoreJob(ABC):
         store = Path(self.store)
         target = Path(self.out)
         file = self.file()
-        with server_of(store) as server:
+        with open_database_store(store) as server:
             shared = server.ledger.shared if server is not None and target == store / CACHE else None
             if shared is None:
                 file.save(self.make(on_progress, file))
                 return
-            before = shared.publication(file.name)
-            with shared.locked(self._task, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
-                file.with_shared_state(shared, self._task)
-                if has_waited and file.is_made_since(before):
+            previous = shared.publication(file.name)
+            with shared.locked(self._shared_key, lambda: on_progress(0, 0, ELSEWHERE)) as has_waited:
+                file.with_shared_state(shared, self._shared_key)
+                if has_waited and file.is_made_since(previous):
                     return
                 file.save(self.make(on_progress, file))
 
     @property
-    def _task(self) -> str:
+    def _shared_key(self) -> str:
         """Key that is equal for equal jobs on any machine."""
         encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "out")}
         return hashlib.blake2b(json.dumps(encoded, sort_keys=True).encode(), digest_size=16).hexdigest()

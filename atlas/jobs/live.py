@@ -90,28 +90,28 @@ class LiveResult(ABC, Generic[T]):
     def _save(self, result: T) -> SavedResult[T]:
         """Save a result that this process computed."""
         with self._lock:
-            file = self.file(self._directory()) if self.memory.storage.read_only else self._stored_file()
+            file = self.file(self._output_directory()) if self.memory.storage.read_only else self._stored_file()
             file.save(result)
             self._saved = SavedResult(result=result, written_at=file.written_at)
             return self._saved
 
     def _stored_file(self) -> ArtefactFile[T]:
         """Return the store's file, which all servers share."""
-        return self.file(self._cache).with_shared_state(self.memory.storage.ledger.shared)
+        return self.file(self._cache_directory).with_shared_state(self.memory.storage.ledger.shared)
 
     @property
     def _job_arguments(self) -> dict[str, Any]:
         """Arguments of a job for the store and the directory of the result."""
-        return {"store": str(self.memory.storage.path.resolve()), "out": str(self._directory())}
+        return {"store": str(self.memory.storage.path.resolve()), "out": str(self._output_directory())}
 
     @property
-    def _cache(self) -> Path:
+    def _cache_directory(self) -> Path:
         return self.memory.storage.path.resolve() / CACHE
 
-    def _directory(self) -> Path:
+    def _output_directory(self) -> Path:
         """Return the directory to write to: the store's, or a temporary one for a read-only store."""
         if not self.memory.storage.read_only:
-            return self._cache
+            return self._cache_directory
         with self._lock:
             if self._scratch is None:
                 self._scratch = tempfile.TemporaryDirectory(prefix="atlas-result-")

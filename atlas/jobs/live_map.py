@@ -20,7 +20,7 @@ from atlas.memory.system import MemorySystem
 AT_ONCE = 1_000
 """Maximum number of experiences for a synchronous map. For more, a sketch is shown until the worker is done."""
 
-REGROUPED = 4
+MAX_REGROUPED = 4
 """Maximum number of cached groupings of a map, by minimum domain size."""
 
 _log = logging.getLogger("atlas.dashboard")
@@ -41,12 +41,12 @@ class LiveMap(LiveResult[MemoryMap]):
         """Number of background updates."""
 
         self._map: MemoryMap | None = None
-        self._taken_at = 0  # modification time of the map's file in nanoseconds; 0 if it is not from a file
+        self._loaded_at = 0  # modification time of the map's file in nanoseconds; 0 if it is not from a file
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: EmbeddedRecords | None = None  # the last snapshot, for incremental reads
         self._follower: threading.Thread | None = None
-        self._work = threading.RLock()  # for reading and comparing vectors, which may be slow
+        self._work_lock = threading.RLock()  # for reading and comparing vectors, which may be slow
 
     def file(self, directory: Path) -> MapFile:
         """Return the file of the map."""
@@ -113,9 +113,9 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the cached map, or a newer saved map. None if there is no map, or if a purge made it invalid."""
         with self._lock:
             saved = self.saved()
-            if saved.written_at > self._taken_at:
+            if saved.written_at > self._loaded_at:
                 self._map = saved.result or self._map
-                self._taken_at = saved.written_at
+                self._loaded_at = saved.written_at
                 self._regrouped = {}
             if self._map is not None and self._is_purged(self._map):
                 self._map, self._regrouped, self._named = None, {}, {}
@@ -129,9 +129,9 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def _follow(self, min_domain_size: int) -> None:
         """Update the map, or create it."""
-        with self._work:
+        with self._work_lock:
             current = self._load_newest()
-            with self._once() if current is None else nullcontext():
+            with self._lock_first_map() if current is None else nullcontext():
                 current = current or self._load_newest()  # another server may have created it in the meantime
                 memory_map = (
                     self._make_first()
@@ -143,9 +143,9 @@ class LiveMap(LiveResult[MemoryMap]):
                     return  # the worker has written a new one in the meantime, which the next run updates
                 self._map = memory_map
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
-                self._group(memory_map, min_domain_size)
+                self._regroup(memory_map, min_domain_size)
 
-    def _once(self) -> AbstractContextManager[object]:
+    def _lock_first_map(self) -> AbstractContextManager[object]:
         """Return a context manager that excludes other servers from making the store's first map."""
         storage = self.memory.storage
         shared = storage.ledger.shared if not storage.read_only else None
@@ -176,7 +176,7 @@ class LiveMap(LiveResult[MemoryMap]):
         memory_map = make_map(embedded, previous=self._map)
         self._regrouped = {}
         if not self.memory.storage.read_only:
-            self._taken_at = self._save(memory_map).written_at
+            self._loaded_at = self._save(memory_map).written_at
         return memory_map
 
     def _update(self, memory_map: MemoryMap) -> MemoryMap | None:
@@ -189,7 +189,7 @@ class LiveMap(LiveResult[MemoryMap]):
             fitted = None
         return extend(memory_map, embedded, fitted) if embedded.ids else None
 
-    def _group(self, memory_map: MemoryMap, min_domain_size: int) -> None:
+    def _regroup(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the domains for another minimum size. The domains are cached, and updated with the store."""
         previous = self._regrouped.get(min_domain_size)
         grouped = self._update(previous) if previous is not None else None
@@ -197,7 +197,7 @@ class LiveMap(LiveResult[MemoryMap]):
         with self._lock:
             if self._map is memory_map:
                 remaining = {size: grouping for size, grouping in self._regrouped.items() if size != min_domain_size}
-                retained = dict(list(remaining.items())[1 - REGROUPED :])
+                retained = dict(list(remaining.items())[1 - MAX_REGROUPED :])
                 self._regrouped = {**retained, min_domain_size: grouped}
 
     def _is_followed(self, min_domain_size: int) -> bool:
@@ -231,7 +231,7 @@ class LiveMap(LiveResult[MemoryMap]):
         names = self.names
         key = (id(memory_map), names.state())
         if key not in self._named:
-            retained = list(self._named.items())[1 - REGROUPED :]
+            retained = list(self._named.items())[1 - MAX_REGROUPED :]
             self._named = {
                 **dict(retained),
                 key: (memory_map, names.apply(memory_map)),

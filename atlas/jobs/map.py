@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import NotFound
 from atlas.core.schema import decode, encode
-from atlas.jobs.artefact import CACHE, ArtefactFile, server_of
+from atlas.jobs.artefact import CACHE, ArtefactFile, open_database_store
 from atlas.jobs.job import CollectionJob
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extend, make_map, regroup
@@ -131,7 +131,7 @@ def draw_now(
 def saved_positions(directory: Path, collection: str) -> MapPositions:
     """Return the positions of a collection's records on the stored map. Empty if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
-    with server_of(directory, read_only=True) as server:
+    with open_database_store(directory, read_only=True) as server:
         if server is not None:
             file, names = file.with_shared_state(server.ledger.shared), DomainNames.of(server, collection)
         saved = file.load()

@@ -19,20 +19,20 @@ from atlas.protocols.infra import LLMClient
 class MemoryJob(StoreJob, ABC):
     """A job that reads a memory and only writes its result."""
 
-    def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
+    def open_read_only(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
         """Open the memory with the embedding model of its store, regardless of the settings."""
         on_progress(0, 0, "opening the memory")
         settings = replace(Settings.from_environment(), embedding_model="")
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
 
 
-def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
-    """Return the configured language model if wanted. If its server is down, the job waits for it.
+def requested_model(is_requested: bool, on_progress: OnProgress) -> ModelClient | None:
+    """Return the configured language model if it is requested. If its server is down, the job waits for it.
 
     Raises:
-        LLMUnavailable: The model is wanted, but not configured.
+        LLMUnavailable: The model is requested, but not configured.
     """
-    if not is_wanted:
+    if not is_requested:
         return None
     return ModelClient(Settings.from_environment(), on_wait=lambda message: on_progress(0, 0, message))
 

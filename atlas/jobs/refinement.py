@@ -12,7 +12,7 @@ from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, model_if, usage_text, with_cost
+from atlas.jobs.memory_job import MemoryJob, requested_model, usage_text, with_cost
 from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import ExplainingStrategy
@@ -38,8 +38,8 @@ class RefinementFile(ArtefactFile[RefinePlan]):
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
         """Decode a plan. Raises `ValueError` if it is malformed."""
         plan = decode(RefinePlan, header, "plan", strict=True)
-        staying = {decision.id for decision in plan.decisions if not decision.goes}
-        if any(decision.into not in staying for decision in plan.merged):
+        kept_ids = {decision.id for decision in plan.decisions if not decision.goes}
+        if any(decision.into not in kept_ids for decision in plan.merged):
             raise ValueError("expected a kept record as the target of each merge, got a dropped one")
         if any(decision.action not in ("keep", "merge", "drop") for decision in plan.decisions):
             raise ValueError("expected the decision keep, merge or drop, got another")
@@ -65,8 +65,8 @@ class RefinementJob(MemoryJob):
         Raises:
             LLMUnavailable: A model is required, but not configured.
         """
-        llm = model_if(self.with_model, on_progress)
-        with self.opened(on_progress) as memory:
+        llm = requested_model(self.with_model, on_progress)
+        with self.open_read_only(on_progress) as memory:
             return plan_now(memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress)
 
 
@@ -104,10 +104,10 @@ def choose_refine_strategy(memory: MemorySystem, llm: LLMClient | None) -> Expla
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """Return the ids of matching experiences, newest first, without those in quarantine."""
-    made_at = memory.experience.column("created_at", where)
+    created_at = memory.experience.column("created_at", where)
     for record_id in memory.experience.ids(QUARANTINED):
-        made_at.pop(record_id, None)
-    return sorted(made_at, key=lambda record_id: made_at[record_id] or "", reverse=True)
+        created_at.pop(record_id, None)
+    return sorted(created_at, key=lambda record_id: created_at[record_id] or "", reverse=True)
 
 
 class LiveRefinement(LiveResult[RefinePlan]):

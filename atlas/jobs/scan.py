@@ -1,6 +1,6 @@
 """The findings of a scan in the current store, shared by all viewers.
 
-Only records that were added or changed since the last look are scanned: a few at once, and many in a thread. The signs
+Only records that were added or changed since the last call are scanned: a few at once, and many in a thread. The signs
 of the whole store are searched again after a change, in a large store at most once in a minute.
 """
 
@@ -40,14 +40,14 @@ class ScanState:
 
 
 @dataclass(slots=True)
-class _Memory:
+class _MemoryState:
     """The state of one memory."""
 
     ledger_id: str
     revision: int
     """Revision of the newest record that was listed."""
 
-    left: list[str]
+    pending: list[str]
     findings: dict[str, Finding]
 
 
@@ -57,12 +57,12 @@ class LiveScan:
     def __init__(self, memory: MemorySystem, at_once: int = AT_ONCE) -> None:
         self._memory = memory
         self._at_once = at_once
-        self._states: dict[str, _Memory] = {}
+        self._states: dict[str, _MemoryState] = {}
         self._with_signs: dict[tuple[str, str], Finding] = {}
         """The records with signs of the whole store."""
-        self._signs_of: list[tuple[str, int]] = []
+        self._signs_revisions: list[tuple[str, int]] = []
         """The revisions of the memories at the last search for signs of the whole store."""
-        self._signs_until = 0.0
+        self._next_signs_at = 0.0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -91,18 +91,18 @@ class LiveScan:
         """Stop the thread."""
         with self._lock:
             for state in self._states.values():
-                state.left.clear()
+                state.pending.clear()
         self.wait()
 
     def _work(self) -> None:
-        is_left = True
-        while is_left:
+        has_more = True
+        while has_more:
             try:
                 with self._lock:
-                    is_left = self._scan_batch()
-                if not is_left:
+                    has_more = self._scan_batch()
+                if not has_more:
                     self._find_signs()
-            except AtlasError as error:  # the thread's top: the next look tries again
+            except AtlasError as error:  # the thread's top: the next call tries again
                 logger.warning("the scan of the records stopped: %s", error)
                 return
 
@@ -111,23 +111,23 @@ class LiveScan:
         now = ledger.position(records.collection_name)
         state = self._states.get(name)
         if state is None or state.ledger_id != now.ledger_id:
-            self._states[name] = _Memory(now.ledger_id, now.revision, records.ids(), {})
+            self._states[name] = _MemoryState(now.ledger_id, now.revision, records.ids(), {})
         elif state.revision < now.revision:
             changed = ledger.changed_ids(records.collection_name, state.revision)
             for record_id in changed:
                 state.findings.pop(record_id, None)
-            state.revision, state.left = now.revision, list(dict.fromkeys([*state.left, *changed]))
+            state.revision, state.pending = now.revision, list(dict.fromkeys([*state.pending, *changed]))
 
     def _scan_batch(self) -> bool:
-        """Check a batch of records of one memory, and return whether any was left."""
+        """Check a batch of records of one memory, and return whether there was one."""
         for name, state in self._states.items():
-            if state.left:
-                batch = state.left[:BATCH]
+            if state.pending:
+                batch = state.pending[:BATCH]
                 for record in searchable_kinds()[name].records(self._memory).get_many(batch):
                     finding = scan_record(name, record)
                     if finding.score >= SUSPICIOUS:
                         state.findings[record.id] = finding
-                state.left = state.left[BATCH:]  # after the batch, which is scanned again if it failed
+                state.pending = state.pending[BATCH:]  # after the batch, which is scanned again if it failed
                 return True
         return False
 
@@ -139,9 +139,9 @@ class LiveScan:
         return [(state.ledger_id, state.revision) for state in self._states.values()]
 
     def _are_signs_outdated(self) -> bool:
-        if self._revisions() == self._signs_of:
+        if self._revisions() == self._signs_revisions:
             return False
-        return self._is_small() or time.monotonic() >= self._signs_until
+        return self._is_small() or time.monotonic() >= self._next_signs_at
 
     def _find_signs(self) -> None:
         """Search for the signs of the whole store, and keep the records that have any."""
@@ -152,15 +152,17 @@ class LiveScan:
             without_signs = Finding(memory=name, id=record_id, title=title, score=0.0, reasons=())
             findings[name, record_id] = with_signs(without_signs, reasons)
         self._with_signs = findings
-        self._signs_of, self._signs_until = revisions, time.monotonic() + SIGNS_SECONDS
+        self._signs_revisions, self._next_signs_at = revisions, time.monotonic() + SIGNS_SECONDS
 
     def _state(self) -> ScanState:
         findings = dict(self._with_signs)
         for name, state in self._states.items():
             for record_id, finding in state.findings.items():
-                earlier = findings.get((name, record_id))
-                findings[name, record_id] = with_signs(finding, earlier.reasons if earlier is not None else ())
+                with_store_signs = findings.get((name, record_id))
+                findings[name, record_id] = with_signs(
+                    finding, with_store_signs.reasons if with_store_signs is not None else ()
+                )
         return ScanState(findings=tuple(worst_first([*findings.values()])), n_left=self._n_left())
 
     def _n_left(self) -> int:
-        return sum(len(state.left) for state in self._states.values())
+        return sum(len(state.pending) for state in self._states.values())

@@ -17,7 +17,7 @@ class WarmUp:
     def __init__(self, memory: MemorySystem) -> None:
         self._memory = memory
         self._changed = threading.Condition()
-        self._is_begun = False
+        self._has_begun = False
         self._is_done = False
         self._step = ""
 
@@ -34,9 +34,9 @@ class WarmUp:
     def begin(self) -> None:
         """Start the work, unless it has started already."""
         with self._changed:
-            if self._is_begun:
+            if self._has_begun:
                 return
-            self._is_begun = True
+            self._has_begun = True
         threading.Thread(target=self._work, name="atlas-warming", daemon=True).start()
 
     def wait(self) -> bool:
@@ -49,7 +49,7 @@ class WarmUp:
     def finish(self) -> None:
         """Wait until the work is done, if it was started."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_done or not self._is_begun)
+            self._changed.wait_for(lambda: self._is_done or not self._has_begun)
 
     def _work(self) -> None:
         try:

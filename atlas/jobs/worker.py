@@ -126,20 +126,20 @@ class Worker:
                 self._end_child()
             return
         line = json.dumps(encode_job(self._jobs[key])) + "\n"
-        was_there = self._child is not None and self._child.poll() is None
+        is_reused = self._child is not None and self._child.poll() is None
         try:
-            child = self._child if self._child is not None and was_there else self._start_child()
+            child = self._child if self._child is not None and is_reused else self._start_child()
             assert child.stdin is not None
             child.stdin.write(line)
             child.stdin.flush()
         except (OSError, ValueError) as error:
-            if not was_there:
+            if not is_reused:
                 states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
             self._end_child()
             self._start_next()
             return
         states[key] = JobStatus(state="running", message="starting", started=time.monotonic())
-        self._may_retry = was_there
+        self._may_retry = is_reused
 
     def _start_child(self) -> subprocess.Popen[str]:
         command, pipe = module_command("atlas.jobs.worker"), subprocess.PIPE
@@ -215,26 +215,26 @@ def _describe_exit(code: int) -> str:
 
 def main() -> None:
     """Run the child: read jobs, run them and report, until the parent exits."""
-    protocol = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # output of libraries goes to stderr
     sys.stdout = sys.stderr
     with suppress(OSError):
         os.nice(NICENESS)  # lower priority than the pages
     lines: list[str] = []
-    arrived = threading.Condition()
-    threading.Thread(target=_read_lines, args=(sys.stdin, lines, arrived), daemon=True).start()
+    has_lines = threading.Condition()
+    threading.Thread(target=_read_lines, args=(sys.stdin, lines, has_lines), daemon=True).start()
     threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
     while True:
-        with arrived:
-            arrived.wait_for(lambda: lines)
+        with has_lines:
+            has_lines.wait_for(lambda: lines)
             line = lines.pop(0)
-        _do(line, protocol)
+        _run_line(line, output)
 
 
-def _do(line: str, protocol: IO[str]) -> None:
+def _run_line(line: str, output: IO[str]) -> None:
     def report(**fields: Any) -> None:
         try:
-            protocol.write(json.dumps(fields) + "\n")
+            output.write(json.dumps(fields) + "\n")
         except OSError:
             os._exit(0)  # the parent has ended
 
@@ -249,11 +249,11 @@ def _do(line: str, protocol: IO[str]) -> None:
         report(state="done", message="")
 
 
-def _read_lines(stdin: IO[str], lines: list[str], arrived: threading.Condition) -> None:
+def _read_lines(stdin: IO[str], lines: list[str], has_lines: threading.Condition) -> None:
     for line in stdin:
-        with arrived:
+        with has_lines:
             lines.append(line)
-            arrived.notify()
+            has_lines.notify()
     os._exit(0)  # the parent has closed it or exited, so the current job is useless
 
 

@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.jobs.live import LiveResult
-from atlas.jobs.memory_job import MemoryJob, model_if
+from atlas.jobs.memory_job import MemoryJob, requested_model
 from atlas.learning.search.limits import IsCancelled, Limits
 from atlas.learning.strategies import (
     LLMCompressionStrategy,
@@ -67,8 +67,8 @@ class CompressionJob(MemoryJob):
         """
         path = directories(PROGRAM_PATH, self.path)
         seconds = Settings.from_environment().compress_seconds
-        strategy = strategy_of(model_if(self.with_model, on_progress), self.max_programs, path, seconds)
-        with self.opened(on_progress) as memory:
+        strategy = strategy_of(requested_model(self.with_model, on_progress), self.max_programs, path, seconds)
+        with self.open_read_only(on_progress) as memory:
             return compress_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
 

@@ -95,7 +95,7 @@ def test_what_was_kept_elsewhere_for_a_read_only_store_goes_when_it_is_closed(me
     with atlas.open_memory(memory.storage.path, embedder=HashEmbedder(16), read_only=True) as reading:
         live = LiveDuplicates(reading, Desk(), at_once=1)
         live.known()
-        kept = live._directory()
+        kept = live._output_directory()
         assert kept.exists()
         live.close()
         assert not kept.exists()

@@ -57,7 +57,7 @@ def test_signs_of_a_large_store_are_searched_again_after_a_while(memory, monkeyp
     assert live.known().findings == ()
     live.wait()
     assert live.known().findings == (), "the last search was less than a minute ago"
-    live._signs_until = 0.0
+    live._next_signs_at = 0.0
     live.known()
     live.wait()
     [finding] = live.known().findings

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import Cancelled, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra.bridge import run
-from atlas.jobs.memory_job import model_if
+from atlas.jobs.memory_job import requested_model
 from atlas.llm.client import ModelClient
 from tests.support.messages_server import completion, error, serving
 
@@ -55,7 +55,7 @@ def test_a_job_shows_that_it_waits_and_goes_on(monkeypatch):
                 stack.enter_context(serving(completion("hello"), port=port))
             shown.append((done, total, message))
 
-        with closing(model_if(True, on_progress)) as llm:
+        with closing(requested_model(True, on_progress)) as llm:
             assert run(llm.complete("s", "p")) == "hello"
     assert all((done, total) == (0, 0) and "does not answer; waiting" in message for done, total, message in shown)
 
