@@ -24,8 +24,8 @@ MAX_ADDRESSES = 10_000
 @dataclass(slots=True)
 class _Failures:
     n: int = 0
-    last: float = -math.inf
-    until: float = -math.inf
+    last_at: float = -math.inf
+    blocked_until: float = -math.inf
     """Time until which further failures are rejected without being counted."""
 
 
@@ -50,13 +50,13 @@ class FailedEntries:
             self._by_address.move_to_end(network)
             if len(self._by_address) > MAX_ADDRESSES:
                 self._by_address.popitem(last=False)
-            if now < failures.until:
-                return failures.until - now
-            if now - failures.last > FORGET_SECONDS:
+            if now < failures.blocked_until:
+                return failures.blocked_until - now
+            if now - failures.last_at > FORGET_SECONDS:
                 failures.n = 0
-            failures.n, failures.last = failures.n + 1, now
+            failures.n, failures.last_at = failures.n + 1, now
             if failures.n >= FREE_ENTRIES:
-                failures.until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n - FREE_ENTRIES))
+                failures.blocked_until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n - FREE_ENTRIES))
             return 0.0
 
 

@@ -32,9 +32,9 @@ def issue_key(
         InvalidInput: See `KeyRing.add`.
     """
     check_role(Role.ADMIN, "make keys")
-    taken = People(storage.path, {}).names()
+    reserved = People(storage.path, {}).names()
     if scope:  # or it would see the operations of the previous owner of its name
-        taken |= {*storage.ledger.history.actors()}
+        reserved |= {*storage.ledger.history.actors()}
     return KeyRing(storage.path, owner=storage.settings.actor).add(
         name,
         role,
@@ -42,5 +42,5 @@ def issue_key(
         is_reviewed=is_reviewed,
         scope=scope,
         created_by=actor_name(storage.settings.actor),
-        taken=taken,
+        reserved=reserved,
     )

@@ -97,18 +97,18 @@ class KeyRing:
         is_reviewed: bool = False,
         scope: Mapping[str, str] = MappingProxyType({}),
         created_by: str,
-        taken: Collection[str] = (),
+        reserved: Collection[str] = (),
     ) -> tuple[Key, str]:
         """Make a key, and return it with its secret, which cannot be shown again.
 
         Args:
             scope: Limit of what it reads and writes, such as `{"project": "shop"}`, empty for all records.
-            taken: Names of people in the history.
+            reserved: Names of people in the history, which a key may not have.
 
         Raises:
             InvalidInput: The name is malformed, belongs to an active key or a person, or belonged to a key with another
-                scope; the expiry is in the past; the scope is malformed, or the role is admin; or the key is under
-                review, but its role is not writer.
+                scope. The expiry is in the past. The scope is malformed, or the role of a key with a scope is admin.
+                The role of a key under review is not writer.
         """
         now = self._clock.now()
         _check_name(name)
@@ -122,8 +122,8 @@ class KeyRing:
             raise InvalidInput(
                 "a key with a scope cannot have the role admin, which covers the whole store; choose curator"
             )
-        bound_to = scope_metadata(scope)
-        if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
+        scope_values = scope_metadata(scope)
+        if any(look_alike(name, existing) for existing in (*reserved, self.audit.owner)):
             raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
         key = Key(
             id=new_id(),
@@ -134,13 +134,13 @@ class KeyRing:
             expires_at=expires_at,
             revoked_at=None,
             is_reviewed=is_reviewed,
-            scope=bound_to,
+            scope=scope_values,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._file.changing() as keys:
             if any(key.name == name and not key.problem(now) for key in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
-            if any(look_alike(key.name, name) and key.scope != bound_to for key in keys.values()):
+            if any(look_alike(key.name, name) and key.scope != scope_values for key in keys.values()):
                 raise InvalidInput(
                     f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
                 )
@@ -190,12 +190,14 @@ class KeyRing:
         """
         now = self._clock.now()
         with self._file.changing() as keys:
-            active = [hashed for hashed, key in keys.items() if name in (key.name, key.id) and not key.problem(now)]
-            if not active:
+            active_hashes = [
+                secret_hash for secret_hash, key in keys.items() if name in (key.name, key.id) and not key.problem(now)
+            ]
+            if not active_hashes:
                 raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
-            hashed = active[0]
-            revoked = replace(keys[hashed], revoked_at=now)
-            keys[hashed] = revoked
+            secret_hash = active_hashes[0]
+            revoked = replace(keys[secret_hash], revoked_at=now)
+            keys[secret_hash] = revoked
         self.audit.add_event(KEY_REVOKED, about=revoked.name)
         return revoked
 

@@ -70,16 +70,18 @@ class Links:
         Raises:
             InvalidInput: The name is empty or too long, or the end is in the past.
         """
-        now, plain = self._clock.now(), " ".join(name.split())
-        if not 0 < len(plain) <= _NAME_CHARACTERS:
-            raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
+        now, clean_name = self._clock.now(), " ".join(name.split())
+        if not 0 < len(clean_name) <= _NAME_CHARACTERS:
+            raise InvalidInput(f"expected a name of 1 to {_NAME_CHARACTERS} characters for a link, got {name!r:.80}")
         if ends_at <= now:
-            raise InvalidInput(f"a link should expire in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
-        link = SharedLink(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
+            raise InvalidInput(
+                f"a link should end in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed; choose a later time"
+            )
+        link = SharedLink(id=link_id or new_id(), name=clean_name, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:
             links[_hash(secret)] = link
-        self._audit.add_event(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
+        self._audit.add_event(LINK_MADE, who=made_by, about=f"{clean_name}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
     def all(self) -> list[SharedLink]:
@@ -116,12 +118,14 @@ class Links:
         """
         now = self._clock.now()
         with self._file.changing() as links:
-            active = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
-            if not active:
+            active_hashes = [
+                secret_hash for secret_hash, link in links.items() if link.id == link_id and not link.problem(now)
+            ]
+            if not active_hashes:
                 raise NotFound("there is no active link with this id; reload the list of links")
-            hashed = active[0]
-            ended = replace(links[hashed], revoked_at=now)
-            links[hashed] = ended
+            secret_hash = active_hashes[0]
+            ended = replace(links[secret_hash], revoked_at=now)
+            links[secret_hash] = ended
         self._audit.add_event(LINK_ENDED, about=ended.name)
         return ended
 

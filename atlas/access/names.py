@@ -7,29 +7,29 @@ from collections.abc import Iterable
 
 NAME_CHARACTERS = 120
 
-_UNPRINTED = frozenset({"Cc", "Cf", "Cs"})
+_REMOVED_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
 """Unicode categories that are removed from names: control and bidirectional characters, and others that are not
 text."""
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
+_IGNORED_CATEGORIES = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
 """Unicode categories that are ignored when names are compared: invisible and combining characters."""
 
 
 def plain_name(name: str) -> str:
     """Return a name for display: normalised, on one line, without control characters, and of limited length."""
     line = " ".join(unicodedata.normalize("NFC", name).split())
-    printable = "".join(letter for letter in line if unicodedata.category(letter) not in _UNPRINTED)
+    printable = "".join(letter for letter in line if unicodedata.category(letter) not in _REMOVED_CATEGORIES)
     return " ".join(printable.split())[:NAME_CHARACTERS].strip() or "somebody"
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a name, with a number if another one looks the same."""
-    plain = plain_name(name)
-    looks = {_appearance(candidate) for candidate in taken}
-    if _appearance(plain) not in looks:
-        return plain
-    numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))
-    return next(candidate for candidate in numbered if _appearance(candidate) not in looks)
+    clean_name = plain_name(name)
+    appearances = {_appearance(candidate) for candidate in taken}
+    if _appearance(clean_name) not in appearances:
+        return clean_name
+    numbered = (f"{clean_name} ({number})" for number in range(2, len(appearances) + 3))
+    return next(candidate for candidate in numbered if _appearance(candidate) not in appearances)
 
 
 def look_alike(name: str, other: str) -> bool:
@@ -39,4 +39,6 @@ def look_alike(name: str, other: str) -> bool:
 
 def _appearance(name: str) -> str:
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
-    return " ".join("".join(letter for letter in letters if unicodedata.category(letter) not in _UNSEEN).split())
+    return " ".join(
+        "".join(letter for letter in letters if unicodedata.category(letter) not in _IGNORED_CATEGORIES).split()
+    )

@@ -49,9 +49,9 @@ class Proxy:
             if header and not _HEADER.fullmatch(header):
                 raise InvalidInput(f"expected a header such as X-Forwarded-User, got {header!r:.80}")
         addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
-        is_wanted = bool(user or name or groups)
+        has_headers = bool(user or name or groups)
         is_complete = bool(addresses and user)
-        if is_wanted and not is_complete:
+        if has_headers and not is_complete:
             raise InvalidInput("sign-in by a proxy needs ATLAS_PROXY (its address) and ATLAS_PROXY_USER; set both")
         return cls(addresses=addresses, user=user, name=name, groups=groups)
 

@@ -73,12 +73,12 @@ def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]
     Args:
         scope: Metadata of all records that the process reads, empty for a process that reads all.
     """
-    end = time.monotonic() + TIMEOUT_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_age):
-        if time.monotonic() >= end:
+        if time.monotonic() >= deadline:
             break
         try:
-            return _ask(path, request, end - time.monotonic())
+            return _ask(path, request, deadline - time.monotonic())
         except (ConnectionRefusedError, FileNotFoundError):
             with suppress(OSError):
                 path.unlink()  # left over from a killed process

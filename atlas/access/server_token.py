@@ -81,15 +81,15 @@ def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
     Raises:
         OSError: One of the files cannot be written.
     """
-    file, entry = store / token_file_name(port), _entry(port)
-    described = json.dumps({"host": host, "pid": os.getpid(), "token_file": str(file.absolute())})
+    file, entry = store / token_file_name(port), _entry_path(port)
+    entry_text = json.dumps({"host": host, "pid": os.getpid(), "token_file": str(file.absolute())})
     try:
         replace_durably(file, token, mode=0o600)
         entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_durably(entry, described, mode=0o600)
+        replace_durably(entry, entry_text, mode=0o600)
         yield file
     finally:
-        for path, text in ((entry, described), (file, token)):
+        for path, text in ((entry, entry_text), (file, token)):
             with suppress(OSError):
                 if path.read_text(encoding="utf-8") == text:
                     path.unlink()
@@ -98,7 +98,7 @@ def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
 def forget(port: int) -> None:
     """Remove the entry of an earlier server on a port, when a server without a token starts there."""
     with suppress(OSError):
-        _entry(port).unlink()
+        _entry_path(port).unlink()
 
 
 def endpoint(address: str, key: str = "") -> Endpoint:
@@ -126,7 +126,7 @@ def endpoint(address: str, key: str = "") -> Endpoint:
 def _running_server(port: int) -> _Server | None:
     """Return the server of this user on a port, or None if no server with a token runs there."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
-        entry = json.loads(_entry(port).read_text(encoding="utf-8"))
+        entry = json.loads(_entry_path(port).read_text(encoding="utf-8"))
         os.kill(entry["pid"], 0)  # raises OSError if this user has no such process
         token = Path(entry["token_file"]).read_text(encoding="utf-8")
         if _SECRET.fullmatch(token) and entry["host"] in LOOPBACK:
@@ -134,5 +134,5 @@ def _running_server(port: int) -> _Server | None:
     return None
 
 
-def _entry(port: int) -> Path:
+def _entry_path(port: int) -> Path:
     return platformdirs.user_state_path(DIRECTORY) / "servers" / f"{port}.json"
