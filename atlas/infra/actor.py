@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from atlas.core.errors import InvalidInput, NotAllowed
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 """Result of a function."""
 
 Scoped = TypeVar("Scoped")
@@ -117,17 +117,17 @@ def acting(actor: Actor) -> Iterator[None]:
         _present.reset(token)
 
 
-def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
+def on_behalf(act: Callable[[], Result]) -> Callable[[], Result]:
     """Return a function that runs `act` on behalf of the current actor, later and in any thread."""
     actor = present_actor()
 
-    def acted() -> Made:
+    def run() -> Result:
         if actor is None:
             return act()
         with acting(actor):
             return act()
 
-    return acted
+    return run
 
 
 def look_up_actors(finder: Finder) -> None:
@@ -171,15 +171,15 @@ def is_under_review() -> bool:
     return actor is not None and actor.is_reviewed
 
 
-def refuse_under_review(act: str) -> None:
+def refuse_under_review(action: str) -> None:
     """Raise `NotAllowed` if the current actor's records are pending until a curator accepts them.
 
     Args:
-        act: What the actor wants to do, which affects everyone, such as `rename domains`.
+        action: What the actor wants to do, which affects everyone, such as `rename domains`.
     """
     if is_under_review():
         raise NotAllowed(
-            f"{actor_name('')} writes under review and may not {act}, because this affects everyone; ask a curator"
+            f"{actor_name('')} writes under review and may not {action}, because this affects everyone; ask a curator"
         )
 
 
@@ -200,15 +200,15 @@ def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
     """Run the block on behalf of the operator of the process, limited to a scope.
 
     Args:
-        name: Name of the operator. The history shows it with the scope, so only operations in the scope count as its
-            own.
+        name: Name of the operator. The history shows it with the scope, so only operations in the scope count as the
+            operator's own.
         scope: Metadata, such as `{"scope.project": "shop"}`, empty for no limit.
     """
     if not scope:
         yield
         return
-    words = ", ".join(f"{key.removeprefix('scope.')}={value}" for key, value in scope.items())
-    with acting(Actor(f"{name} in {words}", Role.ADMIN, is_owner=True, scope=tuple(scope.items()))):
+    scope_text = ", ".join(f"{key.removeprefix('scope.')}={value}" for key, value in scope.items())
+    with acting(Actor(f"{name} in {scope_text}", Role.ADMIN, is_owner=True, scope=tuple(scope.items()))):
         yield
 
 
@@ -258,15 +258,15 @@ def check_actor_scope(metadatas: Iterable[Mapping[str, Any]]) -> None:
         )
 
 
-def refuse_in_scope(act: str) -> None:
+def refuse_in_scope(action: str) -> None:
     """Raise `NotAllowed` if the current actor is bound to a scope.
 
     Args:
-        act: What the actor wants to do, which affects the whole store, such as `list deleted records`.
+        action: What the actor wants to do, which affects the whole store, such as `list deleted records`.
     """
     if actor_scope():
         raise NotAllowed(
-            f"{actor_name('')} is bound to a scope and may not {act}, which concerns the whole store; ask an "
+            f"{actor_name('')} is bound to a scope and may not {action}, which concerns the whole store; ask an "
             "administrator for a key without a scope"
         )
 
@@ -277,28 +277,28 @@ def may(role: Role) -> bool:
     return actor is None or actor.role >= role
 
 
-def check_role(role: Role, act: str) -> None:
+def check_role(role: Role, action: str) -> None:
     """Raise `NotAllowed` unless the current actor has a role, or a higher one.
 
     Args:
-        act: What the actor wants to do, for the message, such as `purge records`.
+        action: What the actor wants to do, for the message, such as `purge records`.
     """
     actor = present_actor()
     if actor is not None and actor.role < role:
         raise NotAllowed(
-            f"{actor.name} is a {actor.role} and may not {act}, which needs the role {role}; ask an administrator "
+            f"{actor.name} is a {actor.role} and may not {action}, which needs the role {role}; ask an administrator "
             "for it"
         )
 
 
 def check_kind(kind: str) -> None:
     """Raise `NotAllowed` if this kind of operation requires a higher role than the current actor's."""
-    needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
-    check_role(needed, f"do what the history calls {kind!r}")
+    required_role = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
+    check_role(required_role, f"do what the history calls {kind!r}")
 
 
 def changes_own_only(kind: str) -> bool:
-    """Return whether this kind of operation of the current actor may change only records that the actor stored."""
+    """Return whether the current actor may change only records of its own by this kind of operation."""
     return kind not in _ADDITIONS and not may(Role.CURATOR)
 
 

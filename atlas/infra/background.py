@@ -29,7 +29,7 @@ class Background:
         self._name = name
         self._work = work
         self._thread: threading.Thread | None = None
-        self._beginning = threading.Lock()
+        self._start_lock = threading.Lock()
         fork_safety.watch(self)
 
     @property
@@ -39,7 +39,7 @@ class Background:
 
     def begin(self) -> None:
         """Start the work, unless it is running. If no thread can be started, only a warning is logged."""
-        with self._beginning:
+        with self._start_lock:
             if self.is_under_way:
                 return
             thread = threading.Thread(target=self._work, name=self._name, daemon=True)
@@ -52,7 +52,7 @@ class Background:
 
     def wait(self, timeout_seconds: float | None = None) -> None:
         """Wait until the task is not running."""
-        with self._beginning:
+        with self._start_lock:
             thread = self._thread
         if thread is not None:
             thread.join(timeout_seconds)
@@ -63,11 +63,11 @@ class Background:
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child, as threads are not inherited."""
         if in_child:
-            self._thread, self._beginning = None, threading.Lock()
+            self._thread, self._start_lock = None, threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting(Generic[T]):
+class _Request(Generic[T]):
     """A text whose thread waits for its result, or for its turn to begin a run."""
 
     text: str
@@ -98,7 +98,7 @@ class Batcher(Generic[T]):
 
     def __call__(self, text: str) -> T:
         """Return the result for a text, or raise the error of the run that it was part of."""
-        request: _Waiting[T] = _Waiting(text)
+        request: _Request[T] = _Request(text)
         with self._lock:
             has_room = self._n_running < self._n_runs
             self._n_running += has_room
@@ -121,35 +121,35 @@ class Batcher(Generic[T]):
     def _forget(self) -> None:
         self._lock = threading.Lock()
         self._n_running = 0
-        self._waiting: list[_Waiting[T]] = []
+        self._waiting: list[_Request[T]] = []
 
-    def _wait(self, request: _Waiting[T]) -> None:
+    def _wait(self, request: _Request[T]) -> None:
         try:
             request.is_next.wait()
         except BaseException:  # such as an interrupt: another thread takes the turn
             with self._lock:
-                self._waiting = [waiting for waiting in self._waiting if waiting is not request]
+                self._waiting = [other for other in self._waiting if other is not request]
             if request.is_next.is_set() and not request.result.done():
                 self._pass_on()
             raise
 
-    def _run(self, request: _Waiting[T]) -> None:
+    def _run(self, request: _Request[T]) -> None:
         """Call the function for a text and those that have waited longest, then let the next thread run."""
         with self._lock:
             batch = [request, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]
         try:
-            for waiting, result in zip(batch, self._call([waiting.text for waiting in batch]), strict=True):
-                waiting.result.set_result(result)
+            for member, result in zip(batch, self._call([member.text for member in batch]), strict=True):
+                member.result.set_result(result)
         except BaseException as error:
-            for waiting in batch:
-                if not waiting.result.done():
-                    waiting.result.set_exception(error)
+            for member in batch:
+                if not member.result.done():
+                    member.result.set_exception(error)
             raise
         finally:
             self._pass_on()
-            for waiting in batch:
-                waiting.is_next.set()
+            for member in batch:
+                member.is_next.set()
 
     def _pass_on(self) -> None:
         """Let the first thread that waits begin the next run."""

@@ -74,7 +74,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     try:
         result: Any = method(*arguments)
     except _fatal_exceptions() as error:
-        if _is_a_persons(error):
+        if _is_ctrl_c(error):
             raise
         raise RuntimeError(f"the call raised {error!r}") from error
     if not inspect.isawaitable(result):
@@ -106,7 +106,7 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return _result(future, loop)
-    except CancelledError as error:  # this one, of `concurrent.futures`, would look like a failure
+    except CancelledError as error:  # the exception of `concurrent.futures` would look like a failure
         raise asyncio.CancelledError from error
     except BaseException:  # for example KeyboardInterrupt in this thread
         if not loop.is_closed():
@@ -124,13 +124,13 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         RuntimeError: The function raised `StopIteration`, which no coroutine can raise.
     """
     context = contextvars.copy_context()
-    call_of_twin = _Twin(asyncio.get_running_loop())
-    context.run(_twin.set, call_of_twin)
+    twin = _Twin(asyncio.get_running_loop())
+    context.run(_twin.set, twin)
     future = _threads().submit(context.run, _call_here, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
-        call_of_twin.cancel()
+        twin.cancel()
         future.add_done_callback(_log_failure)
         raise
 
@@ -164,12 +164,12 @@ async def _contain_errors(awaitable: Awaitable[T]) -> T:
     except _fatal_exceptions() as error:
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
-        if _is_a_persons(error):
+        if _is_ctrl_c(error):
             raise
         raise RuntimeError(f"the call raised {error!r}") from error
 
 
-def _is_a_persons(error: BaseException) -> bool:
+def _is_ctrl_c(error: BaseException) -> bool:
     """Return whether a `KeyboardInterrupt` comes from Ctrl-C.
 
     Ctrl-C interrupts the main thread. In any other thread, a method has raised it.
@@ -191,14 +191,14 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
                 raise
             if loop.is_closed():
                 raise RuntimeError("the event loop was closed before its tasks finished") from None
-            if not loop.is_running() and _is_ending():
+            if not loop.is_running() and _is_shutting_down():
                 raise RuntimeError(
                     "the event loop was stopped before its tasks finished, as the process is exiting"
                 ) from None
 
 
-def _is_ending() -> bool:
-    """Return whether the interpreter is shutting down: then it joins our threads, and accepts no new work."""
+def _is_shutting_down() -> bool:
+    """Return whether the interpreter is shutting down, and so accepts no new work for threads."""
     try:
         _threads().submit(int)
     except RuntimeError:

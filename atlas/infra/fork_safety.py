@@ -34,9 +34,9 @@ class ForkAware(Protocol):
 
 
 _watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
-_waiting: list[ForkAware] = []
-_inherited: list[object] = []
-_forking = threading.Lock()
+_notified: list[ForkAware] = []
+_abandoned: list[object] = []
+_fork_lock = threading.Lock()
 """Lock that is held during a fork, because a concurrent second fork would release the locks of the first."""
 
 
@@ -47,22 +47,22 @@ def watch(resource: ForkAware) -> None:
 
 def abandon(inherited: object) -> None:
     """Keep an inherited object alive in a child, as closing it there would release the parent's locks."""
-    _inherited.append(inherited)
+    _abandoned.append(inherited)
 
 
 def _before() -> None:
-    _forking.acquire()
+    _fork_lock.acquire()
     for resource in list(_watched):
         resource.before_fork()
-        _waiting.append(resource)
+        _notified.append(resource)
 
 
 def _after(*, in_child: bool) -> None:
     try:
-        while _waiting:
-            _waiting.pop().after_fork(in_child=in_child)
+        while _notified:
+            _notified.pop().after_fork(in_child=in_child)
     finally:
-        _forking.release()
+        _fork_lock.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -28,18 +28,18 @@ class SharedLock:
 
 
 _locks: WeakValueDictionary[int, SharedLock] = WeakValueDictionary()
-_making = threading.Lock()
+_creation_lock = threading.Lock()
 
 
 def lock_of(owner: object) -> SharedLock:
     """Return the lock of an object, the same one at each call as long as object and lock are referenced."""
-    with _making:
+    with _creation_lock:
         return _locks.setdefault(id(owner), SharedLock())
 
 
 def _after_fork() -> None:
-    global _making
-    _making = threading.Lock()
+    global _creation_lock
+    _creation_lock = threading.Lock()
     for lock in list(_locks.values()):
         lock.forget()
 

@@ -41,7 +41,7 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
 
-def open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
+def files_open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the files in a directory, recursively, that have wider permissions than the directory."""
     return [path for path, mode in _modes(paths) if mode & _ALL_OTHERS & ~_allowed_bits(directory)]
 

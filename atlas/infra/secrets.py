@@ -195,7 +195,7 @@ _WORD_NAME = re.compile(r"(?:secret|token)", re.IGNORECASE)
 _SECRET_LOOK = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}")
 _PATH_NAME = re.compile(r"(?:^|[_.-])pwd$", re.IGNORECASE)
 _PATH = re.compile(r"[/~.]|[A-Za-z]:[\\/]")
-_STAND_IN = re.compile(rf"(?i:{_WORDS})|<.*>|\$\{{.*\}}|\$[A-Z_][A-Z0-9_]*|\{{\{{.*\}}\}}|\*+", re.DOTALL)
+_PLACEHOLDER = re.compile(rf"(?i:{_WORDS})|<.*>|\$\{{.*\}}|\$[A-Z_][A-Z0-9_]*|\{{\{{.*\}}\}}|\*+", re.DOTALL)
 _AZURE_NAME = re.compile(rf"{_AZURE_NAMES}$", re.IGNORECASE)
 _AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{40,120}={0,2}")
 
@@ -269,9 +269,12 @@ def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
         items = [scrub_value(item, counts, homes=homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     if isinstance(value, Mapping):
-        return {scrub_value(key, counts, homes=homes): _member(key, item, counts, homes) for key, item in value.items()}
+        return {
+            scrub_value(key, counts, homes=homes): _scrub_member(key, item, counts, homes)
+            for key, item in value.items()
+        }
     if is_dataclass(value) and not isinstance(value, type):
-        return _replace(value, [part.name for part in fields(value)], counts, homes)
+        return _scrub_fields(value, [part.name for part in fields(value)], counts, homes)
     return value
 
 
@@ -280,19 +283,21 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
     new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:
-        clean: T = _replace(item, names, new_counts, homes)
+        scrubbed: T = _scrub_fields(item, names, new_counts, homes)
     except RecursionError:
         return item  # the ledger rejects such deep nesting
     counts.update(new_counts)
-    return clean if new_counts else item
+    return scrubbed if new_counts else item
 
 
 def without_secrets(value: V) -> V:
     """Return a record or a value with secrets replaced. `counting_secrets` counts them."""
     counts = Counter[str]()
-    clean = scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrub_value(value, counts)
+    scrubbed = (
+        scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrub_value(value, counts)
+    )
     report(counts)
-    return clean
+    return scrubbed
 
 
 def _scrub_value(value: Any, counts: Counter[str]) -> Any:
@@ -302,16 +307,16 @@ def _scrub_value(value: Any, counts: Counter[str]) -> Any:
         return value  # as above
 
 
-def _replace(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
+def _scrub_fields(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
     texts = {name: getattr(item, name) for name in names}
-    tests = _tests_of(item)
+    tests = _test_fields(item)
     for name, test_fields in tests.items():
         texts[name] = {key: value for key, value in texts[name].items() if key not in test_fields}
-    clean = scrub_value(texts, counts, homes=homes)
-    return replace(item, **clean | {name: {**clean[name], **test_fields} for name, test_fields in tests.items()})
+    scrubbed = scrub_value(texts, counts, homes=homes)
+    return replace(item, **scrubbed | {name: {**scrubbed[name], **test_fields} for name, test_fields in tests.items()})
 
 
-def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
+def _test_fields(item: Any) -> dict[str, dict[str, Any]]:
     """Return the tests of a task or of its verification, by field."""
     names = {Task: "context", VerificationSpec: "parameters"}
     name = next((name for kind, name in names.items() if isinstance(item, kind)), "")
@@ -322,10 +327,10 @@ def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
     return {name: tests} if tests else {}
 
 
-def _member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
+def _scrub_member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
     """Return the scrubbed value of a key, which may reveal a secret."""
     if isinstance(value, list | tuple):
-        items = [_member(key, item, counts, homes) for item in value]
+        items = [_scrub_member(key, item, counts, homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
     if not _is_secret(key, value):
         return scrub_value(value, counts, homes=homes)
@@ -348,4 +353,4 @@ def _is_ordinary(key: str, text: str) -> bool:
     """Return whether a value under a secret's name is a word, a working directory, or a reference to a secret."""
     if _WORD_NAME.fullmatch(key):
         return not _SECRET_LOOK.fullmatch(text)
-    return bool(_STAND_IN.fullmatch(text) or (_PATH_NAME.search(key) and _PATH.match(text)))
+    return bool(_PLACEHOLDER.fullmatch(text) or (_PATH_NAME.search(key) and _PATH.match(text)))

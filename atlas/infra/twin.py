@@ -23,11 +23,11 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
     name = method.__name__
 
     @wraps(method)
-    async def awaited(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run_in_thread(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         bound_method: Callable[P, T] = getattr(self, name)
         return await in_thread(bound_method, *args, **kwargs)
 
-    awaited.__name__ = f"a{name}"
-    awaited.__qualname__ = f"{method.__qualname__.removesuffix(name)}a{name}"
-    awaited.__doc__ = f"Run `{name}` in a thread. If it is cancelled, its writes may still be committed."
-    return awaited
+    run_in_thread.__name__ = f"a{name}"
+    run_in_thread.__qualname__ = f"{method.__qualname__.removesuffix(name)}a{name}"
+    run_in_thread.__doc__ = f"Run `{name}` in a thread. If it is cancelled, its writes may still be committed."
+    return run_in_thread

@@ -10,7 +10,7 @@ from functools import partial
 
 from atlas.core.errors import StoreDamaged
 from atlas.infra.actor import Role, actor_name, check_role
-from atlas.infra.permissions import open_to_others, tighten
+from atlas.infra.permissions import files_open_to_others, tighten
 from atlas.storage.erasing import own_files
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
 from atlas.storage.late_interaction import read_projection
@@ -75,7 +75,7 @@ def _checks(store: Store) -> tuple[Check, ...]:
 
 
 def _check_permissions(store: Store) -> str:
-    loose = open_to_others(store.path, own_files(store.path))
+    loose = files_open_to_others(store.path, own_files(store.path))
     return f"other users have access to {len(loose)} of its files, such as {loose[0]}" if loose else ""
 
 
