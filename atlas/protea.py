@@ -31,7 +31,7 @@ CLEARED = "protea_cleared"
 LAST = "protea_last"
 """Key of a note with the last number before the store was cleared, as an undo may restore the entries."""
 
-MORE_FOUND = 10
+OVERFETCH = 10
 """Overfetch factor of a search, as not all results contain every keyword."""
 
 
@@ -53,12 +53,12 @@ class MemoryStore:
         """Open a memory, creating it if it does not exist.
 
         Args:
-            db_path: The store directory. If this is a file of Protea's own, the store lies beside it with `.atlas`
-                after its name. As long as that is empty, the file's entries come in first. The file stays as it is,
-                but gets the table `memory` if another part of the agent made the file without it.
-            embedder: See `open_memory`, as for the other arguments.
-            settings: See there.
-            clock: See there.
+            db_path: The store's directory, or a SQLite file of Protea. For a file, the store is in the same directory,
+                with `.atlas` after the file's name, and an empty store first imports the entries of the file. The
+                file gets the table `memory` if it has none, and is not changed otherwise.
+            embedder: As for `atlas.open_memory`.
+            settings: As for `atlas.open_memory`.
+            clock: As for `atlas.open_memory`.
 
         Raises:
             ImportFailed: The file is not an SQLite file, or its content cannot be read.
@@ -118,7 +118,7 @@ class MemoryStore:
         words = " ".join(keywords)
         if not words.strip() or limit <= 0:
             return []
-        matches = self._journal.search_words(words, MORE_FOUND * limit)
+        matches = self._journal.search_words(words, OVERFETCH * limit)
         rows = [_row(entry) for entry in matches if all(word.lower() in entry.content.lower() for word in keywords)]
         return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
 
@@ -133,7 +133,7 @@ class MemoryStore:
     def clear(self) -> None:
         """Delete all entries as one operation, which `memory.undo` reverts.
 
-        Ids continue. Protea's own file is not changed, and is not imported again.
+        Later ids continue after the deleted ones. Protea's own file is not changed, and is not imported again.
         """
         with self._numbering.locked():
             self._journal.collection.write_note(CLEARED, "yes")
@@ -152,9 +152,9 @@ class MemoryStore:
 
     def _last_number(self) -> int:
         rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
-        last = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
-        before = int(self._journal.collection.notes().get(LAST, "0"))
-        return max(before, last if isinstance(last, int) else 0)
+        latest = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
+        last_cleared = int(self._journal.collection.notes().get(LAST, "0"))
+        return max(last_cleared, latest if isinstance(latest, int) else 0)
 
     def _import_database(self, file: Path, settings: Settings) -> None:
         try:

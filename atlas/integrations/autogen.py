@@ -78,7 +78,7 @@ class AtlasMemory:
         """Write a text, or a value of JSON, as an entry of the journal.
 
         Raises:
-            InvalidInput: It is an image or bytes.
+            InvalidInput: The content is an image or bytes.
         """
         entry = JournalEntry(
             entry_type=ENTRY_TYPE,
@@ -89,7 +89,7 @@ class AtlasMemory:
         await in_thread(self._memory.journal.add_entries, [entry])
 
     async def clear(self) -> None:
-        """Delete the entries that were added in this scope. `undo` restores it."""
+        """Delete the entries that were added in this scope. `undo` restores them."""
         where: Where = {
             "entry_type": ENTRY_TYPE,
             f"{METADATA}source": ADDED_BY,
@@ -117,5 +117,7 @@ def _text(content: MemoryContent) -> str:
     if isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
-        raise InvalidInput(f"expected a text or a dictionary to remember, got a {type(value).__name__}; describe it")
+        raise InvalidInput(
+            f"expected a text or a dictionary to remember, got type {type(value).__name__}; describe it in words"
+        )
     return value

@@ -133,7 +133,7 @@ class _Recorder:
 
 
 def _add_text(argument: Any, text: str, name: str) -> Any:
-    """Return an argument with a text: a string, blocks of text, or messages, which begin with it."""
+    """Return an argument with a text: a string, blocks of text, or messages, which then begin with the text."""
     if name == "messages":
         return [{"role": "system", "content": text}, *argument]
     if isinstance(argument, str):

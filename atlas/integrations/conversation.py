@@ -60,7 +60,7 @@ def _text(message: Any) -> str:
 
 
 def _calls(message: Any) -> list[Any]:
-    """Return the calls of tools in a message, or the item itself if it is one."""
+    """Return the calls of tools in a message, or the message itself if it is a call."""
     parts = [message, *_blocks(message), *(_part(message, "tool_calls") or ())]
     return [part for part in parts if _part(part, "type") in CALLS]
 

@@ -18,18 +18,18 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def passes(value: Any, wanted: Any) -> bool:
+def passes(value: Any, criteria: Any) -> bool:
     """Return whether a value passes a filter of LangGraph: values by name, comparisons such as `$gt`, or a value."""
-    if not isinstance(wanted, Mapping):
-        return bool(value == wanted)
-    if unknown := [name for name in wanted if name.startswith("$") and name not in _COMPARISONS]:
+    if not isinstance(criteria, Mapping):
+        return bool(value == criteria)
+    if unknown := [name for name in criteria if name.startswith("$") and name not in _COMPARISONS]:
         raise InvalidInput(f"expected one of {', '.join(_COMPARISONS)} for a comparison, got {unknown[0]!r}")
-    if any(name in _COMPARISONS for name in wanted):
-        return all(_compares(value, name, operand) for name, operand in wanted.items())
-    return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in wanted.items())
+    if any(name in _COMPARISONS for name in criteria):
+        return all(_holds(value, name, operand) for name, operand in criteria.items())
+    return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in criteria.items())
 
 
-def _compares(value: Any, name: str, operand: Any) -> bool:
+def _holds(value: Any, name: str, operand: Any) -> bool:
     """Return whether a comparison holds. Values without an order between them pass `$ne` only."""
     try:
         return bool(_COMPARISONS[name](value, operand))

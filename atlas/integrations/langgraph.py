@@ -67,7 +67,7 @@ class AtlasStore(base.BaseStore):
         if len({KEY, *levels}) <= len(levels):
             raise InvalidInput(f"expected distinct names other than {KEY!r} for levels, got {list(levels)}")
         self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
-        self._threshold, self._clock, self._writing = threshold, clock, RLock()
+        self._threshold, self._clock, self._write_lock = threshold, clock, RLock()
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations: first all that read, then the writes. The last write of an item wins."""
@@ -106,7 +106,7 @@ class AtlasStore(base.BaseStore):
         return [(hit.item, hit.relevance) for hit in retrieval.hits]
 
     def _apply_put(self, op: base.PutOp) -> None:
-        with self._writing:
+        with self._write_lock:
             stored = self._ids(op.namespace, op.key)
             outdated = stored if op.value is None else stored[:-1]  # two programs may have added the same key
             if outdated:

@@ -24,8 +24,8 @@ _ERRORS: Mapping[int, type[AtlasError]] = {
 """Error classes by HTTP status, for responses without an error name, such as a proxy's."""
 
 
-MAX_WAITS = 5
-MAX_WAIT = 10
+MAX_RETRIES = 5
+MAX_WAIT_SECONDS = 10
 """Maximum accepted `retry-after` of a busy server, in seconds. A longer one is an error."""
 
 
@@ -62,7 +62,7 @@ class Server:
         server = endpoint(self.address, self._key)  # a restarted server has a new token
         url = f"{server.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
-            answer = self._post(
+            response = self._post(
                 url,
                 content=json.dumps(arguments).encode("ascii"),  # keeps lone surrogates
                 headers={**server.headers, "Content-Type": "application/json"},
@@ -72,18 +72,22 @@ class Server:
                 f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); check that it is "
                 "running (atlas serve), and that the address is right"
             ) from error
-        if not answer.is_success:
-            raise _error(answer, self.address)
-        report(_scrub(answer))
-        return answer.json()
+        if not response.is_success:
+            raise _error(response, self.address)
+        report(_replaced_secrets(response))
+        return response.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
         """Send a request, and retry after `retry-after` if the server is busy, as it has not processed it."""
-        for _ in range(MAX_WAITS):
-            answer = self._client.post(url, content=content, headers=headers)
-            wait = answer.headers.get("Retry-After", "")
-            if answer.status_code != httpx.codes.TOO_MANY_REQUESTS or not wait.isdecimal() or int(wait) > MAX_WAIT:
-                return answer
+        for _ in range(MAX_RETRIES):
+            response = self._client.post(url, content=content, headers=headers)
+            wait = response.headers.get("Retry-After", "")
+            if (
+                response.status_code != httpx.codes.TOO_MANY_REQUESTS
+                or not wait.isdecimal()
+                or int(wait) > MAX_WAIT_SECONDS
+            ):
+                return response
             time.sleep(int(wait))
         return self._client.post(url, content=content, headers=headers)
 
@@ -92,18 +96,20 @@ class Server:
         self._client.close()
 
 
-def _error(answer: httpx.Response, address: str) -> AtlasError:
+def _error(response: httpx.Response, address: str) -> AtlasError:
     try:
-        detail = str(answer.json()["detail"])
+        detail = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        detail = f"{address} answered with status {answer.status_code}, and not like an ATLAS server; check the address"
-    kind = getattr(errors, answer.headers.get("Atlas-Error", ""), None)
+        detail = (
+            f"{address} answered with status {response.status_code}, and not like an ATLAS server; check the address"
+        )
+    kind = getattr(errors, response.headers.get("Atlas-Error", ""), None)
     if isinstance(kind, type) and issubclass(kind, AtlasError):
         return kind(detail)
-    return _ERRORS.get(answer.status_code, StoreUnavailable)(detail)
+    return _ERRORS.get(response.status_code, StoreUnavailable)(detail)
 
 
-def _scrub(answer: httpx.Response) -> dict[str, int]:
+def _replaced_secrets(response: httpx.Response) -> dict[str, int]:
     """Return the number of secrets that the server replaced in the request, by kind."""
-    counts = (part.rpartition("=") for part in answer.headers.get("Atlas-Scrubbed", "").split(", "))
+    counts = (part.rpartition("=") for part in response.headers.get("Atlas-Scrubbed", "").split(", "))
     return {kind: int(n) for kind, _, n in counts if n.isdecimal()}

@@ -49,8 +49,8 @@ def _make_method(verb: Verb, owner: str) -> Callable[..., Any]:
     path = name if owner == SYSTEM else f"{owner}/{name}"
 
     @wraps(method)
-    def sent(*arguments: Any, **keyword_arguments: Any) -> Any:
+    def forward(*arguments: Any, **keyword_arguments: Any) -> Any:
         encoded = verb.encode_arguments(owner, arguments, keyword_arguments)
         return verb.result(owner, arguments[0]._server.call(path, encoded))
 
-    return sent
+    return forward

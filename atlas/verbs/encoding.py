@@ -61,14 +61,14 @@ def encode_arguments(
     arguments: tuple[Any, ...],
     keyword_arguments: Mapping[str, Any],
     owner: type,
-    of_record: Any,
+    record_type: Any,
 ) -> dict[str, Any]:
     """Encode the arguments of a call by name, without defaults.
 
     Args:
         arguments: The positional arguments, with the object itself first.
         owner: The class of the method.
-        of_record: The kind of record, for methods that accept its fields as keyword arguments.
+        record_type: The kind of record, for methods that accept its fields as keyword arguments.
 
     Raises:
         InvalidInput: A value cannot be encoded.
@@ -78,8 +78,10 @@ def encode_arguments(
     encoded = {}
     for name, value in bound:
         if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            of_fields = types_of_fields(of_record)
-            encoded[name] = {field: encode_as(of_fields.get(field, Any), part, field) for field, part in value.items()}
+            field_types = types_of_fields(record_type)
+            encoded[name] = {
+                field: encode_as(field_types.get(field, Any), part, field) for field, part in value.items()
+            }
         else:
             encoded[name] = encode_as(hints[name], value, name)
     return encoded
@@ -99,7 +101,7 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
         check_json(value, path)
         return value
     if origin in (Union, UnionType):
-        return encode_as(_member(parts, value), value, path)
+        return encode_as(_matching_member(parts, value), value, path)
     if origin in _EXACT and not isinstance(value, origin):
         raise refusal(_EXACT[origin], value, path)
     if is_dataclass(origin) and isinstance(value, origin):  # type: ignore[arg-type]
@@ -107,7 +109,7 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
     return _encode_parts(origin, parts, value, path)
 
 
-def _member(members: Sequence[Any], value: Any) -> Any:
+def _matching_member(members: Sequence[Any], value: Any) -> Any:
     """Return the member of a union that fits a value, or the first one."""
     for member in members:
         kind = get_origin(member) or member
@@ -138,9 +140,9 @@ def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, path: str) ->
 
 
 def _encode_mapping(parts: tuple[Any, ...], value: Mapping[Any, Any], path: str) -> Any:
-    of_key, of_part = parts
-    if of_key is str:
+    key_type, value_type = parts
+    if key_type is str:
         check_json(dict.fromkeys(value), path)  # raises for a key that is not a string
-        return {key: encode_as(of_part, part, f"{path}.{key:.40}") for key, part in value.items()}
-    pairs = [[encode(key), encode_as(of_part, part, f"{path}.{key!s:.40}")] for key, part in value.items()]
+        return {key: encode_as(value_type, part, f"{path}.{key:.40}") for key, part in value.items()}
+    pairs = [[encode(key), encode_as(value_type, part, f"{path}.{key!s:.40}")] for key, part in value.items()]
     return dict(pairs) if all(isinstance(key, str) for key in value) else pairs

@@ -45,8 +45,8 @@ class Schemas:
     def of_any(self, forms: list[Any]) -> Schema:
         """Return the schema of a value of one of these types."""
         schemas = [choice for form in forms for choice in _choices(self.of(form))]
-        different = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
-        return different[0] if len(different) == 1 else {"anyOf": different}
+        distinct = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
+        return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
     def of(self, form: Any) -> Schema:
         """Return the schema of a type, or raise `TypeError` if JSON cannot contain its values."""

@@ -168,23 +168,23 @@ def refusal(expected: str, value: Any, name: str) -> InvalidInput:
     return InvalidInput(wrong_type(expected, value).message(name))
 
 
-def check_names(arguments: Iterable[str], allowed: Collection[str], needed: Iterable[str], method: str) -> None:
+def check_names(arguments: Iterable[str], allowed: Collection[str], required: Iterable[str], method: str) -> None:
     """Raise `InvalidInput` if a name is unknown, or a required one is missing."""
     names = list(arguments)
     if unknown := [name for name in names if name not in allowed]:
         raise InvalidInput(
             f"{unknown[0]!r:.80} is not an argument of {method}; it accepts {', '.join(allowed) or 'none'}"
         )
-    if missing := [name for name in needed if name not in names]:
+    if missing := [name for name in required if name not in names]:
         raise InvalidInput(f"{method} needs {', '.join(missing)}")
 
 
-def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_record: type | None) -> dict[str, Any]:
+def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, record_type: type | None) -> dict[str, Any]:
     """Decode the arguments of a method call by name.
 
     Args:
         owner: The class of the method.
-        of_record: The kind of the records whose fields may be named, for methods that take any of those.
+        record_type: The kind of the records whose fields may be named, for methods that take such fields.
 
     Raises:
         InvalidInput: An argument is unknown, missing or of the wrong type.
@@ -192,25 +192,25 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_r
     hints = types_of_arguments(method, owner)
     parameters = list(inspect.signature(method).parameters.values())[1:]
     allowed = [parameter.name for parameter in parameters]
-    of_fields = [parameter for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
-    needed = [
+    keyword_parameters = [parameter for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
+    required = [
         parameter.name
         for parameter in parameters
-        if parameter.default is parameter.empty and parameter not in of_fields
+        if parameter.default is parameter.empty and parameter not in keyword_parameters
     ]
-    check_names(encoded, allowed, needed, method.__name__)
+    check_names(encoded, allowed, required, method.__name__)
     decoded = {name: READERS.read(hints[name], value, name) for name, value in encoded.items()}
     for name, value in decoded.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise refusal("a finite number", value, name)
-    for parameter in of_fields:
+    for parameter in keyword_parameters:
         changes = READERS.read(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name)
-        if clashing := sorted(changes.keys() & {*allowed}):
+        if clashes := sorted(changes.keys() & {*allowed}):
             raise InvalidInput(
-                f"{parameter.name} should not contain {clashing[0]!r}, which is a parameter of {method.__name__}; "
+                f"{parameter.name} should not contain {clashes[0]!r}, which is a parameter of {method.__name__}; "
                 f"pass it outside of {parameter.name}"
             )
-        decoded |= decode_fields(of_record, changes)
+        decoded |= decode_fields(record_type, changes)
     return decoded
 
 
