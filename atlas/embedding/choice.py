@@ -15,7 +15,7 @@ from atlas.core.imports.distribution import NAME, extra, missing_package
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
-FETCHED_SIZE = "about 440 MB"
+PREFERRED_SIZE = "about 440 MB"
 """Size of the download of the preferred model."""
 
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -71,13 +71,13 @@ def _confirm_and_fetch(
 ) -> str:
     """Download a model if the user agrees. Return an empty string, or the reason why it was not downloaded."""
     if confirm is None:
-        return f"its {FETCHED_SIZE} are fetched only if a person at a terminal agrees"
+        return f"its {PREFERRED_SIZE} are fetched only if a person at a terminal agrees"
     if not _hub_answers(model, timeout_seconds):
         return "the model hub did not answer"
-    if not confirm(f"Fetch the embedding model {model} ({FETCHED_SIZE}) from the model hub? Without it the bundled "
+    if not confirm(f"Fetch the embedding model {model} ({PREFERRED_SIZE}) from the model hub? Without it the bundled "
                    f"{BUNDLED} is used."):  # fmt: skip
         return "fetching it was declined"
-    announce(f"Fetching the embedding model {model} ({FETCHED_SIZE}), once …")
+    announce(f"Fetching the embedding model {model} ({PREFERRED_SIZE}), once …")
     return "" if _fetch(model) else "the model could not be fetched from the model hub"
 
 
@@ -156,14 +156,14 @@ def _hub_answers(model: str, timeout_seconds: float) -> bool:
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "true", "yes", "on"}:
         return False
     url = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co')}/{model}/resolve/main/config.json"
-    answers: list[bool] = []
-    asking = threading.Thread(target=lambda: answers.append(_exists(url, timeout_seconds)), daemon=True)
-    asking.start()
-    asking.join(timeout_seconds)  # DNS lookups have no timeout of their own
-    return answers == [True]
+    found: list[bool] = []
+    request = threading.Thread(target=lambda: found.append(_url_exists(url, timeout_seconds)), daemon=True)
+    request.start()
+    request.join(timeout_seconds)  # DNS lookups have no timeout of their own
+    return found == [True]
 
 
-def _exists(url: str, timeout_seconds: float) -> bool:
+def _url_exists(url: str, timeout_seconds: float) -> bool:
     import urllib.request
 
     try:

@@ -32,10 +32,10 @@ MAX_QUERY_WINDOWS = 8
 OVERLAP = 0.25
 """Overlap of neighbouring windows as a share of a window, so that every sentence is complete in one of them."""
 
-_SPARE = 1 / 32
+_SPARE_SHARE = 1 / 32
 """Share of a window that stays unused, because a word that is cut in two may have more word pieces."""
 
-_SHIFT = 1 / 16
+_MAX_SHIFT_SHARE = 1 / 16
 """Share of a window by which a cut may move to reach the end of a word.
 
 In a longer word it stays between two pieces.
@@ -68,8 +68,8 @@ def encode_texts(
     Args:
         projection: Packs the token vectors. None to compute none.
     """
-    find = get_offered(embedder, KNOWN)
-    precomputed: dict[str, EncodedText] = find(texts, projection) if find else {}
+    find_known = get_offered(embedder, KNOWN)
+    precomputed: dict[str, EncodedText] = find_known(texts, projection) if find_known else {}
     remaining = [text for text in texts if text not in precomputed]
     encoded = iter(_encode(remaining, embedder, projection))
     return [precomputed[text] if text in precomputed else next(encoded) for text in texts]
@@ -89,11 +89,12 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
     vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no projection
     by_window = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
     encoded = []
-    for text, cut in zip(texts, passages, strict=True):
-        pieces = join([by_window[passage][1] for passage in cut])
+    for text, text_windows in zip(texts, passages, strict=True):
+        pieces = join([by_window[window][1] for window in text_windows])
         # None means "not computed", so they can be computed later. A blank text has nothing to compute.
         packed = projection.pack(pieces) if len(pieces.ids) or not text.strip() else None
-        encoded.append(EncodedText(_with_whole(np.stack([by_window[passage][0] for passage in cut])), packed))
+        vectors_of_text = np.stack([by_window[window][0] for window in text_windows])
+        encoded.append(EncodedText(_with_whole(vectors_of_text), packed))
     return encoded
 
 
@@ -109,7 +110,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
     passages = _passages(embedder, texts)
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
     by_window = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
-    return [_with_whole(np.stack([by_window[passage] for passage in cut])) for cut in passages]
+    return [_with_whole(np.stack([by_window[window] for window in text_windows])) for text_windows in passages]
 
 
 def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
@@ -156,11 +157,13 @@ class Cutter:
         n_pieces = len(pieces.ids)
         if n_pieces <= capacity:
             return [(0, len(text))]
-        windows = spread(n_pieces, capacity - round(_SPARE * capacity), max_windows)
-        reach = round(_SHIFT * (windows[0][1] - windows[0][0]))
+        windows = spread(n_pieces, capacity - round(_SPARE_SHARE * capacity), max_windows)
+        max_shift = round(_MAX_SHIFT_SHARE * (windows[0][1] - windows[0][0]))
         words = pieces.word_ids
-        cut = [(_word_end(words, start, reach), _word_end(words, end, -reach)) for start, end in windows]
-        return in_characters(cut, pieces.offsets, len(text))
+        word_windows = [
+            (_word_end(words, start, max_shift), _word_end(words, end, -max_shift)) for start, end in windows
+        ]
+        return in_characters(word_windows, pieces.offsets, len(text))
 
     def n_pieces(self, text: str) -> int:
         """Return the number of word pieces in a text."""
@@ -230,15 +233,15 @@ def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
 
 
 def _passages(embedder: WholeEmbedder, texts: Sequence[str]) -> list[list[str]]:
-    """Return the windows of each text."""
+    """Return the parts of each text that its windows cover."""
     spans = [_windows(embedder, text) for text in texts]
     _warn_of_gaps(texts, spans)
-    return [[text[start:end] for start, end in cut] for text, cut in zip(texts, spans, strict=True)]
+    return [[text[start:end] for start, end in text_spans] for text, text_spans in zip(texts, spans, strict=True)]
 
 
 def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:
-    cut = getattr(embedder, "windows", None)
-    spans: list[Span] = cut(text) if cut else [(0, len(text))]
+    find_windows = getattr(embedder, "windows", None)
+    spans: list[Span] = find_windows(text) if find_windows else [(0, len(text))]
     return spans
 
 
@@ -250,11 +253,11 @@ def _with_whole(windows: Vectors) -> Vectors:
 
 def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:
     """Log a warning about the parts of texts that are in no window."""
-    gaps = [
-        (len(text), sum(len(text[before[1] : after[0]].strip()) for before, after in pairwise(cut)))
-        for text, cut in zip(texts, spans, strict=True)
-    ]
-    gaps = [(length, n_left_out) for length, n_left_out in gaps if n_left_out]
+    gaps = []
+    for text, text_spans in zip(texts, spans, strict=True):
+        n_left_out = sum(len(text[before[1] : after[0]].strip()) for before, after in pairwise(text_spans))
+        if n_left_out:
+            gaps.append((len(text), n_left_out))
     if gaps:
         longest, n_left_out = max(gaps)
         logger.warning(
@@ -266,9 +269,9 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
         )
 
 
-def _word_end(words: Sequence[int | None], position: int, reach: int) -> int:
-    """Return the nearest word boundary within `reach` of a position, searching backwards if `reach` is negative."""
-    for index in range(position, position + reach, 1 if reach > 0 else -1):
+def _word_end(words: Sequence[int | None], position: int, max_shift: int) -> int:
+    """Return the nearest word boundary within `max_shift` of a position, backwards if `max_shift` is negative."""
+    for index in range(position, position + max_shift, 1 if max_shift > 0 else -1):
         if not 0 < index < len(words) or words[index] != words[index - 1]:
             return index
     return position

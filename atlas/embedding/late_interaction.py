@@ -26,10 +26,10 @@ MIN_GAP = 0.01
 
 _BYTES = BITS // 8
 
-_TOGETHER = (1, 2, 4, 8, 16, 32)
+_JOINED_COUNTS = (1, 2, 4, 8, 16, 32)
 """Numbers of texts that are joined to measure chance matches in longer texts."""
 
-_MIN_SHARED = 2**17
+_MAX_SINGLE_THREAD = 2**17
 """Number of multiplications up to which OpenBLAS computes a matrix product in one thread."""
 
 
@@ -137,17 +137,21 @@ class Projection:
             raise ValueError("expected a whole number of packed token vectors, got a part of one")
         lengths = np.array([len(text) // _BYTES for text in texts])
         late_weights = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
-        longer = np.flatnonzero(late_weights)
+        longer_texts = np.flatnonzero(late_weights)
         similarities = np.asarray(cosines, np.float32)
-        if len(longer):
-            late = self.on_scale(match_scores(query, [texts[int(index)] for index in longer]), lengths[longer])
-            similarities[longer] += late_weights[longer] * (late - similarities[longer])
+        if len(longer_texts):
+            late_scores = self.rescale(
+                match_scores(query, [texts[int(index)] for index in longer_texts]), lengths[longer_texts]
+            )
+            similarities[longer_texts] += late_weights[longer_texts] * (late_scores - similarities[longer_texts])
         return similarities
 
-    def on_scale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
+    def rescale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
         """Rescale matches in texts of these lengths to the cosine of pooled vectors."""
-        by_chance = self.unrelated + self.growth * np.log(lengths)
-        return np.asarray(self.cosine + (match - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
+        chance_matches = self.unrelated + self.growth * np.log(lengths)
+        return np.asarray(
+            self.cosine + (match - chance_matches) / (self.same - chance_matches) * (1 - self.cosine), np.float32
+        )
 
     @property
     def is_usable(self) -> bool:
@@ -191,17 +195,19 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     """
     all_vectors = np.concatenate([text.vectors for text in texts])
     directions = np.zeros((all_vectors.shape[1], BITS), np.float32)
-    main = np.linalg.svd(all_vectors, full_matrices=False)[2][:BITS].T
-    directions[:, : main.shape[1]] = main
+    principal = np.linalg.svd(all_vectors, full_matrices=False)[2][:BITS].T
+    directions[:, : principal.shape[1]] = principal
     # Round to float16 as in storage, so that the calibration fits the stored directions.
-    draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
-    queries = [draft.project(text) for text in texts]
-    lengths, by_chance = _chance_matches(draft, texts, queries)
-    growth, unrelated = np.polyfit(np.log(lengths), by_chance, 1)
-    self_matches = [match_scores(query, [draft.pack(text)])[0] for query, text in zip(queries, texts, strict=True)]
+    uncalibrated = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
+    queries = [uncalibrated.project(text) for text in texts]
+    lengths, chance_matches = _chance_matches(uncalibrated, texts, queries)
+    growth, unrelated = np.polyfit(np.log(lengths), chance_matches, 1)
+    self_matches = [
+        match_scores(query, [uncalibrated.pack(text)])[0] for query, text in zip(queries, texts, strict=True)
+    ]
     off_diagonal = ~np.eye(len(texts), dtype=bool)
     return Projection(
-        draft.directions,
+        uncalibrated.directions,
         unrelated=float(unrelated),
         growth=float(growth),
         same=float(np.median(self_matches)),
@@ -229,9 +235,9 @@ def _chance_matches(
 ) -> tuple[Vector, Vector]:
     """Return the lengths of joined texts, and the matches of unrelated queries with each. Shape (n,) each."""
     lengths, values = [], []
-    for n_together in _TOGETHER:
+    for n_joined in _JOINED_COUNTS:
         for number, query in enumerate(queries):
-            unrelated = [texts[(number + 1 + step) % len(texts)] for step in range(min(n_together, len(texts) - 1))]
+            unrelated = [texts[(number + 1 + step) % len(texts)] for step in range(min(n_joined, len(texts) - 1))]
             packed = projection.pack(join(unrelated))
             lengths.append(len(packed) // _BYTES)
             values.append(float(match_scores(query, [packed])[0]))
@@ -262,11 +268,11 @@ def product(rows: Vectors, columns: Vectors) -> Vectors:
         rows: Shape (n, k), contiguous.
         columns: Shape (k, m).
     """
-    n_together = max(1, _MIN_SHARED // columns.size)
-    n_whole = len(rows) - len(rows) % n_together
+    n_block_rows = max(1, _MAX_SINGLE_THREAD // columns.size)
+    n_whole = len(rows) - len(rows) % n_block_rows
     result = np.empty((len(rows), columns.shape[1]), np.float32)
-    blocks = rows[:n_whole].reshape(-1, n_together, rows.shape[1])
-    np.matmul(blocks, columns, out=result[:n_whole].reshape(-1, n_together, columns.shape[1]))
+    blocks = rows[:n_whole].reshape(-1, n_block_rows, rows.shape[1])
+    np.matmul(blocks, columns, out=result[:n_whole].reshape(-1, n_block_rows, columns.shape[1]))
     np.matmul(rows[n_whole:], columns, out=result[n_whole:])
     return result
 

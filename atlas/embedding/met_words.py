@@ -15,14 +15,14 @@ from atlas.embedding.plain import WORDS
 from atlas.infra.duck_typing import get_offered
 from atlas.protocols.infra import WholeEmbedder
 
-NEAR = 0.35
+MIN_EXCESS = 0.35
 """Required similarity of two words above the model's usual one between unrelated texts.
 
 With MiniLM, 1 in 100 words matches a word of an unrelated text this well, for example numbers and times.
 """
 
-UNRELATED = 8
-"""Unrelated texts whose words are compared to measure the usual similarity."""
+N_UNRELATED = 8
+"""Number of unrelated texts whose words are compared to measure the usual similarity."""
 
 MIN_LETTERS = 3
 MAX_SHOWN = 6
@@ -52,7 +52,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     query_words, text_words = word_vectors(query), word_vectors(text)
     if not query_words.words or not text_words.words:
         return []
-    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
+    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _usual_similarity(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
     rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
     if not columns:
@@ -61,23 +61,25 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     for row in rows:
         column = columns[int(np.argmax(cosines[row, columns]))]
         pair = MetWords(query_words.words[row], text_words.words[column], float(cosines[row, column]))
-        best = pairs.get(pair.query_word.casefold(), _NONE)
-        if pair.similarity - usual_cosine >= NEAR and pair.similarity > best.similarity:
+        best = pairs.get(pair.query_word.casefold(), _NO_PAIR)
+        if pair.similarity - usual_cosine >= MIN_EXCESS and pair.similarity > best.similarity:
             pairs[pair.query_word.casefold()] = pair
     return sorted(pairs.values(), key=lambda pair: -pair.similarity)[:MAX_SHOWN]
 
 
-_NONE = MetWords("", "", -1.0)
+_NO_PAIR = MetWords("", "", -1.0)
 
 _usual_values: dict[str, float] = {}
 """Usual similarity between words of unrelated texts, by model name."""
 
 
-def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
+def _usual_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
     if embedder.model_name not in _usual_values:
-        texts = [word_vectors(text).vectors for text in calibration_queries()[:UNRELATED]]
-        near = [first @ second.T for first, second in combinations(texts, 2)]
-        _usual_values[embedder.model_name] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
+        texts = [word_vectors(text).vectors for text in calibration_queries()[:N_UNRELATED]]
+        pair_cosines = [first @ second.T for first, second in combinations(texts, 2)]
+        _usual_values[embedder.model_name] = float(
+            np.median(np.concatenate([cosines.ravel() for cosines in pair_cosines]))
+        )
     return _usual_values[embedder.model_name]
 
 

@@ -46,10 +46,10 @@ _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
 _SEAL = "seal.json"
 """Manifest with size, time and checksum of the other files, written after them."""
 
-_SEALED = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
+_SEALED_FILES = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
-_ROOM = 5
+_SPACE_FACTOR = 5
 """Disk space that an export needs, as a multiple of the model's size."""
 
 _RETRY_SECONDS = 86_400.0
@@ -71,15 +71,15 @@ class OnnxCache:
 
     def key(self, files: Path) -> str:
         """Return the key of the model in a directory, cached until the files change."""
-        files_found = sorted(_model_files(files))
-        sizes = [(file, file.stat()) for file in files_found]
-        states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in sizes]
+        model_files = sorted(_model_files(files))
+        statuses = [(file, file.stat()) for file in model_files]
+        states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in statuses]
         key_file = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
         with suppress(OSError):
             if len(key := key_file.read_text(encoding="ascii")) == 32:
                 return key
-        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in files_found))
-        _keep(key_file, key)  # otherwise it is recomputed next time, in less than a second
+        key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in model_files))
+        _write_atomically(key_file, key)  # otherwise it is recomputed next time, in less than a second
         return key
 
     def projection(
@@ -98,7 +98,7 @@ class OnnxCache:
             text = file.read_text(encoding="ascii")
             return projection_of(text, dimension) if text else None
         projection = measure()
-        _keep(file, projection.as_text() if projection else "")
+        _write_atomically(file, projection.as_text() if projection else "")
         return projection
 
     def find(self, key: str) -> Path | None:
@@ -106,10 +106,10 @@ class OnnxCache:
         directory = self.path / "encoders" / key
         try:
             seal = json.loads((directory / _SEAL).read_text(encoding="utf-8"))
-            is_whole = all(_is_as_sealed(directory / name, seal[name]) for name in _SEALED)
+            is_complete = all(_is_unchanged(directory / name, seal[name]) for name in _SEALED_FILES)
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return directory if is_whole else None
+        return directory if is_complete else None
 
     def has(self, files: Path) -> bool:
         """Return whether a model with these files is exported.
@@ -140,7 +140,7 @@ class OnnxCache:
         directory = self.find(key)
         if directory is None:
             self._check(key)
-            directory = self._make(key, model, files, announce)
+            directory = self._make_export(key, model, files, announce)
         try:
             return OnnxEncoder(directory, batch_size)
         except UnloadableExport as error:  # the files are intact, so a new export would fail in the same way
@@ -155,7 +155,7 @@ class OnnxCache:
             if failure["versions"] == _versions() and time.time() - file.stat().st_mtime < _RETRY_SECONDS:
                 raise MissingExport(str(failure["problem"]))
 
-    def _make(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
+    def _make_export(self, key: str, model: str, files: Path, announce: Callable[[str], None]) -> Path:
         encoders = self.path / "encoders"
         with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ class OnnxCache:
             _run_exporter(model, temporary, announce)
             if self.key(files) != key:
                 raise MissingExport("the model's files changed during the export; try again")
-            seal = {name: _seal(temporary / name) for name in _SEALED}
+            seal = {name: _seal(temporary / name) for name in _SEALED_FILES}
             (temporary / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged export
             temporary.rename(directory)
@@ -195,12 +195,12 @@ class OnnxCache:
                 with suppress(FileNotFoundError):  # of another model, and finished in this moment
                     if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
                         shutil.rmtree(leftover, ignore_errors=True)
-            free = shutil.disk_usage(encoders).free
-        needed = _ROOM * sum(file.stat().st_size for file in _model_files(files))
-        if free < needed:
+            n_free_bytes = shutil.disk_usage(encoders).free
+        required = _SPACE_FACTOR * sum(file.stat().st_size for file in _model_files(files))
+        if n_free_bytes < required:
             raise MissingExport(
-                f"{encoders} has {free / 2**20:.0f} MB free, but an export needs {needed / 2**20:.0f} MB; free some "
-                "space, or set ATLAS_CACHE to another directory"
+                f"{encoders} has {n_free_bytes / 2**20:.0f} MB free, but an export needs {required / 2**20:.0f} MB; "
+                "free some space, or set ATLAS_CACHE to another directory"
             )
 
     @contextmanager
@@ -269,7 +269,7 @@ def _parse_message(line: str) -> dict[str, str]:
     return {name: str(value) for name, value in message.items()} if isinstance(message, dict) else {}
 
 
-def _keep(file: Path, text: str) -> None:
+def _write_atomically(file: Path, text: str) -> None:
     """Write a file atomically. Does nothing if the cache is read-only."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -291,7 +291,7 @@ def _seal(file: Path) -> dict[str, Any]:
     return {"state": _state(file), "sha256": _checksum(file)}
 
 
-def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
+def _is_unchanged(file: Path, sealed: dict[str, Any]) -> bool:
     """Return whether a file is unchanged. The content is only read if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 

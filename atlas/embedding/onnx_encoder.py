@@ -63,10 +63,10 @@ class OnnxEncoder:
     def _load(self, directory: Path, weights: Path) -> None:
         from tokenizers import Tokenizer
 
-        facts = json.loads((directory / FACTS).read_text(encoding="utf-8"))
-        self.dimension: int = facts["dimension"]
-        self.window: int | None = facts["window"]
-        self._padding: dict[str, int] = facts["padding"]
+        metadata = json.loads((directory / FACTS).read_text(encoding="utf-8"))
+        self.dimension: int = metadata["dimension"]
+        self.window: int | None = metadata["window"]
+        self._padding: dict[str, int] = metadata["padding"]
         self.tokenizer = Tokenizer.from_str((weights / TOKENIZER).read_text(encoding="utf-8"))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(self.window)
@@ -80,7 +80,7 @@ class OnnxEncoder:
         def fill(batch: list[int]) -> None:
             [vectors[batch]] = self._run([VECTORS], [pieces[index] for index in batch])
 
-        self._in_batches(pieces, fill)
+        self._run_batches(pieces, fill)
         return vectors
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
@@ -95,7 +95,7 @@ class OnnxEncoder:
                 {index: _tokens(pieces[index], rows) for index, rows in zip(batch, token_vectors, strict=True)}
             )
 
-        self._in_batches(pieces, fill)
+        self._run_batches(pieces, fill)
         return vectors, [tokens[index] for index in range(len(pieces))]
 
     def token_vectors(self, text: str) -> Vectors:
@@ -121,7 +121,7 @@ class OnnxEncoder:
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
-    def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
+    def _run_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
         """Call `fill` for each batch of texts, on all CPU cores."""
         batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
         n_threads = min(len(batches), n_processors())
@@ -177,8 +177,8 @@ def session(graph: Path, *, weights: Path | None = None, optimised: Path | None 
 
 def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
     """Return a text's word pieces and their vectors, without special tokens."""
-    is_plain = ~np.array(pieces.special_tokens_mask, bool)
-    return distinct(np.array(pieces.ids, np.int64)[is_plain], rows[: len(is_plain)][is_plain])
+    is_ordinary = ~np.array(pieces.special_tokens_mask, bool)
+    return distinct(np.array(pieces.ids, np.int64)[is_ordinary], rows[: len(is_ordinary)][is_ordinary])
 
 
 def _pad(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:

@@ -70,9 +70,9 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     on_step("optimising the graph")
     session(directory / _RAW, optimised=directory / GRAPH)
     (directory / _RAW).unlink()
-    _write_facts(encoder, inputs, directory)
+    _write_metadata(encoder, inputs, directory)
     on_step(f"comparing {len(TEXTS)} vectors with the model's")
-    _check(OnnxEncoder(directory), encoder)
+    _check_vectors(OnnxEncoder(directory), encoder)
 
 
 def _trace(model: Any, file: Path) -> list[str]:
@@ -110,23 +110,23 @@ def _trace(model: Any, file: Path) -> list[str]:
     return names
 
 
-def _write_facts(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) -> None:
+def _write_metadata(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) -> None:
     tokenizer = encoder.model.tokenizer
     padding = {
         "input_ids": tokenizer.pad_token_id or 0,
         "attention_mask": 0,
         "token_type_ids": getattr(tokenizer, "pad_token_type_id", 0),
     }
-    facts = {
+    metadata = {
         "dimension": encoder.dimension,
         "window": encoder.window,
         "padding": {name: padding[name] for name in inputs},
     }
-    (directory / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    (directory / FACTS).write_text(json.dumps(metadata), encoding="utf-8")
     (directory / TOKENIZER).write_text(encoder.tokenizer.to_str(), encoding="utf-8")
 
 
-def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
+def _check_vectors(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
     """Raise `ExportError` if the graph's vectors, of texts or word pieces, differ from the model's."""
     differences = [np.abs(graph.encode(TEXTS) - encoder.encode(TEXTS)).max()]
     for text in TEXTS[:: len(_LENGTHS) + 1]:
@@ -143,15 +143,15 @@ def main(arguments: Sequence[str]) -> int:
     """Export one model into one directory, and return the exit status."""
     model, directory = arguments
 
-    def report(**line: str) -> None:
+    def print_message(**line: str) -> None:
         print(json.dumps(line), flush=True)  # noqa: T201
 
     try:
-        export(model, Path(directory), lambda step: report(step=step))
+        export(model, Path(directory), lambda step: print_message(step=step))
     except (ExportError, EmbeddingUnavailable) as error:
-        report(problem=str(error))
+        print_message(problem=str(error))
     except Exception as error:  # noqa: BLE001 - a model may fail in torch in any way, and sentence-transformers serves
-        report(problem=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+        print_message(problem=f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
     else:
         return 0
     return 1

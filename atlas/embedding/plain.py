@@ -31,7 +31,7 @@ WORDS = "word_vectors"
 OPTIONAL = (KNOWN, WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
 """Optional members of an embedder, without a fallback."""
 
-MEASURED = "dimension"
+SAMPLE_TEXT = "dimension"
 """A text that is embedded to find the dimension."""
 
 
@@ -75,7 +75,7 @@ class PlainEmbedder:
     @cached_property
     def dimension(self) -> int:
         """Dimension of the vectors. If the embedder does not declare it, a text is embedded to find it."""
-        return int(get_offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
+        return int(get_offered(self._encoder, "dimension") or len(self.encode(SAMPLE_TEXT)))
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one document, shape (dim,)."""
@@ -83,10 +83,10 @@ class PlainEmbedder:
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors of several documents, shape (n, dim)."""
-        together = get_offered(self._encoder, "encode_batch")
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        return _unit(together(texts)) if together else np.stack([self.encode(text) for text in texts])
+        encode_batch = get_offered(self._encoder, "encode_batch")
+        return _unit(encode_batch(texts)) if encode_batch else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a query, with the encoder's own method if it has one."""

@@ -63,16 +63,16 @@ def model_prompts(model: str, files: Path | None) -> Prompts:
         model: Name or directory of the model.
         files: The directory of its files, or None if they are not on this machine.
     """
-    configured = _configured_prompts(_json(files / _CONFIG)) if files is not None else None
+    configured = _configured_prompts(_read_json(files / _CONFIG)) if files is not None else None
     return configured or family_prompts([model.rstrip("/").rpartition("/")[2], *_names_in(files)]) or NO_PROMPTS
 
 
 def family_prompts(names: list[str]) -> Prompts | None:
     """Return the prompts of the first family that matches one of the names, or None."""
     for name in names:
-        plain = re.sub(r"[\s_]", "-", name.lower())
+        normalised_name = re.sub(r"[\s_]", "-", name.lower())
         for pattern, prompts in _FAMILIES:
-            if re.search(pattern, plain):
+            if re.search(pattern, normalised_name):
                 return prompts
     return None
 
@@ -144,14 +144,14 @@ def _names_in(files: Path | None) -> list[str]:
     """Return the names of a model that are in its files: its configuration, card and architecture."""
     if files is None:
         return []
-    config = _json(files / "config.json")
+    config = _read_json(files / "config.json")
     names = [str(config.get("_name_or_path", "")), _ARCHITECTURES.get(str(config.get("model_type")), "")]
     with suppress(OSError), (files / "README.md").open(encoding="utf-8", errors="replace") as card:
         names += _CARD_NAME.findall(card.read(README_CHARACTERS))
     return [name for name in names if name]
 
 
-def _json(file: Path) -> Mapping[str, Any]:
+def _read_json(file: Path) -> Mapping[str, Any]:
     """Return the JSON object in a file, or an empty one if the file is missing, unreadable or has other content."""
     with suppress(OSError, ValueError, RecursionError):
         value = json.loads(file.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ import numpy as np
 from atlas.core.types import Vectors
 from atlas.embedding.foreign_queries import foreign_queries
 
-EVERY = 6
+SAMPLE_STEP = 6
 """Every n-th foreign query is embedded: some 70, about one per subject, in half a second."""
 
 NEAR_SHARE = 0.76
@@ -35,13 +35,13 @@ def scale_of(encode: Callable[[list[str]], Vectors]) -> Scale:
     Args:
         encode: Function that embeds documents as rows of unit length.
     """
-    texts = list(foreign_queries()[::EVERY])
+    texts = list(foreign_queries()[::SAMPLE_STEP])
     vectors = encode([*texts, *map(_part, texts)])
     whole_vectors, part_vectors = vectors[: len(texts)], vectors[len(texts) :]
     similarities = whole_vectors @ whole_vectors.T
     unrelated = float(np.median(similarities[np.triu_indices(len(texts), 1)]))
-    itself = float(np.median((whole_vectors * part_vectors).sum(axis=1)))
-    return Scale(unrelated=unrelated, near=unrelated + NEAR_SHARE * max(0.0, itself - unrelated))
+    part_similarity = float(np.median((whole_vectors * part_vectors).sum(axis=1)))
+    return Scale(unrelated=unrelated, near=unrelated + NEAR_SHARE * max(0.0, part_similarity - unrelated))
 
 
 def _part(text: str) -> str:

@@ -67,12 +67,12 @@ ON_PROCESSOR = ("auto", "cpu")
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
 
-_SURELY_FITS = 100
+_SHORT_CHARACTERS = 100
 """Number of ASCII characters that fit every model's window with a usual prompt, as a character is at most one word
 piece."""
 
 
-_MAX_BATCHED = 16
+_MAX_BATCHED_QUERIES = 16
 """Maximum number of short queries of several threads in a run, which takes two thirds of the time of separate runs."""
 
 
@@ -113,11 +113,11 @@ class SentenceTransformerEmbedder:
         self._problem = ""
         self._cutter: Cutter | None = None
         self._lock = lock_of(self)  # free in a child that is forked during an export
-        self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
-        self._batcher = Batcher(self._pairs, n_runs=max(1, n_processors() // 2), n_texts=_MAX_BATCHED)
-        self._ahead: dict[str, tuple[Vector, TokenVectors]] = {}
-        self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
-        self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
+        self._cached_query = lru_cache(REMEMBERED_QUERIES)(self._encode_query)
+        self._batcher = Batcher(self._encode_pairs, n_runs=max(1, n_processors() // 2), n_texts=_MAX_BATCHED_QUERIES)
+        self._precomputed: dict[str, tuple[Vector, TokenVectors]] = {}
+        self._cached_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
+        self._cached_words = lru_cache(REMEMBERED_QUERIES)(self._encode_words)
 
     @cached_property
     def _cache(self) -> onnx_cache.OnnxCache:
@@ -142,7 +142,7 @@ class SentenceTransformerEmbedder:
     def use_prompts(self, prompts: Prompts) -> None:
         """Replace the prompts of queries and documents."""
         self._prompts, self._scale = prompts, None
-        for cached in (self._remembered, self._remembered_tokens):
+        for cached in (self._cached_query, self._cached_tokens):
             cached.cache_clear()
 
     def measured_scale(self) -> Scale:
@@ -166,13 +166,15 @@ class SentenceTransformerEmbedder:
         if self._encoder is not None:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
-            is_there = self._is_bundled() or self._cache.has(self._files())
+            is_exported = self._is_bundled() or self._cache.has(self._files())
         except EmbeddingUnavailable as error:
             return f"nothing: {error}"
         except onnx_cache.MissingExport as error:
             missing = missing_package("models", f"the embedding model {self.model_name!r}")
             return f"nothing: {missing}" if missing else f"sentence-transformers, because {error}"
-        return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
+        return (
+            "onnxruntime" if is_exported else "onnxruntime, once the first text or `atlas init` has exported the model"
+        )
 
     def token_projection(self) -> Projection | None:
         """Return the projection of the model's word pieces, or None if it is not usable.
@@ -216,11 +218,11 @@ class SentenceTransformerEmbedder:
         The vector of a query longer than the window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
         Recent vectors are cached, and must not be modified.
         """
-        return self._remembered(text)[0]
+        return self._cached_query(text)[0]
 
     def query_tokens(self, text: str) -> TokenVectors:
-        """Return the vectors of a query's word pieces, from the same cache."""
-        return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
+        """Return the vectors of a query's word pieces, from a cache."""
+        return self._cached_tokens(text) if self.prompts.query else self._cached_query(text)[1]
 
     def remember_queries(self, texts: list[str]) -> None:
         """Fill the cache with at most `REMEMBERED_QUERIES` short queries.
@@ -236,18 +238,18 @@ class SentenceTransformerEmbedder:
         known = known_queries(texts)
         new_texts = [text for text in texts if text not in known and _is_short(text)]
         vectors, tokens = self._with_tokens(new_texts)
-        together = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
-        self._ahead = {**known, **dict(zip(new_texts, together, strict=True))}
+        encoded = zip(map(mean_direction, vectors[:, None]), tokens, strict=True)
+        self._precomputed = {**known, **dict(zip(new_texts, encoded, strict=True))}
         for text in texts:
-            self._remembered(text)
-        self._ahead = {}
+            self._cached_query(text)
+        self._precomputed = {}
 
     def windows(self, text: str) -> list[Span]:
         """Return spans of characters that cover a text. Each fits into the model's window.
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
-        spread evenly with gaps. A text that fits has one window. So has every text if the model's tokenizer is not from
-        the package `tokenizers`, and cannot return offsets.
+        spread evenly with gaps. A text that fits has one window. Every text has one if the model's tokenizer cannot
+        return offsets, as it is not from the package `tokenizers`.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -327,15 +329,15 @@ class SentenceTransformerEmbedder:
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
-        return self._remembered_words(text)
+        return self._cached_words(text)
 
-    def _words(self, text: str) -> WordVectors:
+    def _encode_words(self, text: str) -> WordVectors:
         encoder = self._load_once()
         return encoder.word_vectors(text) if encoder.returns_tokens else NO_WORDS
 
-    def _query(self, text: str) -> tuple[Vector, TokenVectors]:
+    def _encode_query(self, text: str) -> tuple[Vector, TokenVectors]:
         """Return a query's vector, and its word pieces if one run of the model returns both."""
-        if (known := self._ahead.get(text)) is not None:
+        if (known := self._precomputed.get(text)) is not None:
             return known
         passages = self._passages(text)
         if self.prompts.query:
@@ -349,7 +351,7 @@ class SentenceTransformerEmbedder:
         vector.flags.writeable = False
         return vector, join(tokens)
 
-    def _pairs(self, texts: list[str]) -> list[tuple[Vector, TokenVectors]]:
+    def _encode_pairs(self, texts: list[str]) -> list[tuple[Vector, TokenVectors]]:
         """Return the vector and the word pieces of each text."""
         vectors, tokens = self._with_tokens(texts)
         return list(zip(vectors, tokens, strict=True))
@@ -375,7 +377,7 @@ class SentenceTransformerEmbedder:
         return cutter.spans(text, instruction=prompt, max_windows=max_windows) if cutter else [(0, len(text))]
 
     def _loaded_cutter(self) -> Cutter | None:
-        """Return None for a model without a window, or whose tokenizer returns no offsets."""
+        """Return the cutter of texts, or None if the model has no window, or its tokenizer returns no offsets."""
         encoder = self._load_once()
         if self._cutter is None and encoder.tokenizer is not None and encoder.window is not None:
             self._cutter = Cutter(encoder.tokenizer, encoder.window)
@@ -418,4 +420,4 @@ class SentenceTransformerEmbedder:
 
 
 def _is_short(text: str) -> bool:
-    return text.isascii() and len(text) <= _SURELY_FITS
+    return text.isascii() and len(text) <= _SHORT_CHARACTERS

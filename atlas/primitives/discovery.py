@@ -6,8 +6,7 @@ function that makes a `PrimitiveLoader` from no arguments.
     [project.entry-points."atlas.primitives"]
     chess = "my_package.primitives:ChessPrimitiveLoader"
 
-The loaders of this package are listed here instead, so that they exist even if it, or its current version, is not
-installed.
+The loaders of this package are listed here instead, so that they exist even if this version is not installed.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class LoaderFault:
     """Name of the entry point."""
 
     value: str
-    """Object that the entry point names and its distribution, empty for a loader that was made otherwise."""
+    """Object that the entry point names, with its distribution. Empty for a loader without an entry point."""
 
     reason: str
 

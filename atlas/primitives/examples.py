@@ -43,17 +43,16 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
     """Run a primitive's examples, one after the other, in a scratch directory named `root`.
 
     Args:
-        library: The primitives that may be executed, by id: what `known_primitives` gives, never what a store holds.
+        library: The primitives that may be executed, by id: those of `known_primitives`, never concepts of a store.
 
     Raises:
-        InvalidInput: The concept is not a primitive of the library, or its code, calls or examples are not what the
-            library has.
+        InvalidInput: The concept is not a primitive of the library, or has other code, calls or examples there.
     """
     trusted = _library_form(concept, library)
     with tempfile.TemporaryDirectory() as scratch:
         _write_files(Path(scratch), trusted.metadata.get("example_files", {}))
         namespace: dict[str, Any] = {"root": Path(scratch)}
-        for part in _with_calls(trusted, library):
+        for part in _with_callees(trusted, library):
             exec(compile(part.code, f"<{part.id}>", "exec", dont_inherit=True), namespace)
         return [_run(call, expected, namespace) for call, expected in trusted.examples]
 
@@ -76,21 +75,21 @@ def _library_form(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> C
     return original
 
 
-def _with_calls(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
+def _with_callees(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
     """Return a concept with all concepts that its code and examples call, transitively."""
     domain = concept.id.removesuffix(concept.name)
-    names = {name for call, _ in concept.examples for name in _names_in(call)}
-    waiting = [concept.id, *(domain + name for name in sorted(names) if domain + name in library)]
-    needed: dict[str, CodeConcept] = {}
-    while waiting:
-        concept_id = waiting.pop()
-        if concept_id not in needed:
-            needed[concept_id] = library[concept_id]
-            waiting += (callee_id for callee_id in library[concept_id].calls if callee_id in library)
-    return list(needed.values())
+    names = {name for call, _ in concept.examples for name in _names_of_call(call)}
+    pending_ids = [concept.id, *(domain + name for name in sorted(names) if domain + name in library)]
+    concepts: dict[str, CodeConcept] = {}
+    while pending_ids:
+        concept_id = pending_ids.pop()
+        if concept_id not in concepts:
+            concepts[concept_id] = library[concept_id]
+            pending_ids += (callee_id for callee_id in library[concept_id].calls if callee_id in library)
+    return list(concepts.values())
 
 
-def _names_in(call: str) -> set[str]:
+def _names_of_call(call: str) -> set[str]:
     return {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
 
 
@@ -123,10 +122,10 @@ def grids_of(example: tuple[str, str]) -> ExampleGrids:
     Both are empty if the texts are not Python.
     """
     call, result = example
-    return ExampleGrids(inputs=_grids_in(call), outputs=_grids_in(result))
+    return ExampleGrids(inputs=_parse_grids(call), outputs=_parse_grids(result))
 
 
-def _grids_in(text: str) -> tuple[Grid, ...]:
+def _parse_grids(text: str) -> tuple[Grid, ...]:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

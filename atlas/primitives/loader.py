@@ -43,7 +43,8 @@ def concepts_of(
         metadata: Metadata of each concept.
 
     Raises:
-        InvalidInput: A function uses something of its package that its code cannot bring along, or two have one name.
+        InvalidInput: A function uses a part of its package that cannot be copied into its code, or two functions have
+            the same name.
     """
     ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
     concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
@@ -87,7 +88,7 @@ class _Parts:
 
     imports: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
-    begun: dict[str, str] = field(default_factory=dict)
+    started: dict[str, str] = field(default_factory=dict)
     """Definitions, including those whose dependencies are still being added, because functions may be recursive."""
 
     calls: set[str] = field(default_factory=set)
@@ -95,24 +96,24 @@ class _Parts:
     def add(self, module: ModuleType, name: str) -> None:
         """Add the definition of a name in a module, after its dependencies."""
         source = _source(module, name)
-        if self.begun.get(name, source) != source:
+        if self.started.get(name, source) != source:
             raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
-        if name not in self.begun:
-            self.begun[name] = source
-            for needed in sorted(_free_names(source) & _bindings(module).keys() - {name}):
-                self._refer(module, needed)
+        if name not in self.started:
+            self.started[name] = source
+            for dependency in sorted(_free_names(source) & _bindings(module).keys() - {name}):
+                self._add_dependency(module, dependency)
             self.definitions[name] = source
 
-    def _refer(self, module: ModuleType, name: str) -> None:
+    def _add_dependency(self, module: ModuleType, name: str) -> None:
         node = _bindings(module)[name]
         if (module, name) in self.ids:
             self.calls.add(self.ids[module, name])
         elif not isinstance(node, ast.Import | ast.ImportFrom):
             self.add(module, name)
         else:
-            self._follow(module, node, name)
+            self._add_import(module, node, name)
 
-    def _follow(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
+    def _add_import(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
         """Add an import statement. For an import from the module's own package, add the definition instead."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
@@ -123,7 +124,7 @@ class _Parts:
         if origin.partition(".")[0] != module.__name__.partition(".")[0]:
             self.imports[statement] = None
         elif isinstance(node, ast.ImportFrom) and not alias.asname and name in _bindings(import_module(origin)):
-            self._refer(import_module(origin), name)
+            self._add_dependency(import_module(origin), name)
         else:
             raise InvalidInput(
                 f"{module.__name__} has {statement!r}, which cannot be copied into the code of a primitive; import "
@@ -137,7 +138,7 @@ class _Parts:
 
 
 def _free_names(source: str) -> set[str]:
-    """Return the names that a definition takes from around it, in annotations and defaults too."""
+    """Return the names that a definition uses but does not define, also in annotations and defaults."""
     return set(_names_from_outside(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
 
 
@@ -168,11 +169,11 @@ def _bindings(module: ModuleType) -> dict[str, ast.stmt]:
     """Return the statements that bind a module's names, by name."""
     bound: dict[str, ast.stmt] = {}
     for node in _tree(module).body:
-        bound.update(dict.fromkeys(_bound_by(node), node))
+        bound.update(dict.fromkeys(_bound_names(node), node))
     return bound
 
 
-def _bound_by(node: ast.stmt) -> list[str]:
+def _bound_names(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -188,8 +189,8 @@ def _bound_by(node: ast.stmt) -> list[str]:
 def _source(module: ModuleType, name: str) -> str:
     """Return the text of a definition, with the string after it that documents an alias or a constant."""
     node, body = _bindings(module)[name], _tree(module).body
-    after = body[body.index(node) + 1 : body.index(node) + 2]
-    explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)
+    following = body[body.index(node) + 1 : body.index(node) + 2]
+    is_documented = following and isinstance(following[0], ast.Expr) and isinstance(following[0].value, ast.Constant)
     first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-    last = (after[0] if explains else node).end_lineno
+    last = (following[0] if is_documented else node).end_lineno
     return "\n".join(_text(module).splitlines()[first - 1 : last])

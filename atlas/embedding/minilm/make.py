@@ -73,18 +73,19 @@ def graph_with_weights(weights: Path, graph: Path) -> bytes:
 
     model = onnx.load(graph)
     tensors = tensors_in(weights)
-    as_they_are = {_key(tensor.values): tensor for tensor in tensors.values()}
+    unchanged = {_key(tensor.values): tensor for tensor in tensors.values()}
     transposed = {_key(tensor.values.T): tensor for tensor in tensors.values() if tensor.values.ndim == 2}
-    turned = set()
+    transposed_names = set[str]()
     for weight in model.graph.initializer:
         key = _key(onnx.numpy_helper.to_array(weight))
-        tensor = as_they_are.get(key) or transposed.get(key)
+        tensor = unchanged.get(key) or transposed.get(key)
         if tensor is not None:
             _refer(weight, tensor, weights.name)
-            turned |= {weight.name} if key not in as_they_are else set()
+            if key not in unchanged:
+                transposed_names.add(weight.name)
     for node in model.graph.node:
-        if turned & set(node.input):
-            _transpose(node, turned)
+        if transposed_names & set(node.input):
+            _transpose(node, transposed_names)
     used = [opset for opset in model.opset_import if opset.domain in _DOMAINS]
     del model.opset_import[:]
     model.opset_import.extend(used)

@@ -107,7 +107,7 @@ def test_a_text_is_the_same_as_itself_and_unrelated_to_others_on_the_scale_of_th
     made = fit(texts, vectors)
     asked, packed = [made.project(text) for text in texts[::5]], [made.pack(text) for text in texts[::5]]
     lengths = np.array([len(text.ids) for text in texts[::5]])
-    late = np.stack([made.on_scale(match_scores(query, packed), lengths) for query in asked])
+    late = np.stack([made.rescale(match_scores(query, packed), lengths) for query in asked])
     assert np.median(np.diag(late)) == pytest.approx(1, abs=0.05)
     assert np.median(late[~np.eye(len(late), dtype=bool)]) == pytest.approx(made.cosine, abs=0.05)
 
@@ -120,5 +120,5 @@ def test_a_long_text_is_no_nearer_to_what_it_has_nothing_to_do_with_than_a_short
     assert len(long.ids) > 5 * len(short.ids)
     query = made.project(embedder.query_tokens("where does the volcano sleep in winter"))
     lengths = np.array([len(short.ids), len(long.ids)])
-    nearer, farther = made.on_scale(match_scores(query, [made.pack(short), made.pack(long)]), lengths)
+    nearer, farther = made.rescale(match_scores(query, [made.pack(short), made.pack(long)]), lengths)
     assert nearer == pytest.approx(farther, abs=0.1)
