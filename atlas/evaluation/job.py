@@ -77,7 +77,7 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
         compared = [by for row in task.rows for by in row.differences.values()]
         for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
             if not {*METRICS} <= {*by_metric}:
-                raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
+                raise ValueError(f"expected the metrics {', '.join(METRICS)} in each row, got {', '.join(by_metric)}")
     return evaluation
 
 

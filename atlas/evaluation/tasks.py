@@ -136,7 +136,8 @@ def _blocks(
 ) -> list[BlockResult]:
     """Evaluate the context blocks of the row `AGENT`, empty if it is not among the rows."""
     results = list[BlockResult]()
-    for row in (row for row in rows if isinstance(row, AgentRow)):
+    agent_rows = [row for row in rows if isinstance(row, AgentRow)]
+    for row in agent_rows:
         counter = counter_of(row.experience.embedder)
         for task in tasks:
             on_progress = watch(f"context blocks of {task.name}")

@@ -260,7 +260,7 @@ class Notes(Protocol):
         *,
         expected: Mapping[str, str | None] | None = None,
         records: Sequence[tuple[str, str]] = (),
-        raises_revision: bool = False,
+        increases_revision: bool = False,
     ) -> dict[str, str | None]:
         """Write notes and return their earlier texts. A text of None deletes a note."""
 

@@ -171,7 +171,7 @@ class ProfileBook:
         """Write rows if the present rows are the expected ones."""
         try:
             # Cached results are keyed by the revision, so it has to change.
-            before = self._notes.write(rows, expected=expected, raises_revision=True)
+            before = self._notes.write(rows, expected=expected, increases_revision=True)
         except PlanOutdated as error:
             raise PlanOutdated("the profile has changed since, so nothing was written; reload it") from error
         return ProfileChange(rows=before, written=dict(rows))

@@ -118,7 +118,7 @@ def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
 
 
 def _better(record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]) -> list[str]:
-    """Return the strategies with more successes for a near situation."""
+    """Return the other strategies for a near situation that have more successes, and at least `MIN_SUCCESSES`."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(
         other

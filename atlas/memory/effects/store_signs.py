@@ -165,9 +165,11 @@ def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason
         for task_id in tasks:
             hits = records.collection.query(vectors[task_id], HUB_HITS + 1, with_buried=False).ids
             n_tasks_by_id.update([hit for hit in hits if hit != task_id][:HUB_HITS])
-        usual = sorted(n_tasks_by_id.values(), reverse=True)[n_records // 100 :][:1] or [0]
+        counts = sorted(n_tasks_by_id.values(), reverse=True)
+        n_outliers = n_records // 100
+        usual_maximum = counts[n_outliers] if n_outliers < len(counts) else 0
         for record_id, n_tasks in n_tasks_by_id.items():
-            if n_tasks >= max(HUB_SHARE * len(tasks), HUB_RATIO * usual[0]):
+            if n_tasks >= max(HUB_SHARE * len(tasks), HUB_RATIO * usual_maximum):
                 why = f"It is among the first {HUB_HITS} hits of {n_tasks} of {len(tasks)} unrelated tasks."
                 yield (name, record_id), _reason(HUB, why)
 

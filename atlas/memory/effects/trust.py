@@ -1,7 +1,7 @@
 """Trust: where a record comes from, read from the history and from its sources.
 
-A record that was derived from others has the least trust of them, also of those that were deleted since. A source that
-is not known counts as one of an agent. The record's writer may lower its trust by metadata, such as
+A derived record has no more trust than its least trusted source, even if that was deleted since. An unknown source
+counts as stored by an agent. The record's writer may lower its trust by metadata, such as
 `{"trust": "untrusted"}` for what a web page or a tool said, but never raise it.
 """
 

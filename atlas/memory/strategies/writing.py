@@ -406,7 +406,7 @@ class StrategyWriter:
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _add_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
-        """Combine a stored strategy with a new one, and write the result if it differs."""
+        """Write a stored strategy combined with a new one, if that changes the stored strategy."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:

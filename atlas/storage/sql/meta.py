@@ -192,14 +192,14 @@ class SqlNotes:
         *,
         expected: Mapping[str, str | None] | None = None,
         records: Sequence[tuple[str, str]] = (),
-        raises_revision: bool = False,
+        increases_revision: bool = False,
     ) -> dict[str, str | None]:
         """Write notes and return their earlier texts. A text of None deletes a note.
 
         Args:
             expected: The expected present values of these names.
             records: Collections and ids of the records that the texts are about.
-            raises_revision: Whether the store's revision increases, which invalidates cached results of searches.
+            increases_revision: Whether the store's revision increases, which invalidates cached results of searches.
 
         Raises:
             PlanOutdated: A current value differs from the expected one; the store was not changed.
@@ -214,7 +214,7 @@ class SqlNotes:
             deleted = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", deleted)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
-            if raises_revision:
+            if increases_revision:
                 write_revision(connection, read_revision(connection) + 1)
         return before
 

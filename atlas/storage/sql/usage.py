@@ -161,7 +161,7 @@ class SqlUsage:
             return dict(rows.fetchall())
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add to the numbers of retrievals, by collection and record."""
+        """Add retrievals to the counts of records, by collection and record id."""
         at = self._clock.now().isoformat()
         with self._database.write() as connection:
             connection.executemany(

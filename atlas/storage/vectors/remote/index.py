@@ -194,7 +194,7 @@ class RemoteIndex:
             last = note.seals[-1].position if note.seals else 0
             position = max(last, self._positions.get(note.namespace, 0))
             new_note = note.with_seal(PendingSeal(position=position, seal=seal), self._known_position(note))
-            visible_position = self._visible_position(new_note, now=n_keys is not None)
+            visible_position = self._visible_position(new_note, asks_now=n_keys is not None)
             visible_position = 0 if self._service.sees_at_once else visible_position
             self._book.write(replace(new_note, shown=visible_position, is_finished=n_keys is not None))
 
@@ -369,10 +369,10 @@ class RemoteIndex:
             return AT_ONCE
         return self._known_positions.get(note.namespace, note.shown)
 
-    def _visible_position(self, note: IndexNote, *, now: bool = False) -> int:
+    def _visible_position(self, note: IndexNote, *, asks_now: bool = False) -> int:
         """Return the position up to which writes are visible, asking the service if there are later writes."""
         known_position = self._known_position(note)
-        is_due = now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
+        is_due = asks_now or time.monotonic() - self._polled_at > POLL_POSITION_SECONDS
         if not note.seals or note.seals[-1].position <= known_position or not is_due or self._patience.is_resting():
             return known_position
         self._polled_at = time.monotonic()
