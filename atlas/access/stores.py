@@ -144,7 +144,8 @@ class Stores:
 
     def is_token(self, secret: str) -> bool:
         """Return whether a secret is the token, in constant time."""
-        secret_bytes, token_bytes = (text.encode(errors="surrogatepass") for text in (secret, self.token))
+        secret_bytes = secret.encode(errors="surrogatepass")
+        token_bytes = self.token.encode(errors="surrogatepass")
         return bool(token_bytes) and compare_digest(secret_bytes, token_bytes)
 
     def owner_in(self, store: ServedStore) -> Actor:
@@ -260,7 +261,8 @@ class Stores:
                 problem = problem or error
                 self._log_once(f"the store {store.name!r} is skipped: {error}")
             else:
-                answers += [(store, answer)] if answer else []
+                if answer:
+                    answers.append((store, answer))
         if problem is not None and not answers:
             cause = problem.__cause__
             sentence = DAMAGE.format(cause.name) if isinstance(cause, DamagedText) else OUTAGE

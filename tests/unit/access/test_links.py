@@ -164,7 +164,7 @@ def test_links_are_for_admins(memory, role):
 
 
 def test_a_link_without_a_name_leaves_nothing(memory):
-    with pytest.raises(InvalidInput, match="needs a name"):
+    with pytest.raises(InvalidInput, match="expected a name of 1 to 64 characters"):
         make_link(memory, " ", 7)
     assert not list(memory.storage.path.glob("frozen-*"))
 
