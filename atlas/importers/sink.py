@@ -100,7 +100,8 @@ def _move_into_scope(item: Item) -> Item:
         case ExportedStrategy(strategy=strategy) if actor_scope():
             return replace(item, strategy=replace(strategy, id=_scoped_id(strategy.id)))
         case ExportedConcept(concept=concept) if actor_scope():
-            calls, parts = (tuple(map(_scoped_id, ids)) for ids in (concept.calls, concept.composed_of))
+            calls = tuple(map(_scoped_id, concept.calls))
+            parts = tuple(map(_scoped_id, concept.composed_of))
             return replace(item, concept=replace(concept, id=_scoped_id(concept.id), calls=calls, composed_of=parts))
         case JournalEntry() if actor_scope():
             links = tuple(replace(link, target_id=_scoped_id(link.target_id)) for link in item.links)

@@ -39,7 +39,8 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
         if not any(kinds.values()):
             raise ImportFailed(f"{path} has no data to evaluate on; looked for {SUPPORTED_DATA}")
         for file, kind in kinds.items():
-            files_by_kind[kind] += [file] if file.resolve() not in map(Path.resolve, files_by_kind[kind]) else []
+            if file.resolve() not in map(Path.resolve, files_by_kind[kind]):
+                files_by_kind[kind].append(file)
     corpora = _build_corpora(files_by_kind, limits)
     if not any(task.queries for corpus in corpora for task in corpus.tasks):
         raise ImportFailed(f"the files contain no query; looked for {SUPPORTED_DATA}")

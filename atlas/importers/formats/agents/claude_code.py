@@ -209,7 +209,8 @@ class _Session:
             caller = self._open.get((chain[0], ""))
             request.metadata |= present(subagent=chain[1], called_by=caller.id if caller else None)
         if previous is not None:
-            request.metadata |= {"follows": previous.id} if previous.was_answered else {}
+            if previous.was_answered:
+                request.metadata["follows"] = previous.id
             self._ended.append(previous)
         self._open[chain] = request
         return request

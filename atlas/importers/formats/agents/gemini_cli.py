@@ -150,14 +150,18 @@ def _answer(message: Json, text: str) -> list[Message]:
         as_object(call, f"toolCalls[{n}]") for n, call in enumerate(as_list(message.get("toolCalls"), "toolCalls"))
     ]
     thoughts = [as_object(thought, "thoughts") for thought in as_list(message.get("thoughts"), "thoughts")]
-    thought_lines = [
-        ": ".join(filter(None, (as_text(thought.get(name), name).strip() for name in ("subject", "description"))))
-        for thought in thoughts
-    ]
     answer = Message(
-        role=AGENT, text=text, thought="\n\n".join(thought_lines), calls=tuple(_call(call) for call in calls)
+        role=AGENT,
+        text=text,
+        thought="\n\n".join(map(_thought_line, thoughts)),
+        calls=tuple(_call(call) for call in calls),
     )
     return [answer, *map(_result, calls)] if answer.action or answer.thought else []
+
+
+def _thought_line(thought: Json) -> str:
+    parts = [as_text(thought.get(name), name).strip() for name in ("subject", "description")]
+    return ": ".join(filter(None, parts))
 
 
 def _call(call: Json) -> str:

@@ -93,7 +93,7 @@ def _description(prompts: Sequence[Message]) -> str:
 
 
 def _message(message: Json, name: str) -> Message:
-    """Return a message of chat completions, or of the Responses API, whose answers and results have no role."""
+    """Return a message of chat completions or of the Responses API. The latter has no roles in answers and results."""
     extra = as_object(message.get("extra") or {}, f"{name}.extra")
     if message.get("type") == "function_call_output":
         text = conversation.content(message.get("output"), f"{name}.output").text

@@ -100,7 +100,8 @@ class Requests:
         """Make a request the current one, with a reference to the previous request if that was answered."""
         if self.current is not None:
             self._ended.append(self.current)
-            request.metadata |= {"follows": self.current.id} if self.current.was_answered else {}
+            if self.current.was_answered:
+                request.metadata["follows"] = self.current.id
         self.current = request
 
     def answered_request(self) -> Request:
@@ -126,7 +127,8 @@ class Requests:
 
     def finish(self, offset: int) -> Iterator[Row]:
         """Yield the attempts that are left at the end of the file."""
-        self._ended += [self.current] if self.current else []
+        if self.current is not None:
+            self._ended.append(self.current)
         yield from self.pop_ended(offset)
 
 
