@@ -45,7 +45,7 @@ class LiveMap(LiveResult[MemoryMap]):
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: EmbeddedRecords | None = None  # the last snapshot, for incremental reads
-        self._follower: threading.Thread | None = None
+        self._updater: threading.Thread | None = None
         self._work_lock = threading.RLock()  # for reading and comparing vectors, which may be slow
 
     def file(self, directory: Path) -> MapFile:
@@ -61,9 +61,9 @@ class LiveMap(LiveResult[MemoryMap]):
                 previous map of a large store is returned, and updated in the background.
         """
         if is_awaited or not self._is_large():
-            self._follow(min_domain_size)
-        elif self._load_newest() is not None and not self._is_followed(min_domain_size):
-            self._follow_in_background(min_domain_size)
+            self._bring_up_to_date(min_domain_size)
+        elif self._load_newest() is not None and not self._is_up_to_date(min_domain_size):
+            self._update_in_background(min_domain_size)
         with self._lock:
             memory_map = self._map
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
@@ -77,7 +77,7 @@ class LiveMap(LiveResult[MemoryMap]):
     def begin(self, min_domain_size: int = 0) -> None:
         """Make the first map in the background."""
         if not self.is_made():
-            self._follow_in_background(min_domain_size)
+            self._update_in_background(min_domain_size)
 
     @property
     def names(self) -> DomainNames:
@@ -106,8 +106,8 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def wait(self) -> None:
         """Wait until background updates have finished."""
-        if self._follower is not None:
-            self._follower.join()
+        if self._updater is not None:
+            self._updater.join()
 
     def _load_newest(self) -> MemoryMap | None:
         """Return the cached map, or a newer saved map. None if there is no map, or if a purge made it invalid."""
@@ -127,7 +127,7 @@ class LiveMap(LiveResult[MemoryMap]):
             return False
         return not self._stored_file().written_at
 
-    def _follow(self, min_domain_size: int) -> None:
+    def _bring_up_to_date(self, min_domain_size: int) -> None:
         """Update the map, or create it."""
         with self._work_lock:
             current = self._load_newest()
@@ -151,20 +151,20 @@ class LiveMap(LiveResult[MemoryMap]):
         shared = storage.ledger.shared if not storage.read_only else None
         return shared.locked("first map") if shared is not None else nullcontext()
 
-    def _follow_in_background(self, min_domain_size: int) -> None:
+    def _update_in_background(self, min_domain_size: int) -> None:
         """Update the map in a thread, unless one is running."""
 
-        def follow() -> None:
+        def update() -> None:
             try:
-                self._follow(min_domain_size)
+                self._bring_up_to_date(min_domain_size)
                 self.n_followed += 1
             except Exception as error:  # noqa: BLE001 - the thread's top: the map stays, and the next run tries again
                 _log.warning("the map cannot be updated: %s", error, exc_info=not isinstance(error, AtlasError))
 
         with self._lock:
-            if self._follower is None or not self._follower.is_alive():
-                self._follower = threading.Thread(target=follow, name="atlas-map", daemon=True)
-                self._follower.start()
+            if self._updater is None or not self._updater.is_alive():
+                self._updater = threading.Thread(target=update, name="atlas-map", daemon=True)
+                self._updater.start()
 
     def _make_first(self) -> MemoryMap | None:
         """Return the first map of a store, or None if it has no experiences."""
@@ -200,7 +200,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 retained = dict(list(remaining.items())[1 - MAX_REGROUPED :])
                 self._regrouped = {**retained, min_domain_size: grouped}
 
-    def _is_followed(self, min_domain_size: int) -> bool:
+    def _is_up_to_date(self, min_domain_size: int) -> bool:
         """Return whether the cached map is up to date."""
         memory_map = self._map
         if memory_map is not None and self._is_other_size(memory_map, min_domain_size):

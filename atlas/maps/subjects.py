@@ -241,7 +241,7 @@ class _Namer:
         yield from names
 
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
-        """Yield phrases with this noun that many tasks are about, then the noun with another one of the same tasks."""
+        """Yield frequent phrases with this noun, then pairs of the noun and a frequent phrase without its words."""
         frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
         yield from ((subject,) for subject in frequent if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
         others = (

@@ -96,7 +96,8 @@ def additions(result: CompressionResult, before: Collection[str]) -> dict[str, s
     for learned in result.learned:
         if learned.is_proven and not learned.is_known:
             digests = {concept.id: _digest(concept) for concept in result.with_callees([learned.concept.id])}
-            added |= digests if not set(before).intersection(digests.values()) else {}
+            if not set(before).intersection(digests.values()):
+                added |= digests
     return added
 
 
