@@ -73,5 +73,5 @@ def test_an_entry_in_quarantine_is_neither_recalled_nor_cleared(memory):
 
 
 def test_bytes_are_refused(memory):
-    with pytest.raises(InvalidInput, match="expected a text or a dictionary to remember, got a bytes"):
+    with pytest.raises(InvalidInput, match="expected a text or a dictionary to remember, got type bytes"):
         added(AtlasMemory(memory), b"\x00")
