@@ -140,10 +140,12 @@ def _confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def open_or_connect(settings: Settings) -> MemorySystem | RemoteMemory:
-    """Return the memory for a command that also works remotely: the server's, or else the local one."""
+def open_or_connect(
+    settings: Settings, *, read_only: bool = False, create: bool = False
+) -> MemorySystem | RemoteMemory:
+    """Return the memory of the configured server, or else the memory on this machine, opened with the options."""
     if not settings.server:
-        return open_local(settings)
+        return open_local(settings, read_only=read_only, create=create)
     from atlas.remote.system import connect
 
     return connect(settings.server, key=settings.key)

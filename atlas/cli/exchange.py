@@ -275,8 +275,8 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(
-            f"edited since the last export: {in_words(edited[:MAX_NAMES])}; move the edited version elsewhere, then "
-            "export again"
+            f"these files were edited since the last export: {in_words(edited[:MAX_NAMES])}; move the edited version "
+            "elsewhere, then export again"
         )
     for name, skill in skills.items():
         for path, text in files_of(skill).items():

@@ -265,7 +265,8 @@ def _format_experience(experience: Experience) -> str:
         step_fields = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
         parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in step_fields if text]
     for name, text in (("solution", experience.solution_output), ("feedback", experience.feedback)):
-        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}"] if text else []
+        if text:
+            parts.append(f"\n--- {name}\n{safe(text, keep_lines=True)}")
     return "\n".join(parts)
 
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_local, open_or_connect, safe, undo_hint
+from atlas.cli.common import DRY_RUN_SENTENCE, add_command, add_part, open_or_connect, safe, undo_hint
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
@@ -107,7 +107,7 @@ def _parse_strictness(text: str) -> float:
 
 def _level(options: argparse.Namespace, settings: Settings) -> int:
     is_change = options.strictness is not None and not options.dry_run
-    with open_or_connect(settings) if settings.server else open_local(settings, read_only=not is_change) as memory:
+    with open_or_connect(settings, read_only=not is_change) as memory:
         current = memory.strictness()
         plan = memory.plan_strictness(current if options.strictness is None else options.strictness)
         _print_plan(plan, show_all=options.all)

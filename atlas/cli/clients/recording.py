@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import open_local, open_or_connect
+from atlas.cli.common import open_or_connect
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings, for_bulk
@@ -32,7 +32,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
     Raises:
         InvalidInput: The event has neither a readable transcript nor an answer.
     """
-    with open_or_connect(settings) if settings.server else open_local(for_bulk(settings), create=True) as memory:
+    with open_or_connect(for_bulk(settings), create=True) as memory:
         sink = SessionSink(memory, f"a session of {client}", scope)
         path = event.get("transcript_path")
         if client == "gemini-cli" and not (isinstance(path, str) and Path(path).is_file()):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.clients.recording import SessionSink
-from atlas.cli.common import add_command, add_scope_option, open_local, open_or_connect, safe
+from atlas.cli.common import add_command, add_scope_option, open_or_connect, safe
 from atlas.core.errors import AtlasError, ImportFailed, InvalidInput
 from atlas.core.filters import scope_metadata
 from atlas.core.settings import Settings, for_bulk
@@ -62,7 +62,7 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
     if not options.directory.is_dir():
         raise InvalidInput(f"expected a directory of session logs for DIR, got {safe(str(options.directory))}")
     log_settings = for_bulk(settings) if options.once else settings
-    with open_or_connect(settings) if settings.server else open_local(log_settings, create=True) as memory:
+    with open_or_connect(log_settings, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
         watched = WatchedLogs(options.directory, sink, settings, format=options.format)
         if options.once:

@@ -11,7 +11,6 @@ from atlas.cli.common import (
     DRY_RUN_SENTENCE,
     add_command,
     add_json_option,
-    open_local,
     open_or_connect,
     print_json,
     safe,
@@ -50,7 +49,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
         )
     if not options.ids and options.found is None:
         return _list(options, settings)
-    with open_or_connect(settings) if settings.server else open_local(settings, read_only=options.dry_run) as memory:
+    with open_or_connect(settings, read_only=options.dry_run) as memory:
         ids = expand_ids(memory, options.ids)
         reasons = _reasons_by_id(memory, ids, options)
         _print_plan(reasons)
@@ -87,7 +86,7 @@ def _print_plan(reasons: dict[str, str]) -> None:
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
-    with open_or_connect(settings) if settings.server else open_local(settings, read_only=True) as memory:
+    with open_or_connect(settings, read_only=True) as memory:
         records: Sequence[QuarantinedRecord] = memory.quarantined()
     if options.json:
         print_json(asdict(record) for record in records)

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from atlas.cli.common import add_command, add_json_option, open_local, open_or_connect, print_json, safe
+from atlas.cli.common import add_command, add_json_option, open_or_connect, print_json, safe
 from atlas.cli.trust.ids import expand_ids
 from atlas.core.settings import Settings
 from atlas.memory.effects.scan import Finding
@@ -29,7 +29,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _scan(options: argparse.Namespace, settings: Settings) -> int:
-    with open_or_connect(settings) if settings.server else open_local(settings, read_only=True) as memory:
+    with open_or_connect(settings, read_only=True) as memory:
         result = memory.scan(expand_ids(memory, options.ids) or None, minimum=options.minimum)
     if options.json:
         print_json(asdict(finding) for finding in result.findings)

@@ -30,8 +30,7 @@ def add_commands(commands: Any) -> None:
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:
     with open_local(settings, read_only=options.dry_run) as memory:
-        ids, keep = (expand_ids(memory, prefixes) for prefixes in (options.ids, options.keep))
-        plan = memory.plan_withdrawal(ids, keep)
+        plan = memory.plan_withdrawal(expand_ids(memory, options.ids), expand_ids(memory, options.keep))
         _print(plan)
         if options.dry_run:
             _print_reach(plan.reach)
