@@ -143,17 +143,15 @@ def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Pag
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_three_people_and_two_agents_at_once_are_each_named_rightly(
-    new_page: Callable[[], Page], address, stores, keys
-):
-    people = {name: new_page() for name in ("Ada", "Bob", "Nora")}
+def test_two_people_and_two_agents_at_once_are_each_named_rightly(new_page: Callable[[], Page], address, stores, keys):
+    people = {name: new_page() for name in ("Ada", "Bob")}
     with atlas.open_memory(stores["main"], read_only=True) as memory:
         marks = memory.strategies.marks(memory.strategies.ids())
         ids = [one for one in marks if not marks[one].pinned]
     pinned = dict(zip(people, ids, strict=False))
     with ThreadPoolExecutor(2) as agents:
         writing = [
-            agents.submit(lambda name: [store_through(address, keys[name], f"{name} run {n}") for n in range(20)], name)
+            agents.submit(lambda name: [store_through(address, keys[name], f"{name} run {n}") for n in range(10)], name)
             for name in keys
         ]
         for name, page in people.items():
@@ -164,9 +162,9 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
         for page in people.values():
             page.get_by_role("button", name="Pin", exact=True).click()
         for page in people.values():
-            # The note of it leaves after some seconds, in which the other two pages may have kept the server busy.
+            # The note of it leaves after some seconds, in which the other page may have kept the server busy.
             expect(page.get_by_role("button", name="Unpin", exact=True)).to_be_visible()
-        assert [len(one.result()) for one in writing] == [20, 20]
+        assert [len(one.result()) for one in writing] == [10, 10]
     with atlas.open_memory(stores["main"], read_only=True) as memory:
         marked = {name: memory.history(100, where=Operations(actor=name)) for name in people}
         assert {name: [one.kind for one in done if one.kind == "mark"] for name, done in marked.items()} == {
@@ -177,18 +175,23 @@ def test_three_people_and_two_agents_at_once_are_each_named_rightly(
             assert [change.record_id for change in memory.changes(mark.id)] == [strategy_id]
         for name in keys:
             runs = [one for one in memory.history(100, where=Operations(actor=name)) if one.kind == "store"]
-            assert len(runs) >= 20
+            assert len(runs) >= 10
     page = people["Ada"]
     page.goto(f"{address}/history?history_who=Bob&store=main")
     expect(page.get_by_text("1 operation, newest first")).to_be_visible()
 
 
-def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address):
+def test_the_audit_log_says_who_came_in_and_no_setting_has_a_serious_violation_in_light_or_dark(page: Page, address):
     httpx.post(f"{address}/enter", data={"key": "atlas_guessed"})
+    found = found_on_forms(page, [address, f"{address}/link/guessed", f"{address}/signin/callback"])
     sign_in(page, address, "nora")
-    page.goto(f"{address}/settings?settings_tab=Audit&store=main")
+    page.goto(f"{address}/settings?settings_tab=Keys&store=main")
+    for part in ("Keys", "People", "Links", "Audit"):
+        page.get_by_role("radio", name=part, exact=True).click()
+        page.wait_for_url(re.compile(f"settings_tab={part}"))
+        found += [f"{part}: {line}" for line in found_in(page)]
+    assert not found, "\n".join(found)
     expect(page.get_by_role("button", name="Download as CSV").first).to_be_visible()
-    settle(page)
     shoot(page, "team-audit", themes=True)
     with page.expect_download() as download:
         page.locator(".st-key-settings_audit_download button").click()
@@ -196,16 +199,6 @@ def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address)
     assert "refused,127.0.0.1,this key is unknown" in text
     assert "signed in,Nora,admin" in text
     assert "atlas_guessed" not in text
-
-
-def test_what_a_team_sees_has_no_serious_violation_in_light_or_dark(page: Page, address):
-    found = found_on_forms(page, [address, f"{address}/link/guessed", f"{address}/signin/callback"])
-    sign_in(page, address, "nora")
-    for part in ("Keys", "People", "Links", "Audit"):
-        page.goto(f"{address}/settings?settings_tab={part}&store=main")
-        page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
-        found += [f"{part}: {line}" for theme in THEMES for line in found_in(page, theme)]
-    assert not found, "\n".join(found)
 
 
 def found_on_forms(page: Page, addresses: list[str]) -> list[str]:
