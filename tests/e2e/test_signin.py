@@ -18,7 +18,6 @@ from tests.support.repository import REPOSITORY
 USERS = (
     User(sub="ada", claims={"name": "Ada", "groups": ["team"]}),
     User(sub="root", claims={"name": "Root", "groups": ["admins"]}),
-    User(sub="vera", claims={"name": "Vera"}),
 )
 
 ROLES = "admins=admin team=curator"
@@ -34,7 +33,7 @@ def store(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(store: Path) -> Iterator[str]:
-    """A server where three people may sign in."""
+    """A server where two people may sign in."""
     with signing_in(store, USERS, ROLES) as served:
         yield served
 
@@ -61,16 +60,6 @@ def test_a_curator_signs_in_changes_something_under_their_name_and_leaves(page: 
     expect(page.get_by_text("Ada, curator")).to_be_visible()
     page.get_by_role("link", name="Leave").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-
-
-def test_whoever_is_in_no_group_sees_and_changes_nothing(page: Page, address):
-    sign_in(page, address, "vera")
-    page.goto(f"{address}/settings?settings_tab=People")
-    expect(page.get_by_text("Only an admin sees the people of this store.")).to_be_visible()
-    page.goto(f"{address}/settings?settings_tab=Import")
-    expect(
-        page.get_by_text("Nothing can be changed here: the store is open for reading only, or you are a viewer.")
-    ).to_be_visible()
 
 
 def test_whoever_is_removed_while_signed_in_is_out_without_a_click(page: Page, new_page: Callable[[], Page], address):
