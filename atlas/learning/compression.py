@@ -14,7 +14,7 @@ from atlas.learning.reading import Originals, StarNames, as_programs, free_prefi
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.additions import add_functions, open_ends
 from atlas.learning.rewrite.applying import apply_again, apply_library
-from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
+from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
@@ -255,7 +255,8 @@ def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapp
     rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.raise_if_cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
-    verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)
+    executables = Executables(rewritten, functions)
+    verdicts = _run_all([(name, executables.standalone(name)) for name in calling], run)
     run.progress("verifying", 1)
     wrong = [name for name, is_same in zip(calling, verdicts, strict=True) if is_same is False]
     run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
@@ -268,7 +269,8 @@ def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function
     """Return the functions that change the behaviour of a program."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     run.progress("verifying", 0)
-    verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
+    executables = Executables(shelf, functions)
+    verdicts = _run_all([(name, executables.standalone(name)) for name in rewritten], run)
     run.progress("verifying", 1)
     culprits = set[str]()
     for name, is_same in zip(rewritten, verdicts, strict=True):
@@ -296,18 +298,19 @@ def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Func
     for suspect in needed:
         alone = shelf.copy()
         alone.inline([name for name in alone.patterns if name != suspect])
-        if _run_all([(name, standalone(name, alone, functions))], run) == [False]:
+        if _run_all([(name, Executables(alone, functions).standalone(name))], run) == [False]:
             wrong.add(suspect)
     return wrong or set(needed)
 
 
 def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
     """Return the result, without the counts of the search."""
-    lengths = Lengths(shelf, functions)
+    lengths, executables = Lengths(shelf, functions), Executables(shelf, functions)
     users_of, callers, half = users(shelf), shelf.callers(), half_of_tasks(run.programs.values())
     abstractions = []
-    for name, source in sources(shelf, functions).items():
-        found = _abstraction(name, source, shelf, functions, lengths.saving(name, callers[name]), users_of[name], run)
+    for name in shelf.patterns:
+        saving = lengths.saving(name, callers[name])
+        found = _abstraction(name, shelf, functions, executables, saving, users_of[name], run)
         calling = callers[name] & shelf.programs.keys()
         inside = {caller for caller in calling if run.programs[caller].task_id in half}
         elsewhere = min(lengths.saving_in(name, inside), lengths.saving_in(name, calling - inside))
@@ -315,7 +318,9 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
     return Compression(
         abstractions=tuple(abstractions),
         rewritten={
-            name: describe_rewriting(name, shelf, functions) for name, term in shelf.programs.items() if term.calls
+            name: describe_rewriting(name, shelf, functions, executables)
+            for name, term in shelf.programs.items()
+            if term.calls
         },
         n_programs=len(shelf.programs),
         tokens_before=sum(lengths.of(name, term) for name, term in shelf.originals.items()),
@@ -328,48 +333,42 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
     )
 
 
-def describe_rewriting(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> RewrittenProgram:
+def describe_rewriting(
+    name: str, shelf: Shelf, functions: Mapping[str, Function], executables: Executables
+) -> RewrittenProgram:
     """Return a program before and after it was rewritten."""
     return RewrittenProgram(
         before=program_source(shelf.originals[name], {}),
-        after=rewritten_source(name, shelf, functions),
-        standalone=standalone(name, shelf, functions),
+        after=executables.program(name),
+        standalone=executables.standalone(name),
         functions=tuple(functions[head].name for head in shelf.functions_of(name)),
     )
 
 
 def _abstraction(
     name: str,
-    source: str,
     shelf: Shelf,
     functions: Mapping[str, Function],
+    executables: Executables,
     saving: int,
     program_ids: set[str],
     run: _Run,
 ) -> Abstraction:
     return Abstraction(
         name=functions[name].name,
-        source=source,
+        source=executables.function(name),
         arity=len(functions[name].interface.parameters),
         calls=tuple(functions[head].name for head in shelf.patterns if head in shelf.term(name).calls),
         needs=tools_of(shelf.expanded(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,
-        proofs=_proofs(name, sorted(program_ids), shelf, functions, run),
+        proofs=_proofs(name, sorted(program_ids), executables, run),
     )
 
 
-def _proofs(
-    name: str, program_ids: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
-) -> tuple[str, ...]:
+def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _Run) -> tuple[str, ...]:
     """Return the programs that pass with the function and fail if it raises, so that their tests do run it."""
-    passing_ids = [
-        program_id
-        for program_id in program_ids
-        if run.verdicts.get((program_id, standalone(program_id, shelf, functions)))
-    ]
-    verdicts = _run_all(
-        [(program_id, standalone(program_id, shelf, functions, disabled=name)) for program_id in passing_ids], run
-    )
-    return tuple(program_id for program_id, verdict in zip(passing_ids, verdicts, strict=True) if verdict is False)
+    passing = [each for each in program_ids if run.verdicts.get((each, executables.standalone(each)))]
+    verdicts = _run_all([(each, executables.standalone(each, disabled=name)) for each in passing], run)
+    return tuple(program_id for program_id, verdict in zip(passing, verdicts, strict=True) if verdict is False)

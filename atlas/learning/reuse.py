@@ -10,7 +10,7 @@ from atlas.learning.compression import compress, default_checks, describe_rewrit
 from atlas.learning.reading import StarNames, Tools, make_tools, read_programs
 from atlas.learning.results import Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.applying import apply_library
-from atlas.learning.rewrite.executable import standalone
+from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.sharing import Sharing, apply_definitions, read_sources
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern
@@ -132,7 +132,8 @@ def reuse(
     checked = None if verify is None else verifier_with_definitions(sharing, by_id, verify)
     n_refused = n_changed + _verify(shelf, library, {program.id: program for program in current}, checked)
     called = [name for name, term in shelf.programs.items() if term.calls]
-    described = {name: describe_rewriting(name, shelf, library.functions) for name in called}
+    executables = Executables(shelf, library.functions)
+    described = {name: describe_rewriting(name, shelf, library.functions, executables) for name in called}
     whole = with_preludes(described, originals, sharing, by_id)
     lengths = Lengths(shelf, library.functions)
     return Reuse(
@@ -196,7 +197,8 @@ def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], ver
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0
-    verdicts = verify([(programs[name], standalone(name, shelf, library.functions)) for name in rewritten])
+    executables = Executables(shelf, library.functions)
+    verdicts = verify([(programs[name], executables.standalone(name)) for name in rewritten])
     wrong = [name for name in rewritten if verdicts.get(name) is False]
     for name in wrong:
         shelf.put(name, shelf.originals[name])

@@ -7,10 +7,10 @@ with the functions they need. `rename` renames a function and its parameters, an
 differ in names only.
 """
 
-from atlas.learning.rewrite.executable import standalone
+from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.normal_forms import normal_form, shape
 from atlas.learning.rewrite.pruning import prune
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid
 
-__all__ = ["Shelf", "drop_invalid", "normal_form", "prune", "rename_identifiers", "shape", "standalone"]
+__all__ = ["Executables", "Shelf", "drop_invalid", "normal_form", "prune", "rename_identifiers", "shape"]

@@ -9,33 +9,45 @@ from atlas.learning.analysis.functions import Function, function_source, program
 from atlas.learning.rewrite.shelf import Shelf
 
 
+class Executables:
+    """The code of the functions and programs on a shelf, each written once. Make new ones after the shelf changes."""
+
+    def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
+        self._shelf = shelf
+        self._functions = functions
+        self._sources: dict[str, str] = {}
+
+    def standalone(self, name: str, disabled: str = "") -> str:
+        """Return the code of a program, preceded by the functions that it needs, so that it can be run.
+
+        Args:
+            disabled: A function to replace by a stub that raises.
+        """
+        parts = map(self.function, self._shelf.functions_of(name))
+        stubs = [raising_stub(self._functions[disabled].name)] if disabled else []
+        return "\n\n\n".join([*parts, *stubs, self.program(name)])
+
+    def function(self, name: str) -> str:
+        """Return the code of a function."""
+        if name not in self._sources:
+            function = replace(self._functions[name], pattern=self._shelf.patterns[name])
+            self._sources[name] = function_source(function, self._functions)
+        return self._sources[name]
+
+    def program(self, name: str) -> str:
+        """Return a program that calls functions, without the imports that it no longer needs."""
+        if name not in self._sources:
+            removable = self._shelf.removable_imports.get(name, frozenset())
+            self._sources[name] = program_source(self._shelf.programs[name], self._functions, removable)
+        return self._sources[name]
+
+
 def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
     """Return the code of every function on a shelf, callees first."""
-    return {
-        name: function_source(replace(functions[name], pattern=pattern), functions)
-        for name, pattern in shelf.patterns.items()
-    }
+    executables = Executables(shelf, functions)
+    return {name: executables.function(name) for name in shelf.patterns}
 
 
 def raising_stub(name: str) -> str:
     """Return the code of a replacement that raises, so that its callers can be found."""
     return f"def {name}(*_, **__): raise RuntimeError('disabled')"
-
-
-def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disabled: str = "") -> str:
-    """Return the code of a program, preceded by the functions that it needs, so that it can be run.
-
-    Args:
-        disabled: A function to replace by a stub that raises.
-    """
-    parts = [
-        function_source(replace(functions[head], pattern=shelf.patterns[head]), functions)
-        for head in shelf.functions_of(name)
-    ]
-    stubs = [raising_stub(functions[disabled].name)] if disabled else []
-    return "\n\n\n".join([*parts, *stubs, rewritten_source(name, shelf, functions)])
-
-
-def rewritten_source(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
-    """Return a program that calls functions, without the imports that it no longer needs."""
-    return program_source(shelf.programs[name], functions, shelf.removable_imports.get(name, frozenset()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.rewrite.executable import sources, standalone
+from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid
 from atlas.learning.terms.codec import Decoder, encode
 from atlas.learning.terms.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
@@ -48,8 +48,8 @@ def learned(programs: list[str], pattern: Pattern) -> tuple[str, list[str]]:
     settled = drop_invalid(shelf, "shared_", lambda: False)
     if not shelf.patterns:
         return settled.reasons[0], []
-    code = sources(shelf, settled.functions)["fn_0"]
-    return code, [standalone(name, shelf, settled.functions) for name in shelf.programs]
+    executables = Executables(shelf, settled.functions)
+    return executables.function("fn_0"), [executables.standalone(name) for name in shelf.programs]
 
 
 def _begins(block: Term) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atlas.learning.rewrite.executable import standalone
+from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.shelf import drop_invalid
 from atlas.learning.terms.heads import END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
 from atlas.learning.terms.patterns import Pattern
@@ -305,7 +305,8 @@ def rewritten(program: str, pattern: Pattern) -> str:
     """The program that calls the pattern as a function; empty where the analysis refuses."""
     shelf = shelf_of([program], pattern)
     settled = drop_invalid(shelf, "shared_", lambda: None)
-    return standalone("p0", shelf, settled.functions) if shelf.patterns and shelf.programs["p0"].calls else ""
+    executables = Executables(shelf, settled.functions)
+    return executables.standalone("p0") if shelf.patterns and shelf.programs["p0"].calls else ""
 
 
 @settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

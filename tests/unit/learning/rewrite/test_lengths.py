@@ -7,7 +7,7 @@ import pytest
 from atlas.learning.analysis.functions import program_source
 from atlas.learning.compression import compress
 from atlas.learning.results import Compression
-from atlas.learning.rewrite.executable import rewritten_source
+from atlas.learning.rewrite.executable import Executables
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf
 from atlas.learning.sandbox.runner import Sandbox
@@ -49,7 +49,8 @@ def compressed(request, tmp_path_factory) -> Compression:
 
 def test_rewritten_programs_are_counted_as_they_are_written(compressed):
     shelf, functions = compressed.library.shelf, compressed.library.functions
-    written = {name: rewritten_source(name, shelf, functions) for name in shelf.programs}
+    executables = Executables(shelf, functions)
+    written = {name: executables.program(name) for name in shelf.programs}
     lengths = Lengths(shelf, functions)
     assert {name: lengths.of(name) for name in written} == {name: n_tokens(text) for name, text in written.items()}
     assert compressed.tokens_after == sum(map(n_tokens, written.values()))

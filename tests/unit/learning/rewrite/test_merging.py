@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atlas.learning.compression import DUPLICATE, compress
-from atlas.learning.rewrite.executable import sources, standalone
+from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
@@ -60,7 +60,7 @@ def test_one_function_takes_the_place_of_all_that_have_its_code():
     for n, source in enumerate(SOURCES):
         names: list[dict[str, object]] = [{}, {}]
         exec(source, names[0])
-        exec(standalone(f"p{n}", shelf, functions), names[1])
+        exec(Executables(shelf, functions).standalone(f"p{n}"), names[1])
         assert eval(f"f{n}('B a c d e')", names[0]) == eval(f"f{n}('B a c d e')", names[1])
     assert merge(shelf, functions) == 0
 
