@@ -109,9 +109,12 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     make_store(tmp_path, repeated(6))
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
     app = dashboard(tmp_path, "evaluation")
-    assert {"**Make it stricter: 1 → 1.8**", "**65 % → 10 %**", "**100 % → 100 %**"} <= {
-        element.value for element in app.markdown
-    }
+    lines = (
+        "**Make it stricter: 1 → 1.8**",
+        "Off-topic answered **65 % → 10 %**",
+        "First hit is right **100 % → 100 %**",
+    )
+    assert {*lines} <= {element.value for element in app.markdown}
     app.button(key="evaluation_stricter_preview").click().run()
     [slider] = app.slider
     assert slider.value == 1.8

@@ -68,7 +68,7 @@ class Figure:
     value: str = "–"
     interval: str = ""
     basis: str = ""
-    """What it was measured on: `of searches for 303 attempts at 107 tasks`."""
+    """Basis of the measurement: `of searches for 303 attempts at 107 tasks`."""
 
     is_bad: bool = False
     """True if the advice is about it."""

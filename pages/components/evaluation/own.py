@@ -117,10 +117,8 @@ def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
     """Draw what a stricter search changes, with buttons that try and apply it."""
     disabled = memory.storage.read_only
     st.markdown(f"**Make it stricter: {memory.strictness():g} → {better.strictness:g}**")
-    for label, change in (("Off-topic answered", better.off_topic), ("First hit is right", better.first_right)):
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
-            st.markdown(label, width="content")
-            st.markdown(f"**{change}**", width="content")
+    st.markdown(f"Off-topic answered **{better.off_topic}**")
+    st.markdown(f"First hit is right **{better.first_right}**")
     with st.container(horizontal=True):
         st.button("Apply", key="evaluation_stricter", type="primary", icon=":material/check:", disabled=disabled,
                   help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.",
