@@ -18,6 +18,9 @@ from tests.support.stores import MODEL
 BEGIN = datetime(2026, 11, 20, 8, 30, tzinfo=UTC)
 """The day after the newest attempt of the sample data."""
 
+AGENT = "tern-13"
+"""The agent of the week after the sample data."""
+
 REPEATED = {"task_id": "reindex-bike-catalogue"}
 
 
@@ -59,15 +62,18 @@ def _mend(store: Path) -> None:
 
 def _go_on(store: Path) -> None:
     """Store two attempts of an agent, and set an outcome that nobody knew."""
-    rotate, feed = "logrotate --force /etc/logrotate.d/print", "python -m imports velotec --day 2026-11-26"
-    for hours, task, action, success, feedback in (
-        (144.2, "Rotate the logs of the print server", rotate, True, "Rotated: 41 files, 3.2 GB free again."),
-        (144.6, "Import the Velotec feed of 26 November", feed, True, "Held back: 9,112 rows instead of 31,377."),
-    ):
-        given = attempt(task, success, agent="tern-4", at=BEGIN + timedelta(hours=hours), source="sample/night-shift",
-                        feedback=feedback, steps=(Step(action=action, observation=feedback),))  # fmt: skip
-        with _working(store, "tern-4", hours=hours) as memory:
-            memory.store(given)
+    rotate, feed = "logrotate --force /etc/logrotate.d/ci", "python -m imports velotec --day 2026-11-26"
+    for hours, task, action, strategy, feedback in (
+        (144.2, "Rotate the logs of the CI runners", rotate, "", "Rotated: 41 files, 3.2 GB free again."),
+        (144.6, "Import the Velotec feed of 26 November", feed, "Hold back an input that has shrunk",
+         "Held back: 9,112 rows instead of 31,377."),
+    ):  # fmt: skip
+        with _working(store, AGENT, hours=hours) as memory:
+            used = {"strategies": memory.strategies.ids({"title": strategy})} if strategy else {}
+            memory.store(
+                attempt(task, agent=AGENT, at=BEGIN + timedelta(hours=hours), source="sample/night-shift", used=used,
+                        feedback=feedback, steps=(Step(action=action, observation=feedback),))
+            )  # fmt: skip
     with _working(store, "Kjell", hours=145) as memory:
         unknown = memory.experience.ids({"outcome": "unknown"})[:1]
         memory.experience.apply_outcomes(memory.experience.plan_outcomes(unknown, success=True))
