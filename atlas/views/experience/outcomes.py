@@ -77,4 +77,4 @@ def _figure(memory: MemorySystem, plan: OutcomePlan) -> Figure:
     for change in plan.changes:
         then[change.before] -= 1
         then[plan.label] = then.get(plan.label, 0) + 1
-    return Figure("Succeeded afterwards", rate_text(SuccessRate.of(then)), f"from {rate_text(SuccessRate.of(now))}")
+    return Figure("Success rate", rate_text(SuccessRate.of(then)), rate_text(SuccessRate.of(now)))

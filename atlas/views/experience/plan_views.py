@@ -105,7 +105,8 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
-    yield _rule(plan)
+    if rule := _rule(plan):
+        yield rule
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
@@ -114,7 +115,7 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
 
 
 def _rule(plan: PrunePlan) -> str:
-    """Return by what rule the experiences were chosen, as a sentence."""
+    """Return by what rule the experiences were chosen, as a sentence, or empty for those that a person chose."""
     used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
     parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
     chosen = "has the tag" if is_tagged else "was chosen"
@@ -122,6 +123,8 @@ def _rule(plan: PrunePlan) -> str:
         chosen = (f"{chosen}, and " if is_tagged else "") + " or ".join(parts)
     among = f", among the {plan.n_judged:,} chosen" if parts and not is_tagged and plan.n_judged != plan.n_total else ""
     spared = ". The best of each group of similar ones stays" if plan.criteria.keep_diverse else ""
+    if not (parts or is_tagged or spared):
+        return ""
     return f"Rule: remove what {chosen}{among}{spared}."
 
 

@@ -209,14 +209,27 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
     if not going:
         return view
     before = memory.experience.values("outcome")
-    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}})
-    after = {outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()}
-    n, old, new = sum(before.values()), SuccessRate.of(before), SuccessRate.of(after)
-    figures = (
-        Figure("Experiences afterwards", f"{n - len(going):,}", f"from {n:,}"),
-        Figure("success rate afterwards", rate_text(new), f"from {rate_text(old)}"),
+    old, new = SuccessRate.of(before), _rate_without(memory, before, going)
+    view = replace(view, figures=_figures(old, new), notes=(*_rate_notes(old, new), *view.notes))
+    if view.loss is None or not view.loss.lost:
+        return view
+    kept = {*view.loss.ids_to_keep}
+    return replace(
+        view, figures_if_kept=_figures(old, _rate_without(memory, before, [each for each in going if each not in kept]))
     )
-    return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
+
+
+def _rate_without(memory: MemorySystem, before: Mapping[str, int], going: Sequence[str]) -> SuccessRate:
+    """Return the success rate without some experiences, given the number of all by outcome."""
+    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}}) if going else {}
+    return SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
+
+
+def _figures(old: SuccessRate, new: SuccessRate) -> tuple[Figure, ...]:
+    return (
+        Figure("Experiences", f"{new.n:,}", f"{old.n:,}"),
+        Figure("Success rate", rate_text(new), rate_text(old)),
+    )
 
 
 def _rate_notes(old: SuccessRate, new: SuccessRate) -> tuple[str, ...]:

@@ -152,7 +152,7 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
         rows=(*rows, *task),
         subject=JOURNAL.noun.capitalize(),
         caption="What it is made from, which stays in the journal",
-        figures=(Figure(f"{kind.page.capitalize()} afterwards", f"{n_before + 1:,}", f"from {n_before:,}"),),
+        figures=(Figure(kind.page.capitalize(), f"{n_before + 1:,}", f"{n_before:,}"),),
         n_going=len(rows),
     )
 

@@ -152,7 +152,7 @@ def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure,
     for eviction in plan.evictions:
         after[eviction.tier] -= 1
     after[TIERS[0]] += len(plan.summaries)
-    return tuple(Figure(state_word(tier).capitalize(), f"{after[tier]:,}", f"from {before[tier]:,}") for tier in TIERS)
+    return tuple(Figure(state_word(tier).capitalize(), f"{after[tier]:,}", f"{before[tier]:,}") for tier in TIERS)
 
 
 def compact_headline(plan: CompactPlan) -> str:

@@ -58,6 +58,12 @@ def loss_sentence(loss: CurationLoss) -> str:
     return f"{best}. Without {them}, agents find nothing as good."
 
 
+def keeping_label(loss: CurationLoss, n_going: int) -> str:
+    """Return `Keep 4, remove 11`: the choice that keeps the records that tasks need."""
+    n_left = n_going - len(loss.lost)
+    return f"Keep {len(loss.lost):,}" + (f", remove {n_left:,}" if n_left > 0 else "")
+
+
 def _every(n: int, noun: str) -> str:
     return f"the {noun}" if n == 1 else f"all {counted(n, noun)}"
 

@@ -80,12 +80,13 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the store after the change, with its present value."""
+    """A figure of the store before the change and after it."""
 
     name: str
     value: str
+    """After the change."""
+
     before: str
-    """`from 12`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,9 @@ class PlanView:
     """The caption of a single table of all rows. If it is empty, removed and saved records have separate tables."""
 
     figures: tuple[Figure, ...] = ()
+    figures_if_kept: tuple[Figure, ...] = ()
+    """The same figures if the records that tasks need stay, or empty if no task needs any."""
+
     choice: Choice | None = None
     undo: str = "It can be undone."
     """The sentence on what undoing it does."""

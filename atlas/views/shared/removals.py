@@ -205,5 +205,5 @@ class BuryRequest:
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:
     """Return the view with the number of remaining records."""
-    name = f"{plural(kind.noun).capitalize()} afterwards"
-    return replace(view, figures=(Figure(name, f"{n_total - view.n_going:,}", f"from {n_total:,}"),))
+    name = plural(kind.noun).capitalize()
+    return replace(view, figures=(Figure(name, f"{n_total - view.n_going:,}", f"{n_total:,}"),))

@@ -11,7 +11,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
-from atlas.views.lists.plan_table import HOW_MEASURED, loss_sentence, plan_columns, plan_lines
+from atlas.views.lists.plan_table import HOW_MEASURED, keeping_label, loss_sentence, plan_columns, plan_lines
 from atlas.views.shared.plans import Choice, CurationLoss, Figure, Plan, PlanRequest, PlanRow, PlanView, SparingRequest
 from atlas.views.shared.wording import READ_ONLY, share_text
 from pages.components.lists.record_table import close_opened, opened_id, ticked_table
@@ -125,12 +125,15 @@ def _draw(memory: MemorySystem) -> None:
     view = open_plan.plan.view
     with st.container(gap="xsmall"):
         st.markdown(f"**{view.headline}**")
-        _draw_figures(view.figures)
+        if view.loss is not None and view.figures_if_kept:
+            _draw_options(view, view.loss)
+        elif view.figures:
+            st.markdown(" · ".join(map(_figure_text, view.figures)))
         for note in view.notes:
             st.caption(note)
         if view.choice is not None:
             _draw_choice(memory, open_plan, view.choice)
-    if view.loss is not None and view.loss.n_removed:
+    if view.loss is not None and view.loss.n_removed and not view.figures_if_kept:
         _draw_loss(view.loss)
     _draw_rows(memory, open_plan)
     open_plan.draw_extra(open_plan.plan)
@@ -143,23 +146,45 @@ def _draw_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice) -> 
               help=choice.help_text)  # fmt: skip
 
 
-def _draw_figures(figures: Sequence[Figure]) -> None:
-    if figures:
-        st.markdown(" · ".join(f"{figure.name} **{figure.value}** ({figure.before})" for figure in figures))
+def _figure_text(figure: Figure) -> str:
+    return f"{figure.name} {_change_text(figure)}"
+
+
+def _change_text(figure: Figure) -> str:
+    return f"{figure.before} → **{figure.value}**"
+
+
+def _draw_options(view: PlanView, loss: CurationLoss) -> None:
+    """Draw side by side what is left if the records that tasks need stay, and if all go."""
+    task, of_all = "Sampled tasks" if loss.is_sampled else "Tasks", f"of {loss.n_tasks:,}"
+    pairs = zip(view.figures_if_kept, view.figures, strict=True)
+    rows = [
+        ("", keeping_label(loss, view.n_going), view.button),
+        ("---",) * 3,
+        *((kept.name, _change_text(kept), _change_text(gone)) for kept, gone in pairs),
+        (f"{task} that lose their best record", f"**0** {of_all}", f":red[**{loss.n_losing:,}** {of_all}]"),
+    ]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows), width="content")
+        _draw_measuring(loss)
 
 
 def _draw_loss(loss: CurationLoss) -> None:
-    """Draw what tasks would lose, and how that was measured."""
+    """Draw what tasks would lose, in a plan without options."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if not loss.lost:
             st.info(loss_sentence(loss), icon=":material/check:")
         else:
             st.warning(loss_sentence(loss), icon=":material/heart_broken:")
-        if loss.details:
-            with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
-                st.text(HOW_MEASURED)
-                for detail in loss.details:
-                    st.text(detail)
+        _draw_measuring(loss)
+
+
+def _draw_measuring(loss: CurationLoss) -> None:
+    if loss.details:
+        with st.popover("How is this measured?", icon=":material/help:", type="tertiary", key="plan_measure"):
+            st.text(HOW_MEASURED)
+            for detail in loss.details:
+                st.text(detail)
 
 
 def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan) -> bool:
@@ -167,10 +192,8 @@ def _draw_keeping(memory: MemorySystem, open_plan: _OpenPlan) -> bool:
     loss, request = open_plan.plan.view.loss, open_plan.request
     if loss is None or not loss.lost or not isinstance(request, SparingRequest):
         return False
-    n_lost, n_left = len(loss.lost), open_plan.plan.view.n_going - len(loss.lost)
-    them = "it" if n_lost == 1 else f"these {n_lost:,}"
-    rest = f", remove only the other {n_left:,}" if n_left > 0 else ""
-    st.button(f"Keep {them}{rest}", key="plan_keep_all", type="primary", icon=":material/shield:", shortcut=ADVISED,
+    label = keeping_label(loss, open_plan.plan.view.n_going)
+    st.button(label, key="plan_keep_all", type="primary", icon=":material/shield:", shortcut=ADVISED,
               on_click=_replan, args=(memory, open_plan, request.sparing(loss.ids_to_keep)))  # fmt: skip
     return True
 

@@ -43,7 +43,7 @@ def test_a_crash_would_become_an_experience_of_it_and_its_fix(memory, solved):
     assert proposal.view.headline == "A crash and its fix would become an experience."
     assert [(row.id, row.why) for row in proposal.view.rows] == [(solved[0], "the crash"), (solved[1], "its fix")]
     assert {part.name: part.text.whole for part in proposal.parts} == {"Task": CRASH, "Solution": FIX}
-    assert proposal.view.figures == (Figure("Experiences afterwards", "1", "from 0"),)
+    assert proposal.view.figures == (Figure("Experiences", "1", "0"),)
     assert proposal.view.button == "Promote to an experience"
     assert len(memory.experience) == 0
 
