@@ -99,9 +99,9 @@ def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
 
 
 def caption(app: AppTest) -> str:
-    """What the page says above its list, without the invitation to click."""
+    """What the page says above its list."""
     said = next(element.value for element in app.caption if " experience" in element.value)
-    return str(said.removesuffix(". Click one to open it."))
+    return str(said)
 
 
 def table(app: AppTest, number: int = 0) -> DataFrame:

@@ -1,4 +1,4 @@
-// A list of memories as a table: rows of one line, or tall rows with steps, code and records. Rows are opened and selected
+// A list of memories as a table: rows of one line, or tall rows with headings and records. Rows are opened and selected
 // by mouse and by keyboard. All texts of the store are put in as text content.
 
 const made = (name, className, ...children) => {
@@ -29,47 +29,57 @@ function bar({ rate, low, high }) {
   return line
 }
 
-const CODE = /(#[^\n]*|\/\/[^\n]*)|("""[\s\S]*?(?:"""|$)|'[^'\n]*'?|"[^"\n]*"?)|\b(and|as|async|await|break|class|const|continue|def|elif|else|except|finally|for|from|function|if|import|in|is|lambda|let|not|or|pass|raise|return|try|while|with|yield|None|True|False)\b|\b(\d[\d_.]*)\b/g
-const CODE_CLASSES = ['comment', 'string', 'keyword', 'number']
-
-function highlighted(text) {
-  const pieces = []
-  let end = 0
-  for (const found of text.matchAll(CODE)) {
-    const kind = CODE_CLASSES[found.slice(1).findIndex((group) => group !== undefined)]
-    pieces.push(text.slice(end, found.index), made('span', kind, found[0]))
-    end = found.index + found[0].length
-  }
-  return [...pieces, text.slice(end)]
-}
-
-// A line of code, which breaks below its own beginning.
-function codeLine(text) {
-  const element = made('span', 'line', ...highlighted(text))
-  element.style.setProperty('--indent', `${text.search(/\S|$/) + 2}ch`)
-  return element
-}
-
 // A text with what stands between backticks as code.
 const worded = (text) => text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? made('code', '', part) : part))
 
 const signOf = (label) => ({ '✓': 'good', '✗': 'bad' })[label[0]] ?? 'open'
-const clipped = (text) => {
-  const parts = text.split(/( · )/).flatMap((part) => (part.startsWith('✗ ') ? [made('span', 'bad', part)] : worded(part)))
-  const element = made('span', 'clip', ...parts)
+const signed = (text) => text.split(/( · )/).flatMap((part) => (part.startsWith('✗ ') ? [made('span', 'bad', part)] : worded(part)))
+
+// An element whose text may be cut by its column.
+function cuttable(element, text, partsOf) {
+  Object.assign(element, { whole: text, write: (shown) => element.replaceChildren(...partsOf(shown)) })
   element.dataset.whole = ''
+  element.write(text)
   return element
+}
+
+// The beginning of a text, without a sign or half a piece of code at its end.
+function beginning(words, n) {
+  const text = words.slice(0, n).join(' ').replace(/[\s,;:.(–-]+$/, '')
+  return `${text.split('`').length % 2 ? text : text.replace(/`([^`]*)$/, '$1')}…`
+}
+
+// A text that its column cuts ends with a whole word.
+function fit(element) {
+  element.write(element.whole)
+  const height = element.clientHeight + 1
+  element.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
+  element.isCut = element.scrollWidth > element.clientWidth || element.scrollHeight > height
+  if (element.scrollHeight > height) {
+    const words = element.whole.split(' ')
+    let most = 0, least = words.length
+    while (least - most > 1) {
+      const n = (most + least) >> 1
+      element.write(beginning(words, n))
+      if (element.scrollHeight > height) least = n
+      else most = n
+    }
+    element.write(most ? beginning(words, most) : element.whole)
+    if (element.type === 'button') element.ariaLabel = element.whole
+  }
+  element.style.webkitLineClamp = ''
 }
 
 // Marks of ours, which stand before the tags of people.
 const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'buried', 'note'])
 
 const FORMS = {
-  text: (value) => [value && clipped(value)],
+  text: (value) => [value && cuttable(made('span', 'clip'), value, signed)],
   number: (value) => [value],
   decimal: (value) => [value],
   time: (value) => [value],
   day: (value) => {
+    if (!value) return []
     const element = made('span', '', value.split(',')[0])
     element.title = `${value} UTC`
     return [element]
@@ -104,16 +114,10 @@ const FORMS = {
     return [chip]
   },
   heading: ({ lead, story, status, origin, marks, relevance, why }) => [
-    status && made('span', 'pill', status),
-    lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)), origin && made('span', 'origin', origin), marks && made('span', 'marks', ...marks.split(', ').map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))),
+    lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)),
+    made('span', 'marks', status && made('span', 'pill', status), origin && made('span', 'origin', origin),
+      ...(marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
-  ],
-  steps: ({ parts, n_more: more }) => [
-    parts.length > 1 ? made('ol', '', ...parts.map((step) => made('li', '', ...worded(step)))) : made('p', '', ...parts.flatMap(worded)),
-    more && made('span', 'more', `and ${more} more ${more > 1 ? 'steps' : 'step'}`),
-  ],
-  code: ({ parts, n_more: more }) => [
-    made('pre', '', ...parts.map(codeLine)), more && made('span', 'more', `and ${more} more ${more > 1 ? 'lines' : 'line'}`),
   ],
   record: (value) => {
     if (value.rate === null) return [made('span', 'pill', value.tries)]
@@ -132,10 +136,9 @@ function cell(column, row, role, isStill) {
   const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`)
   const value = row[column.name]
   if (column.opens) {
-    const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip',
-      ...worded((column.form === 'heading' ? value.title : value) || '–'))
+    const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip')
+    cuttable(title, (column.form === 'heading' ? value.title : value) || '–', worded)
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
-    title.dataset.whole = ''
     element.append(title)
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
@@ -148,6 +151,7 @@ function line(row, list) {
   const { data } = list, element = made('div', 'row')
   element.setAttribute('role', 'row')
   element.dataset.id = row.id
+  if (row.depth) element.classList.add('below')
   element.tabIndex = -1
   if (data.selected) {
     const check = box(`Select ${row.label}`, (isChosen, isRange) => list.choose(row.id, isChosen, isRange))
@@ -256,9 +260,12 @@ class List {
       this.root.style.setProperty('--tracks', tracks(this.columns, selected))
       this.root.setAttribute('aria-label', label)
       this.root.replaceChildren(heading(this), ...rows.map((row) => line(row, this)))
+      this.width = 0
       if (active !== undefined) this.rowOf(active)?.focus({ preventScroll: true })
     }
     this.look = look
+    if (!tall && width !== this.width) this.root.querySelectorAll('.row[data-id] [data-whole]').forEach(fit)
+    this.width = width
     this.mark()
   }
 
@@ -321,11 +328,7 @@ class List {
   // The whole of a text that is cut by its column is shown on hover.
   hint(target) {
     const text = target.closest?.('[data-whole]')
-    if (!text || text.title) return
-    const { clientHeight } = text
-    text.style.webkitLineClamp = 'none' // what a clamp cuts does not count as overflow
-    if (text.scrollWidth > text.clientWidth || text.scrollHeight > clientHeight + 1) text.title = text.textContent
-    text.style.webkitLineClamp = ''
+    if (text?.isCut) text.title = text.whole
   }
 
   remove() {

@@ -19,13 +19,5 @@ PERCENT_AXIS: Chart = {
 
 OUTCOME_COLOURS = {"succeeded": PALETTE[0], "failed": PALETTE[1], "unknown": GREY}
 
-TYPE_COLOURS = {
-    "crash_log": PALETTE[1],
-    "task": PALETTE[0],
-    "observation": PALETTE[5],
-    "reflection": PALETTE[2],
-    "reflection_finding": PALETTE[7],
-    "directive": PALETTE[3],
-    "summary": PALETTE[4],
-}
-"""Colours of the journal's types of entries. Others are grey."""
+CRASH_COLOUR = PALETTE[1]
+"""The colour of crashes in the journal. Other entries are grey: colour stands for trouble."""

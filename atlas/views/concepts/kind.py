@@ -12,6 +12,7 @@ from atlas.views.concepts.concept import EditableConcept, concept_detail
 from atlas.views.concepts.list import concept_rows
 from atlas.views.concepts.proposals import delete_view, merge_view
 from atlas.views.kinds.concept import CONCEPT
+from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.highlighting import matched_spans
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting, merging
@@ -30,6 +31,7 @@ def _card(memory: MemorySystem, concept: CodeConcept, text: str) -> CardText:
 CONCEPTS = KindViews(
     kind=CONCEPT,
     rows=concept_rows,
+    count=lambda memory, query: count_with_uses(memory, CONCEPT, query),
     card=_card,
     detail=concept_detail,
     editable=EditableConcept.of,

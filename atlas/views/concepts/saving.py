@@ -29,18 +29,11 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
 
 
-def saving_text(memory: MemorySystem, concept: CodeConcept, n_lines: int) -> str:
-    """Return `from 12 programs, 25 % shorter`, or `from 1 program, replaces 7 lines` if no share is known.
-
-    Args:
-        n_lines: Number of its lines that do something.
-    """
+def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
+    """Return `from 12 programs, 25 % shorter`, without the share if none is known, or empty without a program."""
     found = [f"from {source}" for source in _sources(concept)]
-    is_known = bool(_saving(concept))
-    saved = (
-        f"{_amount_saved(memory, concept, MAX_LISTED)} shorter" if is_known else f"replaces {counted(n_lines, 'line')}"
-    )
-    return ", ".join([*found, saved])
+    saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter"] if found and _saving(concept) else []
+    return ", ".join([*found, *saved])
 
 
 def _sources(concept: CodeConcept) -> list[str]:

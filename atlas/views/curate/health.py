@@ -108,7 +108,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     rate = SuccessRate.of(experience.values("outcome"))
     return Health(
         rate=rate,
-        domains=_domains(memory, memory_map, rate),
+        domains=domain_lines(memory, memory_map),
         never_used=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never_used, stored_at),
         stale=_stale(memory, stored_at, now),
         n_unknown=rate.n_unknown,
@@ -173,12 +173,13 @@ def _oldest_first(ids: Sequence[str], times: Mapping[str, str]) -> tuple[str, ..
     return tuple(sorted(ids, key=lambda record_id: (times[record_id], record_id)))
 
 
-def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessRate) -> tuple[DomainLine, ...]:
+def domain_lines(memory: MemorySystem, memory_map: MemoryMap | None) -> tuple[DomainLine, ...]:
+    """Return the domains of a map, the lowest success rate first. None without a map."""
     if memory_map is None or not memory_map.domains:
         return ()
     outcomes = memory.experience.column("outcome")
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True))
-    rates = rates_by_group(labels, outcomes)
+    rates, whole = rates_by_group(labels, outcomes), SuccessRate.of(memory.experience.values("outcome"))
     names = {domain.number: domain.name for domain in memory_map.domains}
     in_order = sorted(
         names.keys() & rates, key=lambda number: (share_for_order(rates[number]), -rates[number].n, number)

@@ -29,16 +29,9 @@ WORDS = {
 }
 """Words for an entry at either end of a link, by the link's type."""
 
-COLOURS = {
-    "crash_log": "orange",
-    "reflection": "green",
-    "reflection_finding": "green",
-    "task": "blue",
-    "observation": "gray",
-    "directive": "violet",
-    "summary": "yellow",
-}
-"""Colours of our own types in a thread, close to those of the timeline."""
+COLOURS = dict.fromkeys(("reflection", "reflection_finding", "task", "observation", "directive", "summary"), "gray")
+COLOURS["crash_log"] = "orange"
+"""Colours of our own types in a thread, as in the list."""
 
 THREAD_WORDS = {
     "caused_by": "followed from it",

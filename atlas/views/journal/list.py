@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,25 +10,19 @@ from typing import Any
 from atlas.core.hits import Hit
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.core.types import JournalEntry, Link
+from atlas.core.types import JournalEntry
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.kinds.journal import NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.queries import Count, Narrowing, Query, Row, marks_text, ranking
-from atlas.views.shared.wording import counted, shortened
+from atlas.views.shared.wording import counted, day_text
 
 CONTENT_CHARACTERS = 400
 
-TITLE_CHARACTERS = 60
-"""The part of a linked entry that names it."""
-
-LINKED = {"summarises": "sums up", "refers_to": "refers to", "related": "related to"}
-"""Words for an entry's other links, by their type. Its cause and its fix are named before them."""
-
-MAX_LOOKED_UP = 20
-"""Links of one type and entry that are looked up. A summary may have thousands, of which the row names the first."""
+HIGH, LOW = 0.85, 0.5
+"""Least importance that is shown as `high`, and importance below which it is `low`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +43,18 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     links: str
-    """Its cause, its fix and its links to others, as `✓ fixed in round 11 · refers to “Stock is too high”`."""
+    """Whether a crash is fixed: `✓ fixed in round 11`. In a thread, its relation to the crash above it."""
 
     created_at: datetime | None
     """Time in UTC."""
+
+    shown_at: datetime | None
+    """The same, or None below an entry of the same day."""
+
+    @property
+    def weight(self) -> str:
+        """`high` or `low` importance, or empty between the two."""
+        return "high" if self.importance >= HIGH else "low" if self.importance < LOW else ""
 
 
 def entry_rows(
@@ -66,7 +68,7 @@ def entry_rows(
         hits: The hits of the search that found the entries, by id. None without a search.
     """
     marks = memory.journal.marks([entry.id for entry in entries])
-    links = links_texts(memory, {entry.id: (entry.entry_type, _targets(entry.links)) for entry in entries})
+    fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
     return tuple(
         EntryRow(
             id=entry.id,
@@ -75,12 +77,14 @@ def entry_rows(
             content=beginning(entry.content),
             importance=entry.importance,
             tier=state_word(entry.tier),
-            links=links[entry.id],
-            created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
+            links=fixes.get(entry.id, ""),
+            created_at=at,
+            shown_at=at,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries
+        for at in [entry.created_at.astimezone(UTC) if entry.created_at else None]
     )
 
 
@@ -88,7 +92,8 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     """Return lines for rows of the store, without their whole content."""
     marks = memory.journal.marks([row["id"] for row in rows])
     listed = {row["id"]: row["metadata"] for row in rows}
-    links = links_texts(memory, {each: (found["entry_type"], found) for each, found in listed.items()})
+    crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
+    fixes = fix_texts(memory, crashes)
     return tuple(
         EntryRow(
             id=entry_id,
@@ -97,8 +102,11 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             content=found["title"],
             importance=found["importance"],
             tier=state_word(found["tier"]),
-            links=" · ".join(filter(None, [_marks(found["tier"], marks.get(entry_id, NO_MARKS)), links[entry_id]])),
+            links=" · ".join(
+                filter(None, [fixes.get(entry_id, ""), _marks(found["tier"], marks.get(entry_id, NO_MARKS))])
+            ),
             created_at=stored_instant(found),
+            shown_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
         )
         for entry_id, found in listed.items()
@@ -107,7 +115,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     """Return the number of entries, with how many crashes among them have no fix, unless all entries are such."""
-    crashes = memory.journal.ids(_both(query.where, {"entry_type": CRASH}))
+    crashes = memory.journal.ids(both(query.where, {"entry_type": CRASH}))
     n_open = len(crashes) - len({*crashes} & {*memory.journal.column("fixed_by")})
     n, have = memory.journal.count(query.where), "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
@@ -116,7 +124,8 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 
-def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filter that both conditions hold, of which the first may be empty."""
     return {"$and": [dict(first), dict(second)]} if first else dict(second)
 
 
@@ -125,56 +134,21 @@ def _marks(tier: str, marks: Marks) -> str:
     return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
 
 
-def links_texts(memory: MemorySystem, entries: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
-    """Return the links of entries in words, by id, the fix and the cause first, with the number of the rest.
-
-    Args:
-        entries: The type of each entry and the ids that it is linked to, by type of link.
-    """
-    fixed = _fixed_by(memory, entries)
-    named = {
-        target
-        for _, links in entries.values()
-        for name in ("fixed_by", "caused_by", *LINKED)
-        for target in links.get(name, ())[:MAX_LOOKED_UP]
+def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` of crashes, by id, given the ids of their fixes."""
+    every = {fix for ids in fixes.values() for fix in ids}
+    times = memory.journal.column("created_at", {"id": {"$in": [*every]}}) if every else {}
+    fixed_at = {
+        crash_id: [stored_instant(times, fix) for fix in ids if fix in times] for crash_id, ids in fixes.items()
     }
-    where = {"id": {"$in": [*named, *(crash for crashes in fixed.values() for crash in crashes)]}}
-    rounds, titles = (memory.journal.column(key, where) for key in ("generation", "title"))
-
-    def name(entry_id: str) -> str:
-        return f"“{shortened(' '.join(titles.get(entry_id, '').split()), TITLE_CHARACTERS)}”"
-
-    def parts(entry_id: str) -> Iterator[str]:
-        entry_type, links = entries[entry_id]
-        fixes = [rounds[each] for each in links.get("fixed_by", ()) if each in rounds]
-        if entry_type == CRASH:
-            yield f"✓ fixed in round {min(fixes):,}" if fixes else "✗ no fix yet"
-        yield from (f"fixes {name(each)}" for each in fixed.get(entry_id, ()) if each in rounds)
-        yield from (f"follows {name(each)}" for each in links.get("caused_by", ()) if each in rounds)
-        for key, words in LINKED.items():
-            if first := next((each for each in links.get(key, ()) if each in rounds), ""):
-                n_more = len(links[key]) - 1
-                yield f"{words} {name(first)}" + (f" (+{n_more:,})" if n_more else "")
-
-    return {entry_id: " · ".join(parts(entry_id)) for entry_id in entries}
+    return {
+        crash_id: f"✓ fixed {day_text(min(found).astimezone(UTC))}" if found else "✗ no fix yet"
+        for crash_id, found in fixed_at.items()
+    }
 
 
-def _fixed_by(memory: MemorySystem, ids: Collection[str]) -> dict[str, list[str]]:
-    """Return the crashes that each of some entries fixed."""
-    crashes: dict[str, list[str]] = {}
-    for crash_id, fixes in memory.journal.column("fixed_by").items():
-        for fix in (fixes,) if isinstance(fixes, str) else fixes:
-            if fix in ids:
-                crashes.setdefault(fix, []).append(crash_id)
-    return crashes
-
-
-def _targets(links: Iterable[Link]) -> dict[str, list[str]]:
-    """Return the ids that an entry is linked to, by type of link."""
-    targets: dict[str, list[str]] = {}
-    for link in links:
-        targets.setdefault(link.type, []).append(link.target_id)
-    return targets
+def _fixes(entry: JournalEntry) -> list[str]:
+    return [link.target_id for link in entry.links if link.type == "fixed_by"]
 
 
 def beginning(content: str) -> str:

@@ -1,39 +1,35 @@
-"""Timeline of a journal: a bar chart over generations for each type of entry."""
+"""Timeline of a journal: a bar chart of crashes and other entries over generations."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, TYPE_COLOURS, Chart
+from atlas.views.charts.palette import CRASH_COLOUR, GREY, Chart
+from atlas.views.journal.list import both
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import JOURNAL
-from atlas.views.kinds.journal_words import type_word
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import counted, shortened
+from atlas.views.shared.wording import counted
 
 MAX_BARS = 120
 """Maximum number of bars. With more generations, they are binned."""
 
-MAX_LANES = 8
-"""Maximum number of types with a colour of their own. Other types share one."""
+CRASHES, OTHERS = "crashes", "other entries"
+"""The two lanes."""
 
-OTHERS = "other types"
-
-HEIGHT = 135
-"""Pixels of the chart, with its legend and its axis."""
+HEIGHT = 84
+"""Pixels of the chart with its axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The entries of one type."""
+    """The crashes, or the other entries."""
 
     name: str
-    """Untrusted text."""
 
     counts: Mapping[int, int]
     """Number of entries by generation."""
@@ -46,10 +42,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How many entries of each type each generation has."""
+    """How many crashes and other entries each generation has."""
 
     lanes: tuple[Lane, ...]
-    """Crashes first, then the most frequent type."""
+    """Crashes first. A lane without entries is left out."""
 
     @property
     def first(self) -> int:
@@ -75,22 +71,15 @@ def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
 def timeline(memory: MemorySystem, query: Query) -> Timeline:
     """Return the counts of entries that pass a query's filters, over all generations."""
     where = where_in_time(memory, query)
-    names = memory.journal.values("entry_type", where)
-    lanes = [
-        Lane(name, memory.journal.values("generation", {"$and": [where, {"entry_type": name}]}))
-        for name in sorted(names, key=lambda name: (name != CRASH, -names[name]))[:MAX_LANES]
-    ]
-    if len(names) > MAX_LANES:
-        lane_names = [lane.name for lane in lanes]
-        rest = [name for name in names if name not in lane_names]
-        lanes.append(
-            Lane(OTHERS, memory.journal.values("generation", {"$and": [where, {"entry_type": {"$in": rest}}]}))
-        )
+    every = memory.journal.values("generation", where)
+    crashes = memory.journal.values("generation", both(where, {"entry_type": CRASH}))
+    others = {generation: n - crashes.get(generation, 0) for generation, n in every.items()}
+    lanes = (Lane(CRASHES, crashes), Lane(OTHERS, {generation: n for generation, n in others.items() if n}))
     return Timeline(tuple(lane for lane in lanes if lane.counts))
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
-    """Return a bar for each generation: its entries, stacked by type. A brush takes generations.
+    """Return a bar for each generation: its crashes, and the other entries above them. A brush takes generations.
 
     Args:
         since: First selected generation; None for no bound.
@@ -105,7 +94,7 @@ def timeline_chart(timeline: Timeline, since: int | None = None, until: int | No
 def timeline_caption(timeline: Timeline) -> str:
     """Return the alternative text of the chart, in one line without text of entries."""
     n = sum(lane.n for lane in timeline.lanes)
-    crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASH)
+    crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASHES)
     span = f"{counted(n, 'entry')} of rounds {timeline.first:,} to {timeline.last:,}"
     crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
     return f"{span}{crash_text}. {_hint(timeline)}."
@@ -133,13 +122,13 @@ def _bars(timeline: Timeline, lane: Lane) -> Chart:
     starts = {number: timeline.first + number * timeline.width for number in counts}
     return {
         "type": "bar",
-        "name": f"{html.escape(_short(lane.name))} ({lane.n:,})",
+        "name": f"{lane.name} ({lane.n:,})",
         "x": [starts[number] + (timeline.width - 1) / 2 for number in counts],
         "y": [*counts.values()],
         "width": timeline.width * 0.7,
-        "marker": {"color": TYPE_COLOURS.get(lane.name, GREY)},
+        "marker": {"color": CRASH_COLOUR} if lane.name == CRASHES else {"color": GREY, "opacity": 0.5},
         "customdata": [[_span(starts[number], timeline), n] for number, n in counts.items()],
-        "hovertemplate": f"{_plain(lane.name)}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
+        "hovertemplate": f"{lane.name}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
 
 
@@ -163,37 +152,25 @@ def _layout(timeline: Timeline) -> Chart:
     return {
         "barmode": "stack",
         "height": HEIGHT,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 52},
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal",
-                   "itemclick": False, "itemdoubleclick": False},
+        "margin": {"l": 0, "r": 0, "t": 4, "b": 44},
+        "showlegend": False,
         "hovermode": "closest",
         "dragmode": "select",
         "selectdirection": "h",
         "uirevision": "timeline",
         "xaxis": {
-            "title": {"text": _hint(timeline), "standoff": 8, "font": {"size": 12}},
+            "title": {"text": _hint(timeline), "standoff": 6, "font": {"size": 12}},
                         "range": [timeline.first - margin, timeline.last + margin],
             "showgrid": False,
             "zeroline": False,
         },
-        "yaxis": {"title": {"text": "entries", "font": {"size": 12}}, "rangemode": "tozero", "fixedrange": True,
-                  "nticks": 3, "tickformat": ",d", "automargin": True},
+        "yaxis": {"visible": False, "rangemode": "tozero", "fixedrange": True},
     }  # fmt: skip
 
 
 def _hint(timeline: Timeline) -> str:
     bar = "" if timeline.width == 1 else f", {timeline.width:,} a bar"
-    return f"Round{bar}. Drag across the bars to narrow the list"
-
-
-def _short(name: str) -> str:
-    return shortened(type_word(name), 24)
-
-
-def _plain(name: str) -> str:
-    """Return a name escaped for a hover template."""
-    return html.escape(_short(name)).replace("{", "&#123;")
+    return f"Entries by round{bar}, crashes in orange. Drag across the bars to narrow the list"
 
 
 def _round_up(number: float) -> int:

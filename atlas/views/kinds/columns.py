@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal[
-    "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "steps",
-    "code", "record", "lines",
+    "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "record",
+    "lines",
 ]  # fmt: skip
 """Display format of a value: a share as a bar from 0 to 1, a meter as a bar with a text that is red if weak, a
 picture by its URL, outcomes as coloured labels, a day as a time that shows its clock on hover.
 
-A heading, steps, code and a record take several lines, and so does a row that has a heading.
+A heading and a record take several lines, and so does a row that has a heading.
 """
 
 WIDE = 240
@@ -55,6 +55,7 @@ RECORD = Column(
     "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). Uses are too few "
     "to tell while the band includes 50 %, unless it is narrow. Most reliable is what has the highest lower end",
 )
+LAST_USED = Column("last_used", "Last used", 95, "day", is_optional=True)
 CREATED_AT = Column("created_at", "When (UTC)", 135, "time", order_key="created_at")
 
 

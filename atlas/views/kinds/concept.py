@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import attrgetter
 
-from atlas.views.kinds.columns import HOW, RECORD, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import HOW, LAST_USED, RECORD, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
-from atlas.views.kinds.filters import TAGS, Choices
+from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
+from atlas.views.kinds.uses import USE_STATES, in_use_state
 
 MAX_USED = "Most used first"
 
@@ -16,7 +17,6 @@ NAME = Column("name", "Name", 150)
 DESCRIPTION = Column("description", "What it does", 345)
 DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
 HEADING = Column("heading", "Concept", 280, "heading", order_key="title")
-CODE = Column("code", "Code", 540, "code")
 
 _SOURCES = {"primitive": "ready-made"}
 
@@ -32,7 +32,7 @@ RELATED = (NAME, HOW, DESCRIPTION_BESIDE)
 CONCEPT = Kind(
     noun="concept",
     page="concepts",
-    about="Reusable code: found in programs that succeeded, composed of other concepts, or written by people.",
+    about="Functions that agents can reuse, and how often they worked.",
     nothing="There are no concepts yet.",
     would_stand="Functions that your agents can reuse are listed here.",
     home="library",
@@ -40,9 +40,10 @@ CONCEPT = Kind(
     when_pinned="Pinned concepts are never pruned.",
     shows_uses=True,
     filters=(
-        Choices(name="source", label="Source", key="source", word=source_word),
-        Choices(name="language", label="Language", key="language"),
-        Choices(name="tag", label="Tag", key=TAGS),
+        OneOf(name="state", label="Show", key="id", values=USE_STATES, chosen=in_use_state, width=150),
+        Choices(name="source", label="Source", key="source", word=source_word, width=130),
+        Choices(name="language", label="Language", key="language", width=130),
+        Choices(name="tag", label="Tag", key=TAGS, width=130),
     ),
     orders={
         **SUREST_FIRST,
@@ -52,8 +53,8 @@ CONCEPT = Kind(
     },
     question="What should it do?",
     tables=Tables(
-        listed=(HEADING, CODE, RECORD),
-        found=(HEADING, CODE, RECORD),
+        listed=(HEADING, RECORD, LAST_USED),
+        found=(HEADING, RECORD, LAST_USED),
         beside=(HEADING, RECORD),
         similar=(NAME, RELEVANCE, DESCRIPTION_BESIDE),
     ),

@@ -24,7 +24,15 @@ ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
-LINKS = Column("links", "Causes, fixes and links", 330, is_optional=True)
+LINKS = Column("links", "Fix", 160, is_optional=True)
+DAY = Column("shown_at", "Day (UTC)", 92, "day", order_key="created_at")
+IMPORTANCE = Column(
+    "weight",
+    "Importance",
+    96,
+    help_text="As the agent rated it: high from 0.85, low under 0.5, else empty",
+    order_key="importance",
+)
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)
@@ -42,10 +50,7 @@ def fix_condition(journal: Journal, state: str) -> Any:
 JOURNAL = Kind(
     noun="entry",
     page="journal",
-    about=(
-        "The log that agents keep: tasks, observations, crashes, reflections and directives, linked to each other. A "
-        "round is one cycle of an agent's work, from a task to what it learned."
-    ),
+    about="The log that agents keep of their work. What fixes a crash, or follows from it, is indented below it.",
     nothing="The journal is empty.",
     would_stand="Notes that agents write about their work are listed here.",
     home="journal",
@@ -77,7 +82,7 @@ JOURNAL = Kind(
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, CREATED_AT),
+        listed=(DAY, ENTRY_TYPE, CONTENT, LINKS, IMPORTANCE),
         found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, LINKS, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),

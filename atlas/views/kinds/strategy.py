@@ -6,19 +6,19 @@ from operator import attrgetter
 from typing import Any
 
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.views.kinds.columns import RECORD, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import LAST_USED, RECORD, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
+from atlas.views.kinds.uses import EVERY, USE_STATES, in_use_state
 
 HIGHEST, MAX_TRIED = "Highest rate first", "Most used first"
 """Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
 
-ALL, READ, RETIRED = "All", "Read by agents", "Retired"
-STATES = (ALL, READ, RETIRED)
+READ, RETIRED = "Read by agents", "Retired"
+STATES = (EVERY, READ, RETIRED, *USE_STATES[1:])
 
 HEADING = Column("heading", "Strategy", 300, "heading")
-STEPS = Column("steps", "What to do", 480, "steps")
 LEARNED_FROM = Column(
     "learned_from",
     "Written from",
@@ -45,7 +45,9 @@ BAR = Column(
 
 
 def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
-    """Return a filter on the ids of retired strategies, or of active strategies."""
+    """Return a filter on the ids of retired strategies, of active ones, or of those whose uses went in one way."""
+    if state in USE_STATES:
+        return in_use_state(bank, state)
     retired = bank.retired()
     return {"$in": [strategy_id for strategy_id in bank.ids() if (strategy_id in retired) == (state == RETIRED)]}
 
@@ -53,7 +55,7 @@ def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
 STRATEGY = Kind(
     noun="strategy",
     page="strategies",
-    about="What to do in which situation, and how often it worked for agents that used it.",
+    about="What to do in which situation, and how often it worked.",
     nothing="There are no strategies yet.",
     would_stand="Strategies are written from successful attempts, which you can import.",
     home="bank",
@@ -62,7 +64,7 @@ STRATEGY = Kind(
     can_bury=False,  # strategies are retired instead
     shows_uses=True,
     filters=(
-        OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, width=130),
+        OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, width=150),
         Choices(name="written_by", label="Written by", key="derived_by", width=130),
         Choices(name="domain", label="Domain", key="domain", width=130),
         Choices(name="tag", label="Tag", key=TAGS, width=130),
@@ -77,8 +79,8 @@ STRATEGY = Kind(
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
     tables=Tables(
-        listed=(HEADING, STEPS, RECORD, LEARNED_FROM),
-        found=(HEADING, STEPS, RECORD, LEARNED_FROM),
+        listed=(HEADING, RECORD, LAST_USED, LEARNED_FROM),
+        found=(HEADING, RECORD, LAST_USED, LEARNED_FROM),
         beside=(HEADING, RECORD),
         similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
     ),

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from atlas.views.charts.palette import TYPE_COLOURS
+from atlas.memory.journal.links import CRASH
+from atlas.views.charts.palette import CRASH_COLOUR
 from atlas.views.kinds.columns import WIDE, Column, Columns
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.kinds.kind import Kind
@@ -19,8 +20,8 @@ from atlas.views.shared.wording import time_text
 MAX_CHARACTERS = 400
 """The part of a text that is sent for a cell. The browser cuts it to the width of its column."""
 
-TONES = {type_word(name): colour for name, colour in TYPE_COLOURS.items()}
-"""Colours of badges, by their texts."""
+TONES = {type_word(CRASH): CRASH_COLOUR}
+"""Colours of badges, by their texts. Others are grey."""
 
 _PICTOGRAPHS = re.compile("[\U0001f000-\U0001faff\ufe0f\u200d]+")
 """Signs that carry no words, and that a machine without a font for them draws as boxes."""
@@ -61,22 +62,6 @@ class Meter:
     """True if it is drawn in red."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """The beginning of a text with several parts. All texts are untrusted."""
-
-    parts: tuple[str, ...]
-    """Steps, or lines of code."""
-
-    n_more: int = 0
-
-    @classmethod
-    def of(cls, parts: Sequence[str], most: int) -> Excerpt:
-        """Return the first parts, or all if only one more would be hidden: the note would take its line."""
-        shown = parts if len(parts) <= most + 1 else parts[:most]
-        return cls(tuple(shown), len(parts) - len(shown))
-
-
 def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str = "") -> dict[str, Any]:
     """Return a table for the browser, without the optional columns that are empty.
 
@@ -93,6 +78,7 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "id": row.id,
                 "label": _label(row, title),
                 "why": row.why,
+                "depth": row.depth,
                 **{column.name: _cell(row, column) for column in shown},
             }
             for row in rows
@@ -141,14 +127,14 @@ def _cell(row: Row, column: Column) -> Any:
         case "text":
             return _on_one_line(str(value or ""))[:MAX_CHARACTERS]
         case "number":
-            return f"{value:,}"
+            return f"{value:,}" if value is not None else ""
         case "decimal":
             return f"{value:.2f}"
         case "time" | "day":
             return time_text(value) if isinstance(value, datetime) else ""
         case "lines":
             return [part.strip() for part in str(value or "no attempts").split(",")]
-    return asdict(value) if isinstance(value, Heading | Excerpt | Record | Meter) else value
+    return asdict(value) if isinstance(value, Heading | Record | Meter) else value
 
 
 def _on_one_line(text: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from atlas.core.hits import Hit
-from atlas.core.operations import Marks
+from atlas.core.operations import Marks, Usage
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.filters import Values, without_empty
@@ -92,6 +93,9 @@ class Row:
 
     why: str = ""
     """The reason for its rank, in one sentence without texts of memories."""
+
+    depth: int = 0
+    """Its indentation below the row that it belongs to, or 0 at the margin."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -193,6 +197,11 @@ def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
     """Return the relevance of a line and the reason for its rank, as arguments of `Row`, empty if there is no hit."""
     hit = hits.get(record_id)
     return {} if hit is None else {"relevance": hit.relevance, "why": explain(hit)}
+
+
+def last_use(usage: Usage) -> datetime | None:
+    """Return the time of the last use in UTC, or None before any."""
+    return usage.last_used_at.astimezone(UTC) if usage.last_used_at else None
 
 
 def marks_text(marks: Marks) -> str:

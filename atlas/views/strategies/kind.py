@@ -8,6 +8,7 @@ from atlas.core.types import Strategy
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting, merging
 from atlas.views.shared.removals import DeleteRequest, MergeRequest
@@ -29,6 +30,7 @@ def _card(memory: MemorySystem, strategy: Strategy, text: str) -> CardText:
 STRATEGIES = KindViews(
     kind=STRATEGY,
     rows=strategy_rows,
+    count=lambda memory, query: count_with_uses(memory, STRATEGY, query),
     card=_card,
     detail=strategy_detail,
     editable=EditableStrategy.of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
@@ -16,19 +16,17 @@ from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.lists.cells import Excerpt, Heading
-from atlas.views.lists.queries import Row, marks_text, ranking
+from atlas.views.lists.cells import Heading
+from atlas.views.lists.queries import Row, last_use, marks_text, ranking
 from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
 from atlas.views.shared.wording import counted, day_text, percent, shortened
-from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
 BY_HAND = "by hand"
 """The origin that is shown of a strategy without a known abstractor."""
 
-MAX_LISTED_STEPS = 3
-STEP_CHARACTERS, STEP_LINES, SITUATION_CHARACTERS = 150, 2, 120
-"""The parts of a step and of the situation that are listed."""
+SITUATION_CHARACTERS = 160
+"""The part of the situation that is listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +37,15 @@ class StrategyRow(Row):
     situation: str
     """The beginning of its situation: `When: a job is killed twice.`"""
 
-    steps: Excerpt
-    """The first steps of its suggestion, each cut at the end of a word."""
-
     succeeded: str
     """`23 of 64` uses, or `not tried yet`."""
 
     record: Record
     bar: str
     """A picture of the rate with its interval, or empty before any try."""
+
+    last_used: datetime | None
+    """Time in UTC, or None before any use."""
 
     learned_from: str
     """The attempts at its source tasks without it: `4 attempts, 1 failed`, or empty without a source."""
@@ -76,21 +74,21 @@ def strategy_rows(
     memory: MemorySystem, strategies: Sequence[Strategy], hits: Mapping[str, Hit[str]]
 ) -> tuple[StrategyRow, ...]:
     """Return lines of strategies, given the hits that found them by id."""
-    ids = [strategy.id for strategy in strategies]
-    marks, rates = memory.strategies.marks(ids), memory.strategies.rates(ids)
-    uses, without = memory.strategies.attempts_of(ids), rates_without(memory.strategies, memory.experience, strategies)
+    ids, bank = [strategy.id for strategy in strategies], memory.strategies
+    marks, rates, usage = bank.marks(ids), bank.rates(ids), bank.usage(ids)
+    uses, without = bank.attempts_of(ids), rates_without(bank, memory.experience, strategies)
     return tuple(
         StrategyRow(
             id=each.id,
             title=readable_title(each.title),
             situation=_situation_line(each),
             origin=_origin(each),
-            steps=_listed_steps(each),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
                 rates[each.id].n_succeeded, rates[each.id].n, trend=_change_text([use.success for use in uses[each.id]])
             ),
             bar=rate_bar(rates[each.id]),
+            last_used=last_use(usage[each.id]),
             learned_from=learned_text(without[each.id], len(each.sources)),
             status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
             marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # it is shown as retired
@@ -119,18 +117,6 @@ def _origin(strategy: Strategy) -> str:
     on = day_text(strategy.created_at.astimezone(UTC)) if strategy.created_at else ""
     domain = str(strategy.metadata.get("domain", ""))
     return " · ".join(filter(None, [domain, f"written by {written_by(strategy)}", on]))
-
-
-def _listed_steps(strategy: Strategy) -> Excerpt:
-    parsed = steps_of(strategy.suggestion)
-    steps = [*filter(None, [parsed.introduction]), *parsed.steps]
-    return Excerpt.of([_beginning(_with_names(step, strategy)) for step in steps], MAX_LISTED_STEPS)
-
-
-def _beginning(step: str) -> str:
-    lines = step.splitlines()
-    cut = "\n".join(lines[:STEP_LINES]) + (" …" if len(lines) > STEP_LINES else "")
-    return shortened(cut, STEP_CHARACTERS)
 
 
 def tried_line(rate: StrategyRate) -> str:

@@ -13,12 +13,13 @@ from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.experience.list import ExperienceRow, placed_and_marked
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Query
-from atlas.views.shared.scope import BEST_MATCH
+from atlas.views.shared.scope import BEST_MATCH, Scope
+from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
 from pages.components.lists.filters import URL, draw_irrelevant, turn_to_first_page
 from pages.components.lists.room import Room
-from pages.components.shared.narrowing import current_scope
+from pages.components.shared.narrowing import current_scope, narrow_to
 from pages.components.shared.scope import current_where
 from pages.components.shared.snapshot import page_map
 
@@ -43,6 +44,15 @@ def _ask(memory: MemorySystem, kind: Kind) -> Query:
     )
 
 
+def _draw_weak_domains(memory: MemorySystem, query: Query) -> None:
+    """Draw how many domains fail clearly more often than the others, as a link that lists their attempts."""
+    weak = [line.number for line in page_domains(memory) if line.is_failing and not (query.where or query.is_search)]
+    if weak:
+        are = "1 domain fails" if len(weak) == 1 else f"{len(weak):,} domains fail"
+        st.button(f"{are} clearly more often", key="experiences_weak", icon=":material/error:", type="tertiary",
+                  on_click=narrow_to, args=(Scope(domains=tuple(weak)),), help="Lists only these")  # fmt: skip
+
+
 def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
     return placed_and_marked(memory, rows, page_map(memory))
 
@@ -54,6 +64,7 @@ def _placed_detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail
 ROOM = Room(
     views=replace(EXPERIENCES, detail=_placed_detail),
     panel=PANEL,
+    draw_finding=_draw_weak_domains,
     ask=_ask,
     finish=_placed,
     widths=(3, 4),

@@ -103,13 +103,15 @@ def draw_list(
     answer: Answer,
     *,
     is_beside: bool,
+    head: DeltaGenerator,
     bar: DeltaGenerator,
     finish: Finish = lambda memory, rows: rows,
 ) -> None:
-    """Draw the caption, a page of rows, and the pagination.
+    """Draw the finding, a page of rows, and the pagination.
 
     Args:
         is_beside: Whether a record is open beside the list.
+        head: Where the finding is drawn, in one line above the filters.
         bar: Where controls of the whole list are added.
     """
     above, key = st.container(), f"{views.kind.page}_page"
@@ -117,16 +119,14 @@ def draw_list(
     if n_pages(listing.n) > 1:
         listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
     with above:
-        row = st.container(horizontal=True, vertical_alignment="center")
         with bar:
             as_cards = is_as_cards(answer.result, views.kind)
             if views.kind.is_scoped and listing.rows:
                 _draw_select_all(views, memory, answer, listing.n_records)
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
-        with row:
-            hint = "" if as_cards or not listing.rows else ". Click one to open it."
-            st.caption(f"{listing.caption}{hint}", width="content")
+        with head:
+            st.caption(listing.caption, width="content")
             if listing.narrowing is not None:
                 _draw_narrowing(views.kind, listing.narrowing)
         if as_cards:

@@ -54,6 +54,9 @@ class Room:
     draw_below: Callable[[MemorySystem], None] = lambda memory: None
     """Draws the part below the list, unless a record is open beside it."""
 
+    draw_finding: Callable[[MemorySystem, Query], None] = lambda memory, query: None
+    """Draws a further finding at the head of the list."""
+
     ask: Callable[[MemorySystem, Kind], Query] = ask
     """Draws the filters of a list and returns the query."""
 
@@ -97,9 +100,11 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    Filters, and what stands between them and the list, are drawn above both, unless the scope bar filters the list.
+    The finding stands above all. Filters, and what stands between them and the list, are drawn above both, unless the
+    scope bar filters the list.
     """
     kind, opened = room.views.kind, opened_id()
+    head = st.container(horizontal=True, vertical_alignment="center", gap="small", key="finding")
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
     with beside if kind.is_scoped else filters:
@@ -111,7 +116,10 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     with beside:
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
-            draw_list(room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish)
+            draw_list(room.views, memory, answer, is_beside=bool(opened), head=head, bar=bar,
+                      finish=room.finish)  # fmt: skip
+            with head:
+                room.draw_finding(memory, query)
         if not opened:
             room.draw_below(memory)
     if opened and panel is not None:

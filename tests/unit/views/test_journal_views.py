@@ -8,7 +8,6 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Link
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.history.operations import operation_detail, operation_diffs, operation_page
 from atlas.views.journal.contexts import FOR_EVOLUTION, FOR_TASK, ContextQuery, context_view, quota_sentence
@@ -18,7 +17,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, SHOWN, candidates, entry_links, suggested_links
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
-from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import CRASHES, MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
@@ -93,7 +92,7 @@ def test_a_search_says_why_and_finds_what_is_archived(memory):
 def test_the_timeline_counts_every_entry_once_crashes_first(memory):
     memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
     shown = timeline(memory, asked(memory, since=3))
-    assert [(lane.name, lane.n) for lane in shown.lanes] == [("crash_log", 4), ("task", 16)]
+    assert [(lane.name, lane.n) for lane in shown.lanes] == [(CRASHES, 4), (OTHERS, 16)]
     assert (shown.first, shown.last, shown.width) == (1, 20, 1)
     assert "20 entries of rounds 1 to 20, 4 of them crashes" in timeline_caption(shown)
     [only] = timeline(memory, asked(memory, types=("crash_log",))).lanes
@@ -109,13 +108,12 @@ def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
     assert bars["customdata"][0] == ["rounds 1 to 9", 5]
 
 
-def test_the_timeline_shows_hostile_names_as_text_and_rare_types_together(memory):
+def test_the_timeline_shows_no_names_of_types_and_shades_what_is_chosen(memory):
     memory.journal.add_entries([entry(n, entry_type=f"<b>{n}</b>{{x}}") for n in range(12)])
     shown = timeline(memory, Query())
-    assert (shown.lanes[-1].name, shown.lanes[-1].n) == (OTHERS, 4)
+    assert [(lane.name, lane.n) for lane in shown.lanes] == [(OTHERS, 12)]
     chart = timeline_chart(shown, since=2)
-    assert all("<b>" not in bars["name"] for bars in chart["data"])
-    assert all("<b>" not in bars["hovertemplate"] and "{x}" not in bars["hovertemplate"] for bars in chart["data"])
+    assert "<b>" not in str(chart)
     assert (chart["layout"]["shapes"][0]["x0"], chart["layout"]["shapes"][0]["x1"]) == (1.5, 11.5)
 
 
@@ -236,7 +234,7 @@ def test_a_suggested_link_shows_both_ends(memory):
     assert (one.source.entry_type, one.target.entry_type) == ("crash", "reflection")
     assert one.reason.startswith("a reflection 1 round later is on the same subject")
     memory.journal.link(one.source.id, one.target.id, "fixed_by")
-    assert [line.colour for line in entry_links(memory, one.source.id).thread] == ["orange", "green"]
+    assert [line.colour for line in entry_links(memory, one.source.id).thread] == ["orange", "gray"]
     memory.journal.unlink(one.source.id, one.target.id)
     memory.journal.refuse_link(one.suggestion)
     assert suggested_links(memory) == ()
@@ -351,31 +349,39 @@ def test_the_history_tells_of_entries(memory):
     assert counts == ["3 entries added", "entry The parser should be told of empty lists added"]
 
 
-CRASH = "The feed of the supplier had no rows, so the shop showed an empty stock"
-
-
-def test_links_of_an_entry_are_named_in_its_row(memory):
-    task = entry(1, entry_type="task", content="Count the stock")
-    first, second = memory.journal.add_entries([task, entry(2, entry_type="crash_log", content=CRASH)])
-    memory.journal.add_entries([entry(3, entry_type="task", links=(Link("related", first), Link("caused_by", second)))])
-    third = "follows “The feed of the supplier had no rows, so the shop showed an…” · related to “Count the stock”"
-    assert links_shown(memory) == [third, "✗ no fix yet", ""]
-    memory.journal.link(second, first, "fixed_by")
-    assert links_shown(memory) == [
-        third,
-        "✓ fixed in round 1",
-        "fixes “The feed of the supplier had no rows, so the shop showed an…”",
-    ]
+def test_a_crash_says_whether_it_is_fixed(memory):
+    task, crash = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
+    assert links_shown(memory) == ["✗ no fix yet", ""]
+    memory.journal.link(crash, task, "fixed_by")
+    assert links_shown(memory) == ["✓ fixed 1 Mar 2026", ""]
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
     assert not listed_page(memory, ENTRIES, open_crashes).rows
-    memory.journal.unlink(second, first, "fixed_by")
+    memory.journal.unlink(crash, task, "fixed_by")
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
-    assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [second]
+    assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [crash]
     listing = listed_page(memory, ENTRIES, Query())
     assert (listing.caption, listing.narrowing) == (
-        "3 entries",
+        "2 entries",
         Narrowing("1 of 1 crash has no fix yet", "fixes", NOT_FIXED),
     )
+
+
+def test_what_belongs_to_a_crash_stands_indented_below_it(memory):
+    kinds = ("task", "crash_log", "reflection", "task", "reflection")
+    task, crash, fix, follower, other = memory.journal.add_entries(
+        [entry(1, entry_type=kind, created_at=START + timedelta(days=n // 2)) for n, kind in enumerate(kinds)]
+    )
+    memory.journal.link(crash, fix, "fixed_by")
+    memory.journal.link(follower, crash, "caused_by")
+    memory.journal.link(other, crash, "refers_to")
+    below = [(crash, 0), (fix, 1), (follower, 1), (other, 1)]
+    newest, oldest = (
+        listed_page(memory, ENTRIES, Query(order=order, distinct=True)) for order in ("Newest first", "Oldest first")
+    )
+    assert [(row.id, row.depth) for row in newest.rows] == [*below, (task, 0)]
+    assert [(row.id, row.depth) for row in oldest.rows] == [(task, 0), *below]
+    assert [row.links for row in newest.rows[1:4]] == ["fixes it", "follows from it", "refers to it"]
+    assert [bool(row.shown_at) for row in oldest.rows] == [True, False, True, False, True]
 
 
 def links_shown(memory: atlas.MemorySystem) -> list[str]:

@@ -19,6 +19,7 @@ from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
 from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY
+from atlas.views.kinds.uses import MOSTLY_FAILED, UNUSED
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, query_of, search
 from atlas.views.lists.selection import chosen_used
@@ -129,7 +130,8 @@ def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(mem
     assert listed(memory, domain=("airline",)) == ["pattern"]
     assert listed(memory, tag=("bad",)) == ["outworn"]
     assert listed(memory, state=READ) == ["pattern"]
-    assert listed(memory, state=RETIRED) == ["outworn"]
+    assert listed(memory, state=RETIRED) == listed(memory, state=MOSTLY_FAILED) == ["outworn"]
+    assert listed(memory, state=UNUSED) == ["pattern"]
     assert (
         listed_page(memory, STRATEGIES, query_of(memory, STRATEGY, values={"state": RETIRED})).caption
         == "1 of 2 strategies"
