@@ -43,7 +43,7 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     links: str
-    """Whether a crash is fixed: `✓ fixed in round 11`. In a thread, its relation to the crash above it."""
+    """State of a crash: `✓ fixed 2 Nov 2026`. In a thread, its relation to the crash above it."""
 
     created_at: datetime | None
     """Time in UTC."""
