@@ -16,7 +16,7 @@ from tests.support.browser.page import SHOTS, choose, settle, shoot, tall
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import click_row, expect_row, tick_row
 from tests.support.records import attempt, attempts, concept
-from tests.support.stores import MODEL
+from tests.support.stores import copied
 
 PATIENCE_MILLISECONDS = 300_000
 """How long the first search, which loads the embedding model, may take on a busy machine."""
@@ -28,10 +28,11 @@ NO_CLIPBOARD = "delete Navigator.prototype.clipboard"
 HOSTILE = "<img src=x onerror='window.hostile = true'>"
 
 
-@pytest.fixture
-def store(tmp_path) -> Path:
-    """A new store in which each memory holds something about reports."""
-    with atlas.open_memory(tmp_path, settings=atlas.Settings(embedding_model=MODEL)) as memory:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, encoder) -> Path:
+    """A store in which each memory holds something about reports."""
+    path = tmp_path_factory.mktemp("reports")
+    with atlas.open_memory(path, embedder=encoder, settings=atlas.Settings()) as memory:
         memory.experience.store_many(attempts(12))
         strategy = Strategy(
             title="Reports", situation="A report of a customer is broken", suggestion=f"Read it {HOSTILE}"
@@ -40,7 +41,13 @@ def store(tmp_path) -> Path:
         memory.strategies.record_use(strategy_id, success=True)
         memory.concepts.add(concept(name="mend_report", description="Mend a report"))
         memory.journal.add("reflection", f"The web report breaks at midnight {HOSTILE}", generation=3)
-    return tmp_path
+    return path
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Path:
+    """A copy of that store."""
+    return copied(made, tmp_path)
 
 
 def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page, serve: Serve, store: Path):
@@ -160,9 +167,9 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
 
 
 @pytest.fixture
-def tried_both_ways(store: Path) -> Path:
+def tried_both_ways(store: Path, encoder) -> Path:
     """That store, in which two of its tasks were tried without memory, failed, and succeeded later with memory."""
-    with atlas.open_memory(store, settings=atlas.Settings(embedding_model=MODEL)) as memory:
+    with atlas.open_memory(store, embedder=encoder, settings=atlas.Settings()) as memory:
         [strategy] = memory.strategies.ids()
         steps = tuple(atlas.Step(action=f"read file {number}", observation="nothing yet") for number in range(12))
         for task_id, text in (("parcel", "Print the parcel labels of a customer"), ("tyre", "Order new tyres in bulk")):
