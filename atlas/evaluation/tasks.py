@@ -120,7 +120,9 @@ class AgentRow:
 
     def first_ids(self, text: str, excluded: Collection[str], levels: Sequence[float]) -> list[str]:
         """Return the id of the first hit at each strictness, empty where nothing is shown, from one search."""
-        hits = [hit.with_item(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)]
+        hits = [
+            hit.with_item(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)
+        ]
         shown = [self.experience.shown_hits(text, hits, strictness) for strictness in levels]
         return [hits_shown[0].item if hits_shown else "" for hits_shown in shown]
 
