@@ -112,7 +112,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 def draw_whole_queue(
-    memory: MemorySystem, cases: Cases, queue: str, found: Health, duplicates: DuplicatesResult
+    memory: MemorySystem, cases: Cases, queue: str, health: Health, duplicates: DuplicatesResult
 ) -> None:
     """Draw the open queue with its bulk actions."""
     if queue == REVIEW:
@@ -124,7 +124,7 @@ def draw_whole_queue(
     elif queue == REPEATED:
         draw_repeated(memory, duplicates, cases.groups(queue))
     elif queue == FAILING:
-        draw_domains(memory, found)
+        draw_domains(memory, health)
     elif queue != INBOX:
         draw_queue(memory, queue, tuple(case.ids[0] for case in cases.of(queue)))
 

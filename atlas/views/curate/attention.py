@@ -60,9 +60,9 @@ def attention(
     return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(lines))
 
 
-def search_row(found: OwnEvaluation, strictness: float) -> AttentionRow | None:
+def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
     """Return what a measurement advises to change about searches at the present strictness, or None for nothing."""
-    judged, better = verdict(found, strictness), stricter(found, strictness)
+    judged, better = verdict(evaluation, strictness), stricter(evaluation, strictness)
     if judged is None or not judged.advice:
         return None
     row = AttentionRow(id="search", what=judged.headline.rstrip("."), detail=judged.advice.rstrip("."),

@@ -160,7 +160,7 @@ class MemberRow:
 
 
 def queue_ids(
-    memory: MemorySystem, found: Health, inside: AbstractSet[str] | None = None
+    memory: MemorySystem, health: Health, inside: AbstractSet[str] | None = None
 ) -> dict[str, tuple[str, ...]]:
     """Return the ids in each queue of single experiences, longest kept first.
 
@@ -168,8 +168,8 @@ def queue_ids(
         inside: The ids in scope. None for all records.
     """
     ids_by_queue: dict[str, Sequence[str]] = {
-        NEVER: found.never_used,
-        STALE: found.stale,
+        NEVER: health.never_used,
+        STALE: health.stale,
         UNKNOWN: memory.experience.ids({"outcome": "unknown"}),
         BURIED: memory.experience.ids({"marks.buried": True}),
     }
@@ -254,6 +254,6 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
     return counted(len(there), "experience")
 
 
-def staleness(found: DuplicatesResult) -> str:
+def staleness(duplicates: DuplicatesResult) -> str:
     """Return the note on records added since the last search for near-duplicates."""
-    return f"{counted(found.n_changed, 'experience')} added or changed since this search."
+    return f"{counted(duplicates.n_changed, 'experience')} added or changed since this search."

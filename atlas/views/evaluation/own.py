@@ -182,23 +182,23 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
+def measured(evaluation: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
     """Return the figures of every search method for one of `MEASURES`, or None if it could not be measured.
 
     Args:
         on: The task of the queries, one of `QUERIES`.
     """
     if measure == OUTCOME:
-        return _prediction_row(found) if on == OWN_TASK else None
-    return _found(found, measure, on)
+        return _prediction_row(evaluation) if on == OWN_TASK else None
+    return _found(evaluation, measure, on)
 
 
-def simpler_searches(found: OwnEvaluation) -> list[SearchRow]:
+def simpler_searches(evaluation: OwnEvaluation) -> list[SearchRow]:
     """Return how often the first hit is right, for agents, for simpler searches and by chance.
 
     Empty if that was not measured.
     """
-    of = measured(found, "hit@1")
+    of = measured(evaluation, "hit@1")
     if of is None:
         return []
     searches = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
@@ -210,14 +210,14 @@ def simpler_searches(found: OwnEvaluation) -> list[SearchRow]:
             rate=Meter(row.value.mean, percent(row.value.mean)),
             interval=_interval_text(rate_interval(row.value, of.n_tasks)),
             difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
-            off_topic=_off_topic_text(found, row.setting),
+            off_topic=_off_topic_text(evaluation, row.setting),
         )
         for row in (*searches, by_chance)
     ]
 
 
-def _off_topic_text(found: OwnEvaluation, setting: str) -> str:
-    foreign = _foreign(found, SHIPPED)
+def _off_topic_text(evaluation: OwnEvaluation, setting: str) -> str:
+    foreign = _foreign(evaluation, SHIPPED)
     if setting in ANSWERED:
         return ANSWERED[setting]
     return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
@@ -247,9 +247,9 @@ def _difference_text(difference: Estimate | None) -> str:
     return f"{n_points} {'point' if n_points == 1 else 'points'} {'less' if difference.mean < 0 else 'more'}"
 
 
-def measures_on(found: OwnEvaluation, on: str) -> list[str]:
+def measures_on(evaluation: OwnEvaluation, on: str) -> list[str]:
     """Return the measures that are available for the queries of a task."""
-    return [measure for measure in MEASURES if measured(found, measure, on) is not None]
+    return [measure for measure in MEASURES if measured(evaluation, measure, on) is not None]
 
 
 def meaning(measure: str, on: str) -> str:
@@ -257,9 +257,9 @@ def meaning(measure: str, on: str) -> str:
     return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
 
 
-def table_rows(found: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
+def table_rows(evaluation: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
     """Return all measures as texts, with one row for each search method, after a row for chance."""
-    by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure, on))}
+    by_measure = {measure: of for measure in MEASURES if (of := measured(evaluation, measure, on))}
     lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
     for name, of in by_measure.items():
         for row in of.rows:
@@ -273,21 +273,21 @@ def estimate_text(estimate: Estimate) -> str:
     return f"{estimate.mean:.3f}" + (f" ({interval.low:.2f}–{interval.high:.2f})" if interval else "")
 
 
-def measured_caption(memory: MemorySystem, found: OwnEvaluation) -> str:
+def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     """Return the time and the model of the measurement. May contain a profile's name.
 
     A measurement that came with the sample data is older than the store.
     """
-    at = datetime.fromisoformat(found.measured_at)
+    at = datetime.fromisoformat(evaluation.measured_at)
     first = memory.history(1, max(0, memory.count_operations() - 1))
     is_older = bool(first) and at < first[0].created_at
     when = f"Measured {moment(at)}{', when the sample data were made,' if is_older else ''}"
-    return f"{when} with {found.report.model}{_profile_in_use(found)}."
+    return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
 
 
-def foreign_sentence(found: OwnEvaluation) -> str:
+def foreign_sentence(evaluation: OwnEvaluation) -> str:
     """Return how many queries on other subjects got a hit, or an empty string if that was not measured."""
-    shipped = _foreign(found, SHIPPED)
+    shipped = _foreign(evaluation, SHIPPED)
     if shipped is None:
         return ""
     rate = shipped.told_something[AGENT]
@@ -298,27 +298,27 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     )
 
 
-def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
+def staleness(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     """Return the changes since the measurement, as trusted text, or an empty string if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
-    if ledger.position(collection).ledger_id != found.ledger_id:
+    if ledger.position(collection).ledger_id != evaluation.ledger_id:
         return "The store was restored, or embedded again, since this was measured."
-    if n := n_changed(memory.storage, collection, found.revision):
+    if n := n_changed(memory.storage, collection, evaluation.revision):
         return f"{counted(n, 'experience')} added or changed since this was measured."
-    if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):
+    if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (evaluation.profiles, evaluation.in_use):
         return "Profiles have changed since this was measured."
-    if memory.storage.judgements.state() != found.judged:
+    if memory.storage.judgements.state() != evaluation.judged:
         return "Hits were judged since this was measured."
-    return "The store has changed since this was measured." if ledger.revision() != found.revision else ""
+    return "The store has changed since this was measured." if ledger.revision() != evaluation.revision else ""
 
 
-def is_unreadable(found: OwnEvaluation) -> bool:
+def is_unreadable(evaluation: OwnEvaluation) -> bool:
     """Return whether no measure of it can be shown, as of a file that another version wrote."""
-    return not any(measures_on(found, on) for on in QUERIES)
+    return not any(measures_on(evaluation, on) for on in QUERIES)
 
 
-def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
-    task = next((task for task in found.report.tasks if task.name == on), None)
+def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
+    task = next((task for task in evaluation.report.tasks if task.name == on), None)
     now = next((row for row in task.rows if row.name == FUSED), None) if task else None
     if task is None or now is None:
         return None
@@ -327,7 +327,7 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
         **{row.name: row.differences[FUSED][measure] for row in task.rows if FUSED in row.differences},
     }
     values = {row.name: row.estimates[measure] for row in task.rows}
-    rows = _measured_rows(found, values, differences)
+    rows = _measured_rows(evaluation, values, differences)
     return MeasureRow(
         rows=rows,
         chance=task.chance[measure],
@@ -336,17 +336,17 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
         n_tasks=task.n_groups,
         is_less_better=measure == FOUND_NOTHING,
         share_verbatim=task.share_verbatim,
-        note=_foreign_rate(found, task) if on == JUDGED_TASK else "",
+        note=_foreign_rate(evaluation, task) if on == JUDGED_TASK else "",
     )
 
 
-def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
+def _foreign_rate(evaluation: OwnEvaluation, task: TaskResult) -> str:
     """Return a sentence on the rates of wrongly and rightly empty results."""
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
     wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[FOUND_NOTHING].mean)} of them."
-    wrong = _foreign(found, ONLY_WRONG)
+    wrong = _foreign(evaluation, ONLY_WRONG)
     if wrong is None:
         return wrongly
     rightly = percent(1.0 - wrong.told_something[AGENT].mean)
@@ -354,15 +354,16 @@ def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
     return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
-def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:
+def _foreign(evaluation: OwnEvaluation, source: str) -> ForeignResult | None:
     """Return the answers to the foreign queries of a source, if an agent's were measured."""
     return next(
-        (result for result in found.report.foreign if result.source == source and AGENT in result.told_something), None
+        (result for result in evaluation.report.foreign if result.source == source and AGENT in result.told_something),
+        None,
     )
 
 
-def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
-    outcomes = found.report.outcomes
+def _prediction_row(evaluation: OwnEvaluation) -> MeasureRow | None:
+    outcomes = evaluation.report.outcomes
     if outcomes is None:
         return None
     now = next((row for row in outcomes.rows if row.name == FUSED), None)
@@ -372,7 +373,7 @@ def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
         **{name: _negated(by.accuracy) for name, by in now.differences.items()},
         **{row.name: row.differences[FUSED].accuracy for row in outcomes.rows if FUSED in row.differences},
     }
-    rows = _measured_rows(found, {row.name: row.accuracy for row in outcomes.rows}, differences)
+    rows = _measured_rows(evaluation, {row.name: row.accuracy for row in outcomes.rows}, differences)
     return MeasureRow(
         rows=rows,
         chance=outcomes.base_accuracy,
@@ -383,7 +384,7 @@ def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
 
 
 def _measured_rows(
-    found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
+    evaluation: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
     """Return the rows in order: what agents get, the same without a threshold, the profiles, then words and meaning."""
     order = sorted(
@@ -391,14 +392,14 @@ def _measured_rows(
         key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),
     )
     return tuple(
-        MeasuredRow(setting=_setting(found, name), value=values[name], difference=differences.get(name))
+        MeasuredRow(setting=_setting(evaluation, name), value=values[name], difference=differences.get(name))
         for name in order
     )
 
 
-def _setting(found: OwnEvaluation, name: str) -> str:
+def _setting(evaluation: OwnEvaluation, name: str) -> str:
     if name == AGENT:
-        return f"{NOW}{_profile_in_use(found)}"
+        return f"{NOW}{_profile_in_use(evaluation)}"
     if name == FUSED:
         return UNHIDDEN
     if name.startswith(f"{FUSED} − "):
@@ -406,9 +407,9 @@ def _setting(found: OwnEvaluation, name: str) -> str:
     return SETTINGS.get(name) or f"Profile {name.removeprefix('profile ')}"
 
 
-def _profile_in_use(found: OwnEvaluation) -> str:
+def _profile_in_use(evaluation: OwnEvaluation) -> str:
     """Return the profile that searches used, or an empty string for the built-in one."""
-    return "" if found.in_use == BUILT_IN.name else f", with the profile {found.in_use!r}"
+    return "" if evaluation.in_use == BUILT_IN.name else f", with the profile {evaluation.in_use!r}"
 
 
 def _negated(estimate: Estimate) -> Estimate:

@@ -56,9 +56,9 @@ class ChangeRow:
     after: str
 
 
-def measured_curves(found: OwnEvaluation | None) -> Curves:
+def measured_curves(evaluation: OwnEvaluation | None) -> Curves:
     """Return how a measured store answers by strictness, empty if that was not measured."""
-    steps = found.report.strictness if found is not None else ()
+    steps = evaluation.report.strictness if evaluation is not None else ()
     if not steps:
         return {}
     return {

@@ -74,13 +74,13 @@ class Figure:
     """True if the advice is about it."""
 
 
-def verdict(found: OwnEvaluation, strictness: float | None = None) -> Verdict | None:
+def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdict | None:
     """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured.
 
     Args:
         strictness: The present strictness, or None for that of the measurement.
     """
-    first, nothing, answered = _rates(found, strictness)
+    first, nothing, answered = _rates(evaluation, strictness)
     parts = []
     if first is not None:
         parts.append(f"finds another attempt at the same task first in {percent(first.mean)} of searches")
@@ -90,21 +90,23 @@ def verdict(found: OwnEvaluation, strictness: float | None = None) -> Verdict | 
         return None
     is_contrast = _mean(first, 0.0) >= MANY_FOUND and _mean(answered, 0.0) > MANY_ANSWERED
     sentence = ", but wrongly ".join(parts) if is_contrast else " and ".join(parts)
-    can_be_stricter = not found.report.strictness or strictness is None or stricter(found, strictness) is not None
+    can_be_stricter = (
+        not evaluation.report.strictness or strictness is None or stricter(evaluation, strictness) is not None
+    )
     headline, advice, part = _judgement(_mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0), can_be_stricter)
     return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
 
 
-def stricter(found: OwnEvaluation, strictness: float) -> Stricter | None:
+def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
     """Return the strictness that leaves most off-topic questions unanswered and hides hardly any right first hit.
 
     None if searches answer few of them, or if no stricter search leaves clearly more of them unanswered.
     """
-    now = _step(found, strictness)
+    now = _step(evaluation, strictness)
     if now is None or now.foreign_answered.mean <= MANY_ANSWERED:
         return None
     least = now.first_right.mean - GIVEN_UP
-    steps = [step for step in found.report.strictness if step.first_right.mean >= least]
+    steps = [step for step in evaluation.report.strictness if step.first_right.mean >= least]
     best = min(steps, key=lambda step: (step.foreign_answered.mean, step.strictness))
     if best.foreign_answered.mean > now.foreign_answered.mean - WORTHWHILE:
         return None
@@ -115,14 +117,14 @@ def stricter(found: OwnEvaluation, strictness: float) -> Stricter | None:
     )
 
 
-def figures(found: OwnEvaluation | None, strictness: float | None = None) -> list[Figure]:
+def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -> list[Figure]:
     """Return the figures behind the verdict, without values before a measurement.
 
     Args:
         strictness: As of `verdict`.
     """
-    task, questions = (_own_task(found), _foreign_result(found)) if found else (None, None)
-    first, _, answered = _rates(found, strictness) if found else (None, None, None)
+    task, questions = (_own_task(evaluation), _foreign_result(evaluation)) if evaluation else (None, None)
+    first, _, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
     own = _figure(
         "First hit is right",
         first,
@@ -174,35 +176,37 @@ def _mean(rate: Estimate | None, absent: float) -> float:
     return absent if rate is None else rate.mean
 
 
-def _rates(found: OwnEvaluation, strictness: float | None) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
-    """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
-    step = None if strictness is None else _step(found, strictness)
+def _rates(
+    evaluation: OwnEvaluation, strictness: float | None
+) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
+    """Return how often the first hit is right, nothing is evaluation, and a foreign question is answered."""
+    step = None if strictness is None else _step(evaluation, strictness)
     if step is None:
-        return _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
+        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), _foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 
-def _step(found: OwnEvaluation, strictness: float) -> StrictnessStep | None:
+def _step(evaluation: OwnEvaluation, strictness: float) -> StrictnessStep | None:
     """Return the answers at a strictness, or None if they were not measured."""
-    return next((step for step in found.report.strictness if step.strictness == strictness), None)
+    return next((step for step in evaluation.report.strictness if step.strictness == strictness), None)
 
 
-def _own_rate(found: OwnEvaluation, measure: str) -> Estimate | None:
+def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:
     """Return a measure of the search for agents, on the store's own attempts."""
-    task = _own_task(found)
+    task = _own_task(evaluation)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure] if row is not None else None
 
 
-def _own_task(found: OwnEvaluation) -> TaskResult | None:
-    return next((task for task in found.report.tasks if task.name == OWN_TASK), None)
+def _own_task(evaluation: OwnEvaluation) -> TaskResult | None:
+    return next((task for task in evaluation.report.tasks if task.name == OWN_TASK), None)
 
 
-def _foreign_rate(found: OwnEvaluation) -> Estimate | None:
+def _foreign_rate(evaluation: OwnEvaluation) -> Estimate | None:
     """Return the share of foreign questions that the search for agents answers."""
-    foreign = _foreign_result(found)
+    foreign = _foreign_result(evaluation)
     return foreign.told_something.get(AGENT) if foreign is not None else None
 
 
-def _foreign_result(found: OwnEvaluation) -> ForeignResult | None:
-    return next((result for result in found.report.foreign if result.source == SHIPPED), None)
+def _foreign_result(evaluation: OwnEvaluation) -> ForeignResult | None:
+    return next((result for result in evaluation.report.foreign if result.source == SHIPPED), None)

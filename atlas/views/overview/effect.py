@@ -110,55 +110,55 @@ def effect_view(memory: MemorySystem) -> EffectView:
     )
 
 
-def _better(found: MemoryEffect) -> str:
-    if not found.n_tasks:
+def _better(effect: MemoryEffect) -> str:
+    if not effect.n_tasks:
         return ""
-    word = "higher" if found.is_selected else "better"
-    interval = interval_text(found).removesuffix(" tasks")
-    return f"{word} at {better_text(found)} {'task' if found.n_tasks == 1 else 'tasks'}{interval and f', {interval}'}"
+    word = "higher" if effect.is_selected else "better"
+    interval = interval_text(effect).removesuffix(" tasks")
+    return f"{word} at {better_text(effect)} {'task' if effect.n_tasks == 1 else 'tasks'}{interval and f', {interval}'}"
 
 
-def better_text(found: MemoryEffect) -> str:
+def better_text(effect: MemoryEffect) -> str:
     """Return `11 of 18`, tasks that went better, or a dash if no task can be compared."""
-    return f"{found.n_helped:,} of {found.n_tasks:,}" if found.n_tasks else "–"
+    return f"{effect.n_helped:,} of {effect.n_tasks:,}" if effect.n_tasks else "–"
 
 
-def verdict(found: MemoryEffect) -> str:
+def verdict(effect: MemoryEffect) -> str:
     """Return whether tasks went better with memory, in a few words, or an empty string if there are too few tasks."""
-    if not found.is_enough:
+    if not effect.is_enough:
         return ""
-    if found.is_selected:
+    if effect.is_selected:
         return "These attempts do not tell whether memory helps."
-    if found.chance > LIKELY:
+    if effect.chance > LIKELY:
         return "No clear difference so far."
-    direction = "better" if found.n_helped > found.n_hurt else "worse"
-    return f"Tasks {'' if found.chance <= SURELY else 'probably '}went {direction} with memory."
+    direction = "better" if effect.n_helped > effect.n_hurt else "worse"
+    return f"Tasks {'' if effect.chance <= SURELY else 'probably '}went {direction} with memory."
 
 
-def grounds(found: MemoryEffect) -> str:
+def grounds(effect: MemoryEffect) -> str:
     """Return the p-value of the difference in a sentence. Empty like the verdict."""
-    if not found.is_enough or found.is_selected:
+    if not effect.is_enough or effect.is_selected:
         return ""
-    often = f"{100 * found.chance:.0f} of" if found.chance >= 0.01 else "fewer than 1 of"
-    split = f"{found.n_helped:,} to {found.n_hurt:,}"
+    often = f"{100 * effect.chance:.0f} of" if effect.chance >= 0.01 else "fewer than 1 of"
+    split = f"{effect.n_helped:,} to {effect.n_hurt:,}"
     return f"If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
 
 
-def selection(found: MemoryEffect) -> str:
+def selection(effect: MemoryEffect) -> str:
     """Return how many of the attempts followed a failure, with memory and without. Empty if no task can be compared."""
-    if not found.n_tasks:
+    if not effect.n_tasks:
         return ""
-    after, first = found.after_failure(True), found.after_failure(False)
+    after, first = effect.after_failure(True), effect.after_failure(False)
     counts = (
         f"{after.n_succeeded:,} of {counted(after.n, 'attempt')} with memory followed a failure at the same task, and "
         f"{first.n_succeeded:,} of {first.n:,} without."
     )
-    return f"{counts} {NO_GAIN}" if found.is_selected else counts
+    return f"{counts} {NO_GAIN}" if effect.is_selected else counts
 
 
-def unused_sentence(found: MemoryEffect) -> str:
+def unused_sentence(effect: MemoryEffect) -> str:
     """Return how much of the context blocks no attempt is known to have used, or an empty string without blocks."""
-    unused = found.unused
+    unused = effect.unused
     if unused is None:
         return ""
     return (
@@ -167,42 +167,42 @@ def unused_sentence(found: MemoryEffect) -> str:
     )
 
 
-def interval_text(found: MemoryEffect) -> str:
+def interval_text(effect: MemoryEffect) -> str:
     """Return `likely 7–15 tasks`, or an empty string if there are too few tasks for one."""
-    if found.helped is None or found.helped.interval is None:
+    if effect.helped is None or effect.helped.interval is None:
         return ""
-    low, high = (round(end * found.n_tasks) for end in (found.helped.interval.low, found.helped.interval.high))
+    low, high = (round(end * effect.n_tasks) for end in (effect.helped.interval.low, effect.helped.interval.high))
     return f"likely {low:,}–{high:,} tasks"
 
 
-def effect_sentence(found: MemoryEffect) -> str:
+def effect_sentence(effect: MemoryEffect) -> str:
     """Return the figure in sentences, as the command line prints it: the randomised one first, if there is one."""
-    if found.randomised is not None:
-        observed = f" Not randomised: {_observed_sentence(found)}" if found.n_tasks else ""
-        return f"{randomised_sentence(found.randomised)}{observed}"
-    return _observed_sentence(found) if found.n_tasks else advice(found)
+    if effect.randomised is not None:
+        observed = f" Not randomised: {_observed_sentence(effect)}" if effect.n_tasks else ""
+        return f"{randomised_sentence(effect.randomised)}{observed}"
+    return _observed_sentence(effect) if effect.n_tasks else advice(effect)
 
 
-def _observed_sentence(found: MemoryEffect) -> str:
-    interval = f" ({interval_text(found)})" if interval_text(found) else ""
-    if found.is_selected:
+def _observed_sentence(effect: MemoryEffect) -> str:
+    interval = f" ({interval_text(effect)})" if interval_text(effect) else ""
+    if effect.is_selected:
         compared = (
-            f"{better_text(found)} tasks have a higher success rate with memory{interval}, {found.n_hurt:,} a lower."
+            f"{better_text(effect)} tasks have a higher success rate with memory{interval}, {effect.n_hurt:,} a lower."
         )
     else:
-        worse = f"{found.n_hurt:,} went worse"
-        compared = f"{better_text(found)} tasks went better with memory than without{interval}, {worse}."
-    return " ".join(part for part in (compared, selection(found), advice(found)) if part)
+        worse = f"{effect.n_hurt:,} went worse"
+        compared = f"{better_text(effect)} tasks went better with memory than without{interval}, {worse}."
+    return " ".join(part for part in (compared, selection(effect), advice(effect)) if part)
 
 
-def advice(found: MemoryEffect) -> str:
+def advice(effect: MemoryEffect) -> str:
     """Return the advice on what to record while too few tasks can be compared. Empty if there are enough."""
-    if found.is_enough:
+    if effect.is_enough:
         return ""
-    if not found.n_tasks and not found.n_only_used:
+    if not effect.n_tasks and not effect.n_only_used:
         return f"No attempt has recorded a memory that it was given. {HOW_TO_RECORD}"
-    lonely = f" {counted(found.n_only_used, 'more task')} had attempts with memory only." if found.n_only_used else ""
-    so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed."
+    lonely = f" {counted(effect.n_only_used, 'more task')} had attempts with memory only." if effect.n_only_used else ""
+    so_far = f"{counted(effect.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed."
     return f"{so_far}{lonely} {HOW_TO_RECORD}"
 
 

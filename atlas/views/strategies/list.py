@@ -151,15 +151,15 @@ def without_text(rate: SuccessRate) -> str:
     return f"{share} ({likely(interval)}, n = {rate.n_known:,})"
 
 
-def trend_text(found: Trend | None) -> str:
+def trend_text(trend: Trend | None) -> str:
     """Return `↗ 40 to 80 %`, with a level arrow if the change may be chance.
 
     It is empty after too few tries, and without a change.
     """
-    if found is None or found.before == found.recent:
+    if trend is None or trend.before == trend.recent:
         return ""
-    sign = {1: "↗", 0: "→", -1: "↘"}[found.direction]
-    return f"{sign} {found.before * 100:.0f} to {percent(found.recent)}"
+    sign = {1: "↗", 0: "→", -1: "↘"}[trend.direction]
+    return f"{sign} {trend.before * 100:.0f} to {percent(trend.recent)}"
 
 
 def written_by(strategy: Strategy) -> str:

@@ -229,20 +229,20 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     )
 
 
-def _verdict(found: StrategyEffect) -> str:
-    if found.verdict == "not used":
+def _verdict(effect: StrategyEffect) -> str:
+    if effect.verdict == "not used":
         return "It has not been tried yet, so whether it helps is not known."
-    if found.difference is None:
+    if effect.difference is None:
         return "No attempt at a similar task was made without it, so there is nothing to compare its uses with."
-    if found.verdict == "unplaced":
-        names = f"{counted(found.n_unplaced, 'use')} {'names' if found.n_unplaced == 1 else 'name'}"
+    if effect.verdict == "unplaced":
+        names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
         return f"{names} no attempt and no task, and may be in both rows, so whether it helps is not known."
-    points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
+    points = f"{abs(effect.difference) * 100:.0f} points {'more' if effect.difference >= 0 else 'less'} often"
     surely = {
         "helps": "It helps: the intervals do not overlap.",
         "hurts": "It hurts: the intervals do not overlap.",
         "unclear": "That may be chance: the intervals overlap.",
-    }[found.verdict]
+    }[effect.verdict]
     return f"Attempts with it succeeded {points}. {surely}"
 
 

@@ -76,16 +76,16 @@ PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 
 def page_cases(
     memory: MemorySystem,
-    found: Health,
+    health: Health,
     duplicates: DuplicatesResult,
     scope: Mapping[str, Any],
     scanned: ScanState,
 ) -> Cases:
     """Return the undecided cases, cached by the state of the store, its decisions and the scope."""
     kept = kept_names(memory)
-    health_key = (found.never_used, found.stale, found.failing, duplicates.groups, duplicates.repeated)
+    health_key = (health.never_used, health.stale, health.failing, duplicates.groups, duplicates.repeated)
     key = hash((health_key, kept, scanned.findings, uses_seen(memory, STRATEGY)))
-    return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
+    return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=health, _duplicates=duplicates,
                   _inside=ids_in_scope(memory, scope), _kept=kept, _scanned=scanned)  # fmt: skip
 
 

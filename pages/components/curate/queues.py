@@ -51,22 +51,22 @@ MEMBERS = {
 
 def draw_groups(
     memory: MemorySystem,
-    found: DuplicatesResult,
+    duplicates: DuplicatesResult,
     groups: Sequence[tuple[str, ...]],
 ) -> None:
     """Draw groups of near-duplicates with a button to merge all."""
-    _draw_search(memory, found)
+    _draw_search(memory, duplicates)
     if groups:
         _draw_all_acts(memory, groups)
         _draw_page(memory, groups, key="curate_groups_page", first=0)
-    elif found.is_known:
+    elif duplicates.is_known:
         st.info("No two experiences here are attempts at the same task with the same outcome, solution and actions.",
                 icon=":material/check:")  # fmt: skip
 
 
-def draw_repeated(memory: MemorySystem, found: DuplicatesResult, groups: Sequence[tuple[str, ...]]) -> None:
+def draw_repeated(memory: MemorySystem, duplicates: DuplicatesResult, groups: Sequence[tuple[str, ...]]) -> None:
     """Draw groups of repeated attempts, which no one button merges."""
-    _draw_search(memory, found)
+    _draw_search(memory, duplicates)
     _draw_page(memory, groups, key="curate_repeated_page", first=MAX_GROUPS)
 
 
@@ -112,16 +112,16 @@ def _lines(
     return group_lines(_memory, _groups, page)
 
 
-def _draw_search(memory: MemorySystem, found: DuplicatesResult) -> None:
+def _draw_search(memory: MemorySystem, duplicates: DuplicatesResult) -> None:
     """Draw the progress of the search for near-duplicates, and a button to search again if the memory has changed."""
-    if found.is_running:
+    if duplicates.is_running:
         _draw_progress(memory)
-    if found.problem:
+    if duplicates.problem:
         st.warning("The search for near-duplicates failed. Nothing in the memory changed.", icon=":material/error:")
-        st.text(found.problem)
-    if found.is_known and found.n_changed and not found.is_running:
-        st.caption(staleness(found))
-    if not found.is_running and (found.problem or found.n_changed):
+        st.text(duplicates.problem)
+    if duplicates.is_known and duplicates.n_changed and not duplicates.is_running:
+        st.caption(staleness(duplicates))
+    if not duplicates.is_running and (duplicates.problem or duplicates.n_changed):
         st.button("Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
 
 
@@ -186,9 +186,9 @@ RATE_COLUMNS = {
 }
 
 
-def draw_domains(memory: MemorySystem, found: Health) -> None:
+def draw_domains(memory: MemorySystem, health: Health) -> None:
     """Draw all domains, worst first. The chosen one can be selected or opened on the map."""
-    if not found.domains:
+    if not health.domains:
         st.info("Domains emerge on the map. There is none yet.", icon=":material/scatter_plot:")
         st.page_link("pages/map.py", label="Open the map")
         return
@@ -197,9 +197,9 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
         **RATE_COLUMNS,
         "verdict": st.column_config.TextColumn("", width=160),
     }
-    numbers = tuple(row.number for row in found.domains)
+    numbers = tuple(row.number for row in health.domains)
     table = st.dataframe(
-        [asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"} for row in found.domains],
+        [asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"} for row in health.domains],
         column_config=columns,
         column_order=list(columns),
         hide_index=True,
@@ -207,7 +207,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [0]}},
-        height=table_height(len(found.domains)),
+        height=table_height(len(health.domains)),
         alt="Success by domain",
     )
     rows = [row for row in table["selection"]["rows"] if row < len(numbers)]

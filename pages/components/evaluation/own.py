@@ -87,19 +87,19 @@ def draw_own(memory: MemorySystem) -> None:
         st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
 
 
-def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | None) -> None:
+def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
     """Draw the verdict, when it was measured, its figures, and what a stricter search would change."""
     now = memory.strictness()
-    judged = verdict(found, now) if found is not None else None
+    judged = verdict(evaluation, now) if evaluation is not None else None
     if judged is not None:
         st.subheader(judged.headline, anchor=False)
-    elif found is None:
+    elif evaluation is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
-    if judged is None and found is not None:
+    if judged is None and evaluation is not None:
         return
-    measures, better = figures(found, now), stricter(found, now) if found is not None else None
+    measures, better = figures(evaluation, now), stricter(evaluation, now) if evaluation is not None else None
     columns = st.columns(len(measures) + (better is not None))
     for column, figure in zip(columns, measures, strict=False):
         with column.container(border=True, height="stretch", gap="xsmall"):
@@ -153,27 +153,27 @@ def draw_run(memory: MemorySystem) -> None:
     )
 
 
-def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
+def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     """Draw the answers by strictness, and all figures."""
     now = memory.strictness()
-    better = stricter(found, now)
-    if found.report.strictness:
+    better = stricter(evaluation, now)
+    if evaluation.report.strictness:
         draw_curves(memory, now, better.strictness if better is not None else now)
     with st.expander("All figures", key="evaluation_figures"):
-        if compared := simpler_searches(found):
+        if compared := simpler_searches(evaluation):
             st.markdown("**Compared with simpler searches**")
             plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
-        draw_figures(found)
+        draw_figures(evaluation)
 
 
-def draw_figures(found: OwnEvaluation) -> None:
+def draw_figures(evaluation: OwnEvaluation) -> None:
     """Draw every measure of every search method, one of them as a chart."""
-    on = draw_queries(found)
-    measures = measures_on(found, on)
+    on = draw_queries(evaluation)
+    measures = measures_on(evaluation, on)
     measure = st.segmented_control(
         "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[on]}"
     )
-    of = measured(found, measure or measures[0], on)
+    of = measured(evaluation, measure or measures[0], on)
     if of is not None:
         st.caption(f"{meaning(measure or measures[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
@@ -182,18 +182,18 @@ def draw_figures(found: OwnEvaluation) -> None:
         **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in measures},
     }
     st.dataframe(
-        table_rows(found, on),
+        table_rows(evaluation, on),
         column_config=columns,
         column_order=list(columns),
         hide_index=True,
-        key=f"evaluation_table{_OF[on]}_{found.measured_at}",
+        key=f"evaluation_table{_OF[on]}_{evaluation.measured_at}",
         alt="Every measure of every search method",
     )
 
 
-def draw_how_counted(ahead: Prospects, found: OwnEvaluation | None) -> None:
+def draw_how_counted(ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
     """Draw what the figures mean, behind a button."""
-    foreign = foreign_sentence(found) if found is not None else ""
+    foreign = foreign_sentence(evaluation) if evaluation is not None else ""
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
         for sentence in filter(None, (ABOUT, ahead.sentence, foreign, INTERVALS, ahead.hint)):
             st.text(sentence)
@@ -201,9 +201,9 @@ def draw_how_counted(ahead: Prospects, found: OwnEvaluation | None) -> None:
         st.code("atlas evaluate PATH", language=None)
 
 
-def draw_queries(found: OwnEvaluation) -> str:
+def draw_queries(evaluation: OwnEvaluation) -> str:
     """Draw the choice of queries, unless there is only one kind."""
-    measured = [on for on in QUERIES if measures_on(found, on)]
+    measured = [on for on in QUERIES if measures_on(evaluation, on)]
     if len(measured) == 1:
         return measured[0]
     chosen = st.segmented_control(

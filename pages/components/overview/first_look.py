@@ -32,19 +32,19 @@ TASK_COLUMNS = (
 )
 
 
-def draw_finding(memory: MemorySystem, view: Overview, found: Health) -> None:
+def draw_finding(memory: MemorySystem, view: Overview, health: Health) -> None:
     """Draw whether memory helps, or else how many attempts succeeded, and how many domains fail."""
     effect = current_effect(memory)
     verdict = effect.randomised.verdict if effect.randomised is not None else effect.verdict
     rate, interval = rate_words(view.rate)
     succeeded = f"{rate} of attempts succeeded ({interval})." if interval else "No outcome is known yet."
-    n_failing, n_domains = len(found.failing), len(found.domains)
+    n_failing, n_domains = len(health.failing), len(health.domains)
     are = "is" if n_failing == 1 else "are"
     fail = f"{n_failing} of {counted(n_domains, 'domain')} {are} clearly below the average."
     st.subheader(" ".join([verdict or succeeded, *([fail] if n_failing else [])]), anchor=False)
 
 
-def draw_answers(memory: MemorySystem, view: Overview, found: Health) -> None:
+def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
     """Draw the effect of memory, and beside it the weak tasks and what is remembered."""
     helps, badly = st.columns(2, gap="medium")
     effect = current_effect(memory)
@@ -57,8 +57,8 @@ def draw_answers(memory: MemorySystem, view: Overview, found: Health) -> None:
                 _draw_tasks(effect.rows)
     with badly:
         st.markdown("##### What is the agent bad at?")
-        if found.domains:
-            draw_domains(found)
+        if health.domains:
+            draw_domains(health)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
         draw_remembered(view)

@@ -70,18 +70,18 @@ def draw_growth(days: Sequence[Day]) -> None:
     st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
 
 
-def draw_domains(found: Health) -> None:
+def draw_domains(health: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
     st.caption("Weakest first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
     plain_table(
-        [rate_row(row, str(row.number), is_weak=row.is_failing) for row in found.domains[:MAX_DOMAINS]],
+        [rate_row(row, str(row.number), is_weak=row.is_failing) for row in health.domains[:MAX_DOMAINS]],
         columns=(Column("name", "Domain", 240), *RATE_COLUMNS),
         key="overview_domains",
         label="Success by domain",
         on_opened=_open_domain,
     )
-    if len(found.domains) > MAX_DOMAINS:
-        label = f"All {len(found.domains)} domains"
+    if len(health.domains) > MAX_DOMAINS:
+        label = f"All {len(health.domains)} domains"
         link = {"curate_queue": FAILING}
         st.page_link("pages/curate.py", label=label, icon=":material/arrow_forward:", query_params=link)
 

@@ -94,12 +94,12 @@ def _draw_checked(memory: MemorySystem) -> None:
     _draw_found(memory, found)
 
 
-def _draw_found(memory: MemorySystem, found: Examination) -> None:
-    (st.warning if found.n_left else st.success)(found.sentence)
-    rows = [{"sign": "✓" if row.is_ok else "✗", **asdict(row)} for row in found.rows]
+def _draw_found(memory: MemorySystem, examination: Examination) -> None:
+    (st.warning if examination.n_left else st.success)(examination.sentence)
+    rows = [{"sign": "✓" if row.is_ok else "✗", **asdict(row)} for row in examination.rows]
     st.dataframe(rows, column_config=FINDING_COLUMNS, column_order=list(FINDING_COLUMNS), hide_index=True,
                  alt="What each check found")  # fmt: skip
-    if found.n_left:
+    if examination.n_left:
         disabled = memory.storage.read_only
         st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=disabled,
                   on_click=_examine, args=(memory,), kwargs={"fix": True},
