@@ -13,6 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.concepts.saving import saving_text
 from atlas.views.kinds.concept import source_word
+from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking
 from atlas.views.shared.rates import Record, record_of
@@ -54,13 +55,13 @@ def concept_rows(
 ) -> tuple[ConceptRow, ...]:
     """Return lines of concepts, given the hits that found them by id."""
     ids = [concept.id for concept in concepts]
-    marks, usage = memory.concepts.marks(ids), memory.concepts.usage(ids)
+    marks, usage, worse = memory.concepts.marks(ids), memory.concepts.usage(ids), worse_ids(memory.concepts)
     return tuple(
         ConceptRow(
             id=concept.id,
             name=concept.name,
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
-            record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses),
+            record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, is_worse=concept.id in worse),
             last_used=last_use(usage[concept.id]),
             origin=_origin(memory, concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import islice
 
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
@@ -80,13 +79,13 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
 
 def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
     """Yield the strategy that fails most, if one does clearly worse than the others."""
-    for strategy in memory.strategies.get_many(list(islice(failing_strategies(memory), 1))):
+    for strategy in memory.strategies.get_many(failing_strategies(memory)[:1]):
         rate, uses = memory.strategies.rate(strategy.id), memory.strategies.attempts_of([strategy.id])[strategy.id]
         last = next((use for use in reversed(uses) if not use.success), None)
         by = f" by {last.actor}" if last and last.actor else ""
         yield AttentionRow(
             id="strategy",
-            what=f"Fails most: {readable_title(strategy.title)}",
+            what=f"Strategy fails most: {readable_title(strategy.title)}",
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
             action="Review →",

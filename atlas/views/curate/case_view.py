@@ -12,11 +12,12 @@ from atlas.core.types import Experience, Step
 from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.curate.cases import ACTIVE, VIEWS, Case
+from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS, DomainLine
 from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLES, group_lines
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.uses import ACTIVE
 from atlas.views.lists.queries import Row
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
@@ -254,7 +255,7 @@ def _strategy_reason(memory: MemorySystem, record_id: str) -> str:
     n_others, n_good = sum(uses.values()) - usage.n_uses, sum(successes.values()) - usage.n_successes
     return (
         f"Agents are given it, but {usage.n_successes:,} of its {counted(usage.n_uses, 'use')} succeeded, clearly "
-        f"fewer than with other strategies ({n_good:,} of {n_others:,})."
+        f"fewer than with the other active strategies ({n_good:,} of {n_others:,})."
     )
 
 

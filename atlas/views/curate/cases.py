@@ -7,8 +7,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.statistics import SuccessRate
-from atlas.maps.hygiene import is_failing, worst_first
 from atlas.memory.effects.quarantine import QuarantinedRecord
 from atlas.memory.effects.scan import Finding
 from atlas.memory.kinds.table import searchable_kinds
@@ -32,6 +30,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.shared.kinds import KINDS
 from atlas.views.strategies.kind import STRATEGIES
@@ -42,9 +41,6 @@ VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPE
 ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, REPEATED, UNKNOWN, STALE, NEVER)
 """The queues in the order of the inbox. Buried records, and those in quarantine, are left out, because they have been
 decided."""
-
-ACTIVE = {"marks.buried": False}
-"""Filter on the strategies that a failing one is compared with."""
 
 ALIKE = 20
 """Most cases that an act on one case is offered for too."""
@@ -204,23 +200,9 @@ def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **pa
     return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **parts)
 
 
-def failing_strategies(memory: MemorySystem) -> Iterator[str]:
-    """Yield the ids of strategies with a clearly lower success rate than all strategies together, worst first."""
-    strategies = memory.strategies
-    uses, successes = (strategies.column(f"usage.{name}", ACTIVE) for name in ("n_uses", "n_successes"))
-    rates = {
-        record_id: SuccessRate.of({"succeeded": successes.get(record_id, 0), "failed": n - successes.get(record_id, 0)})
-        for record_id, n in uses.items()
-        if n
-    }
-    if not rates:
-        return
-    n_succeeded = sum(rate.n_succeeded for rate in rates.values())
-    n_failed = sum(rate.n_failed for rate in rates.values())
-    whole, retired = SuccessRate.of({"succeeded": n_succeeded, "failed": n_failed}), strategies.retired()
-    for record_id in worst_first(rates):
-        if record_id not in retired and is_failing(rates[record_id], whole):
-            yield record_id
+def failing_strategies(memory: MemorySystem) -> tuple[str, ...]:
+    """Return the ids of strategies with a clearly lower success rate than all strategies together, worst first."""
+    return worse_ids(memory.strategies, memory.strategies.retired())
 
 
 def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:

@@ -47,7 +47,7 @@ BAR = Column(
 def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
     """Return a filter on the ids of retired strategies, of active ones, or of those whose uses went in one way."""
     if state in USE_STATES:
-        return in_use_state(bank, state)
+        return in_use_state(bank, state, bank.retired())
     retired = bank.retired()
     return {"$in": [strategy_id for strategy_id in bank.ids() if (strategy_id in retired) == (state == RETIRED)]}
 

@@ -2,36 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.statistics import SuccessRate
+from atlas.maps.hygiene import is_failing, worst_first
 from atlas.memory.base.memory import Memory
+from atlas.memory.base.success_rates import credible_interval
+from atlas.protocols.infra import Where
 
-EVERY, MOSTLY_FAILED, UNUSED = "All", "Failed in most uses", "Not used yet"
-USE_STATES = (EVERY, MOSTLY_FAILED, UNUSED)
+EVERY, WORSE, UNUSED = "All", "Clearly worse than the others", "Not used yet"
+USE_STATES = (EVERY, WORSE, UNUSED)
+
+ACTIVE = {"marks.buried": False}
+"""Filter on the records that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class UseGroups:
-    """Ids of records by how their uses went. A record of as many failures as successes is in none."""
+    """Ids of records by how their uses went. A record for which that is not clear is in none."""
 
-    succeeded: tuple[str, ...]
-    failed: tuple[str, ...]
+    reliable: tuple[str, ...]
+    """Records whose rate is probably above one half: even the lower end of its 95 % interval is."""
+
+    worse: tuple[str, ...]
+    """Result of `worse_ids`."""
+
     unused: tuple[str, ...]
 
 
-def use_groups(records: Memory[Any]) -> UseGroups:
-    """Return the ids of records whose uses mostly succeeded, mostly failed, and of those without any."""
-    uses, successes = (records.column(f"usage.{name}") for name in ("n_uses", "n_successes"))
-    leads = {each: 2 * successes.get(each, 0) - n for each, n in uses.items() if n}
+def use_groups(records: Memory[Any], retired: Collection[str] = ()) -> UseGroups:
+    """Return the records that are reliable, that are clearly worse than the others, and that were not used."""
+    rates = use_rates(records)
     return UseGroups(
-        succeeded=tuple(each for each, lead in leads.items() if lead > 0),
-        failed=tuple(each for each, lead in leads.items() if lead < 0),
-        unused=tuple(each for each in records.ids() if each not in leads),
+        reliable=tuple(each for each, rate in rates.items() if _is_reliable(rate)),
+        worse=worse_ids(records, retired),
+        unused=tuple(each for each in records.ids() if each not in rates),
     )
 
 
-def in_use_state(records: Memory[Any], state: str) -> Any:
-    """Return a filter on the ids of records that failed in most uses, or that were not used yet."""
-    groups = use_groups(records)
-    return {"$in": list(groups.unused if state == UNUSED else groups.failed)}
+def use_rates(records: Memory[Any], where: Where | None = None) -> dict[str, SuccessRate]:
+    """Return the success rate of each record that was used, by its id."""
+    uses, successes = (records.column(f"usage.{name}", where) for name in ("n_uses", "n_successes"))
+    return {
+        each: SuccessRate.of({"succeeded": successes.get(each, 0), "failed": n - successes.get(each, 0)})
+        for each, n in uses.items()
+        if n
+    }
+
+
+def worse_ids(records: Memory[Any], retired: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the records with a clearly lower success rate than all active ones together, worst first.
+
+    Args:
+        records: The memory of the records.
+        retired: Ids that are compared, but not returned.
+    """
+    rates = use_rates(records, ACTIVE)
+    n_succeeded = sum(rate.n_succeeded for rate in rates.values())
+    whole = SuccessRate.of({"succeeded": n_succeeded, "failed": sum(rate.n_failed for rate in rates.values())})
+    return tuple(each for each in worst_first(rates) if each not in retired and is_failing(rates[each], whole))
+
+
+def in_use_state(records: Memory[Any], state: str, retired: Collection[str] = ()) -> Any:
+    """Return a filter on the ids of records that are clearly worse than the others, or that were not used yet."""
+    groups = use_groups(records, retired)
+    return {"$in": list(groups.unused if state == UNUSED else groups.worse)}
+
+
+def _is_reliable(rate: SuccessRate) -> bool:
+    return credible_interval(rate.n_succeeded, rate.n_known).low >= 0.5

@@ -32,7 +32,7 @@ class Record:
     """`likely 55–80 %`, or empty before any try."""
 
     verdict: str = ""
-    """`too few to tell` or `about half`, or empty if the range tells it."""
+    """`clearly worse`, `too few to tell` or `about half`, or empty if the range tells it."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -41,8 +41,15 @@ class Record:
     """`↗ 40 to 80 %`, or empty if it is level."""
 
 
-def record_of(n_succeeded: int, n: int, *, trend: str = "") -> Record:
-    """Return the record of something that was used, by how many of its uses succeeded."""
+def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = False) -> Record:
+    """Return the record of something that was used, by how many of its uses succeeded.
+
+    Args:
+        n_succeeded: Number of uses that succeeded.
+        n: Number of uses.
+        trend: How the rate changed.
+        is_worse: Whether it is clearly worse than the others of its kind.
+    """
     if not n:
         return Record(tries=NOT_TRIED)
     interval = credible_interval(n_succeeded, n)
@@ -52,8 +59,8 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "") -> Record:
         low=interval.low,
         high=interval.high,
         range=likely(interval),
-        verdict=_verdict(interval),
-        tone="good" if interval.low >= 0.5 else "bad" if interval.high <= 0.5 else "",
+        verdict="clearly worse" if is_worse else _verdict(interval),
+        tone="good" if interval.low >= 0.5 else "bad" if is_worse or interval.high <= 0.5 else "",
         trend=trend,
     )
 

@@ -16,6 +16,7 @@ from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking
 from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
@@ -77,6 +78,7 @@ def strategy_rows(
     ids, bank = [strategy.id for strategy in strategies], memory.strategies
     marks, rates, usage = bank.marks(ids), bank.rates(ids), bank.usage(ids)
     uses, without = bank.attempts_of(ids), rates_without(bank, memory.experience, strategies)
+    worse = worse_ids(bank, bank.retired())
     return tuple(
         StrategyRow(
             id=each.id,
@@ -85,7 +87,10 @@ def strategy_rows(
             origin=_origin(each),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
-                rates[each.id].n_succeeded, rates[each.id].n, trend=_change_text([use.success for use in uses[each.id]])
+                rates[each.id].n_succeeded,
+                rates[each.id].n,
+                trend=_change_text([use.success for use in uses[each.id]]),
+                is_worse=each.id in worse,
             ),
             bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),

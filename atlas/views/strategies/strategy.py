@@ -18,6 +18,7 @@ from atlas.memory.strategies.writing import KEPT_APART
 from atlas.memory.strategy_sources import rates_without, stored_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of
@@ -177,7 +178,9 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         editable=EditableStrategy.of(strategy),
         rate=rate,
         headline=_headline(rate),
-        record=record_of(rate.n_succeeded, rate.n),
+        record=record_of(
+            rate.n_succeeded, rate.n, is_worse=strategy_id in worse_ids(memory.strategies, memory.strategies.retired())
+        ),
         bar=rate_bar(rate),
         facts=_facts(strategy, rate, attempts, without),
         more_facts=_more_facts(strategy, usage),

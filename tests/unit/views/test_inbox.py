@@ -161,7 +161,8 @@ def test_each_case_says_why_with_evidence(memory):
     assert views[(ids["shown"],)].reason.endswith("Agents were shown it 1 time.")
     assert views[(ids["unknown"],)].reason.endswith("Agents were not shown it yet.")
     assert (
-        "0 of its 8 uses succeeded, clearly fewer than with other strategies (16 of 16)" in views[(ids["bad"],)].reason
+        "0 of its 8 uses succeeded, clearly fewer than with the other active strategies (16 of 16)"
+        in views[(ids["bad"],)].reason
     )
     assert views[(ids["bad"],)].attempts_heading == "All 8 uses, the latest first"
     uses = views[(ids["bad"],)].attempts

@@ -19,9 +19,10 @@ from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.kind import SUREST
 from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY
-from atlas.views.kinds.uses import MOSTLY_FAILED, UNUSED
+from atlas.views.kinds.uses import UNUSED, WORSE
+from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.listing import found_page, listed_page
-from atlas.views.lists.queries import Query, query_of, search
+from atlas.views.lists.queries import Narrowing, Query, query_of, search
 from atlas.views.lists.selection import chosen_used
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
@@ -118,6 +119,19 @@ def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
     assert never
 
 
+def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory):
+    good, worse, unclear = (memory.strategies.add(strategy(name, title=name)) for name in ("good", "worse", "unclear"))
+    tried(memory, good, 20, 20)
+    tried(memory, worse, 1, 7)
+    tried(memory, unclear, 1, 2)
+    verdicts = {row.title: row.record.verdict for row in listed_page(memory, STRATEGIES, Query()).rows}
+    assert verdicts == {"good": "", "worse": "clearly worse", "unclear": "too few to tell"}
+    finding = count_with_uses(memory, STRATEGY, Query())
+    assert (finding.n, finding.note) == (3, "1 reliable, 1 too few uses to tell")
+    assert finding.narrowing == Narrowing("1 clearly worse than the others", "state", WORSE)
+    assert listed(memory, state=WORSE) == ["worse"]
+
+
 def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(memory):
     by_pattern = memory.strategies.add(
         strategy(title="pattern", metadata={"derived_by": "template", "domain": "airline"})
@@ -130,7 +144,8 @@ def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(mem
     assert listed(memory, domain=("airline",)) == ["pattern"]
     assert listed(memory, tag=("bad",)) == ["outworn"]
     assert listed(memory, state=READ) == ["pattern"]
-    assert listed(memory, state=RETIRED) == listed(memory, state=MOSTLY_FAILED) == ["outworn"]
+    assert listed(memory, state=RETIRED) == ["outworn"]
+    assert listed(memory, state=WORSE) == [], "it is retired"
     assert listed(memory, state=UNUSED) == ["pattern"]
     assert (
         listed_page(memory, STRATEGIES, query_of(memory, STRATEGY, values={"state": RETIRED})).caption
