@@ -49,7 +49,7 @@ def search_facts(memory: MemorySystem) -> dict[str, str]:
     strictness = memory.strictness()
     return name | {
         "Search index": index_state(memory),
-        "Strictness": f"{strictness:g}{' (as measured)' if strictness == CALIBRATED else ''}",
+        "Strictness": f"{strictness:g}{' (default)' if strictness == CALIBRATED else ''}",
         "Version of ATLAS": __version__,
     }
 

@@ -83,8 +83,6 @@ def draw_own(memory: MemorySystem) -> None:
             if ahead.can_run:
                 draw_run(memory)
             draw_how_counted(ahead, found)
-    if found is not None:
-        st.caption(" ".join(filter(None, [measured_caption(memory, found), staleness(memory, found)])))
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
@@ -97,6 +95,8 @@ def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation 
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
+    if evaluation is not None:
+        st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), staleness(memory, evaluation)])))
     if judged is None and evaluation is not None:
         return
     measures, better = figures(evaluation, now), stricter(evaluation, now) if evaluation is not None else None

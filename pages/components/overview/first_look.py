@@ -75,7 +75,7 @@ def draw_effect(view: EffectView) -> None:
                       width="content", help=LIKELY_MEANS)  # fmt: skip
         chart, alt = slopes_chart(view.slopes, view.average), slopes_caption(view.slopes, view.average)
         st.plotly_chart(chart, key="overview_slopes", config=CHART, alt=alt)
-        lines = f"Each line is a task tried both ways; orange ones went worse ({view.others})."
+        lines = f"Lines are tasks tried both ways, thicker for more of them; orange went worse ({view.others})."
         st.caption(f"{lines} {NOT_CAUSED}", help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:
         st.caption(view.unused)
