@@ -204,7 +204,8 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     name, code = answer["name"], answer["code"]
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
         raise InvalidInput(
-            f"expected an unused identifier that is not a keyword or builtin for name, got {name[:80]!r}"
+            f"expected for `name` an unused identifier of at most {MAX_NAME_CHARACTERS} characters that is no keyword "
+            f"and no builtin, got {name[:80]!r}"
         )
     function = _function(code, name)
     bare = strip_annotations(function)

@@ -184,7 +184,7 @@ def _apply_shared_definitions(
 
 
 def _prefix(library: Library) -> str:
-    """Return the prefix of the functions' names. Programs that already use it are left out."""
+    """Return the prefix of a library's function names, or NUL, which no source contains, if none is numbered."""
     names = [
         *(function.name for function in library.functions.values()),
         *(definition.name for definition in library.definitions),

@@ -86,7 +86,7 @@ class DomainNames:
         return replace(memory_map, domains=tuple(domains))
 
     def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
-        """Rename a domain. An empty name restores its own words.
+        """Rename a domain. An empty name restores the automatic one.
 
         Raises:
             InvalidInput: The map has no such domain, or the name is too long or not one line.

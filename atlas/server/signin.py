@@ -123,8 +123,12 @@ async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: 
 
 def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     groups = claims.get(provider.claim) or ()
-    if not isinstance(groups, str | list | tuple) or not claims["sub"]:
-        raise ValueError(f"the token should have a `sub`, and {provider.claim} as a string or a list of strings")
+    if not claims["sub"]:
+        raise ValueError("expected a `sub` in the token, got an empty one")
+    if not isinstance(groups, str | list | tuple):
+        raise ValueError(
+            f"expected a string or a list of strings for the claim {provider.claim!r}, got {type(groups).__name__}"
+        )
     name = next((claims[claim] for claim in ("name", "preferred_username", "email") if claims.get(claim)), "")
     identity = Identity(
         issuer=str(claims.get("iss") or provider.issuer),

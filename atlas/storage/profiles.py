@@ -178,7 +178,7 @@ class ProfileBook:
 
 
 def problem_in_use(profile: Profile) -> str:
-    """Return the problem of the profile in use, and its replacement, or an empty string."""
+    """Return why searches use the built-in weights instead of a profile, or an empty string."""
     if not profile.problem:
         return ""
     return (

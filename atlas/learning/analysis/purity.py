@@ -132,7 +132,7 @@ class Purity:
             return False
         match node:
             case ast.Call(func=ast.Name()):
-                return self._is_pure_function(node.func) and all(map(self._is_harmless, _passed_functions(node)))
+                return self._is_pure_function(node.func) and all(map(self._may_be_callback, _passed_functions(node)))
             case ast.Call(func=ast.Attribute() as method):
                 return self._is_math(method) or (self._is_pure_method(method) and _fits(node, method.attr))
             case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
@@ -229,8 +229,8 @@ class Purity:
     def _is_pure_method(self, method: ast.Attribute) -> bool:
         return method.attr in PURE_METHODS and self.is_builtin_method(method)
 
-    def _is_harmless(self, function: ast.AST) -> bool:
-        """Return whether a function may be passed on as a callback. A lambda is judged by its body."""
+    def _may_be_callback(self, function: ast.AST) -> bool:
+        """Return whether a function may be passed on as a callback. A lambda may: its body is checked with the rest."""
         match function:
             case ast.Lambda() | ast.Constant(value=None):
                 return True

@@ -43,10 +43,10 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
         for name in _imported_names(waiting.pop()):
             if name in read_modules or len(read_modules) >= MAX_FILES:
                 continue
-            if (file := _beside(name, path)) is not None:
+            if (file := _find_module_file(name, path)) is not None:
                 read_modules.add(name)
                 waiting.append(_read_start(file))
-            elif _beside(name.partition(".")[0], path) is None:
+            elif _find_module_file(name.partition(".")[0], path) is None:
                 slow |= MODULES & _with_packages(name)
     return frozenset(slow)
 
@@ -65,7 +65,7 @@ def _imported_names(source: str) -> Iterator[str]:
         yield from (name.split()[0] for name in modules.split(",") if name.strip())
 
 
-def _beside(name: str, path: Sequence[str]) -> Path | None:
+def _find_module_file(name: str, path: Sequence[str]) -> Path | None:
     """Return the file of a module in one of the directories."""
     if len(name) > MAX_NAME_CHARACTERS:
         return None

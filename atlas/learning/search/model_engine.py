@@ -156,11 +156,14 @@ def _validate(answer: dict[str, Any]) -> list[str]:
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """Return batches of similar programs, each as large as the prompt permits. Every program gets a new id."""
-    by_id = {str(number): term for number, term in enumerate(terms)}
-    in_turn = [by_id[name] for group in kinds(by_id) for name in group]
+    """Return batches of similar programs, each as large as the prompt permits, and none of one program.
+
+    Each program gets a new id.
+    """
+    by_name = {str(number): term for number, term in enumerate(terms)}
+    terms_by_kind = [by_name[name] for group in kinds(by_name) for name in group]
     batches: list[dict[str, str]] = [{}]
-    for number, term in enumerate(in_turn, start=1):
+    for number, term in enumerate(terms_by_kind, start=1):
         name, source = f"p{number}", ast.unparse(decode(term))
         if batches[-1] and sum(map(len, batches[-1].values())) + len(source) > MAX_CHARACTERS:
             batches.append({})

@@ -56,7 +56,10 @@ def _parameters(module: ast.Module) -> frozenset[str]:
         raise InvalidInput("expected one function, with nothing but imports before it")
     arguments = function.args
     if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise InvalidInput(f"expected plain parameters of {function.name!r}, without defaults and stars")
+        raise InvalidInput(
+            f"expected positional parameters without defaults for {function.name!r}, "
+            f"got ({ast.unparse(arguments)}); remove defaults, stars and keyword-only parameters"
+        )
     return frozenset(arg.arg for arg in (*arguments.posonlyargs, *arguments.args))
 
 

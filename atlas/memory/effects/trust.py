@@ -86,10 +86,12 @@ def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
 
 
 def trusted_memories(system: Any, memories: Mapping[str, AnyMemory], min_trust: str) -> TrustedMemories:
-    """Return the memories without the records below a class. Plugged-in memories are left out: their origin is unknown.
+    """Return the memories without records below a trust level, and the origins of the other records.
+
+    Plugged-in memories are left out, because the origin of their records is unknown.
 
     Raises:
-        InvalidInput: There is no such class.
+        InvalidInput: There is no such trust level.
     """
     min_level = parse_trust(min_trust)
     levels = trust_of_all(system)

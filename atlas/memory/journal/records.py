@@ -76,7 +76,7 @@ def new_entry(
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
-    """Return the stored metadata of an entry: keys to filter and sort by, and the whole as `content`.
+    """Return an entry in stored form: its id, the text to embed, and metadata with the whole entry as `content`.
 
     Args:
         before: Beginnings of its predecessors at the time of writing, oldest first.

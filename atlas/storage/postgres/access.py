@@ -53,7 +53,7 @@ class AccessTables:
         self._lock = threading.Lock()
 
     def text(self, name: str) -> AccessRow:
-        """Return the text of a name."""
+        """Return the row that stores a named text."""
         return AccessRow(self._prepare(), name)
 
     def add_line(self, line: str) -> None:

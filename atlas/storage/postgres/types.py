@@ -1,4 +1,4 @@
-"""Conversion of values to PostgreSQL and back, with the results of SQLite.
+"""Conversion of values to PostgreSQL and back, so that queries return what they return from SQLite.
 
 PostgreSQL text cannot contain NUL, which is stored as an escaped control character.
 """

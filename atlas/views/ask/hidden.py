@@ -15,7 +15,7 @@ TITLE_CHARACTERS = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenHit:
-    """A hit below the level of a search."""
+    """A hit that a search does not show, because its relevance is below the threshold."""
 
     relevance: float
     """In [0, 1]."""

@@ -116,7 +116,7 @@ class KindViews(Generic[R]):
         return chosen_used(memory, ids, origin, self.kind)
 
     def chosen_state(self, memory: MemorySystem) -> int:
-        """Return a number that changes when a selection may have changed without a new revision of the store."""
+        """Return a number for cache keys that grows with recorded uses, which do not change the store's revision."""
         return uses_seen(memory, self.kind) if self.selection is None else 0
 
     def hit_card(

@@ -74,7 +74,7 @@ class Colouring:
 
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
-    """Return a colour for each domain, which it keeps from map to map. Grey for outliers."""
+    """Return a colour for each domain, the same in every map. Outliers and the smallest domains are grey."""
     named = memory_map.domains[: ENTRIES - 1]
     index_by_domain = {domain.number: index for index, domain in enumerate(named)}
     rest = len(named)

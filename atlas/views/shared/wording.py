@@ -30,9 +30,9 @@ def share_text(share: float) -> str:
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
-    """Return `3 less relevant hidden`, or `at least 200 hidden` if no more were counted.
+    """Return `3 less relevant hidden`, or an empty string if none are hidden.
 
-    Empty if there is none.
+    It begins with `at least` if hits were counted only up to `most`, and leaves out `less relevant` if none is shown.
     """
     how_many = f"at least {n_hidden:,}" if n_shown + n_hidden >= most else f"{n_hidden:,}"
     return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""

@@ -52,12 +52,13 @@ def _line(parameter: Mapping[str, str]) -> str:
 def _read(line: str) -> dict[str, str]:
     if line.startswith("{"):
         try:
-            return check_parameters([json.loads(line)])[0]
-        except ValueError as error:
-            raise InvalidInput(f"a parameter's line should be {HOW}, but is not JSON: {line[:80]!r}") from error
+            parameter = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InvalidInput(f"expected JSON in a line that begins with {{, got {line[:80]!r}") from error
+        return check_parameters([parameter])[0]
     matched = _LINE.fullmatch(line)
     if matched is None:
-        raise InvalidInput(f"a parameter's line should be {HOW}, but is {line[:80]!r}")
+        raise InvalidInput(f"expected {HOW} in a parameter's line, got {line[:80]!r}")
     return _named(matched)
 
 

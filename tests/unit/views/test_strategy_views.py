@@ -265,7 +265,10 @@ def test_parameters_are_lines_and_come_back_as_they_were(line, parameter):
     assert parameters_in(f"\n  {line} \n") == (parameter,)
 
 
-@pytest.mark.parametrize(("text", "said"), [("(x)", "one a line"), ("a\na", "named once"), ("{x", "not JSON")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("(x)", "one a line"), ("a\na", "named once"), ("{x", "expected JSON"), ('{"type": "str"}', "with a `name`")],
+)
 def test_parameters_that_cannot_be_read_are_refused(text, said):
     with pytest.raises(InvalidInput, match=said):
         parameters_in(text)

@@ -92,9 +92,9 @@ class LiveCalibration:
         A store that has grown is measured again in the background.
         """
         self.learn_scale()
-        if self._is_missing():
+        if self._is_unusable():
             with self._lock:
-                if self._is_missing():  # checked again, because another thread may have measured it
+                if self._is_unusable():  # checked again, because another thread may have measured it
                     self._use(self._read_stored() or self._measure_and_save_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
@@ -166,7 +166,8 @@ class LiveCalibration:
         self._counted_at = measured.at
         self._is_outgrown = False
 
-    def _is_missing(self) -> bool:
+    def _is_unusable(self) -> bool:
+        """Return whether there is no measurement, a partial one, or a small one that the store has outgrown."""
         measurement = self._measured
         if measurement is None or not measurement.is_whole:
             return True

@@ -144,7 +144,11 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return a short program unchanged, or the comments and calls of a longer one. Empty if it is no program."""
+    """Return what shows the purpose of a program, or an empty string if it is no program.
+
+    This is a short program without its comments and docstrings, or the comments and calls of a longer one. A longer
+    one without either is represented by its beginning.
+    """
     tree = _parse(code)
     if tree is None:
         return ""

@@ -131,7 +131,7 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
         (functions("def f(x) return x"), "expected Python, got"),
         (functions("import os\nos.remove('x')\ndef f(x):\n    return x"), "nothing but imports before it"),
         (functions("@cache\ndef f(x):\n    return x"), "without decorators"),
-        (functions("def f(x=1):\n    return x"), "without defaults and stars"),
+        (functions("def f(x=1):\n    return x"), "without defaults for 'f', got (x=1)"),
         (functions("def f(x):\n    import os\n    return x"), "without imports or definitions inside"),
         (functions("def f(x):\n    pass\n\n\nf(2)"), "expected one plain function"),
         ({"functions": [{"code": 3, "programs": ["p1", "p2"]}]}, "is not of type 'string'"),
