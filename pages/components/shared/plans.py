@@ -159,7 +159,7 @@ def _draw_options(view: PlanView, loss: CurationLoss) -> None:
     task, of_all = "Sampled tasks" if loss.is_sampled else "Tasks", f"of {loss.n_tasks:,}"
     pairs = zip(view.figures_if_kept, view.figures, strict=True)
     rows = [
-        ("", keeping_label(loss, view.n_going), view.button),
+        ("", f"{keeping_label(loss, view.n_going)} (advised)", view.button),
         ("---",) * 3,
         *((kept.name, _change_text(kept), _change_text(gone)) for kept, gone in pairs),
         (f"{task} that lose their best record", f"**0** {of_all}", f":red[**{loss.n_losing:,}** {of_all}]"),
