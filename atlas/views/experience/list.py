@@ -75,22 +75,15 @@ def placed_and_marked(
 
 
 def with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists.
-
-    A use is recorded once the outcome is known. Before, the attempt itself names what it used.
-    """
+    """Return the ids of the attempts that were given records of the memories or used some, of rows as a store lists."""
     attempts = {row["id"]: row["metadata"] for row in rows}
     attempt_ids = [metadata.get("trajectory_id", "") for metadata in attempts.values()]
     used = memory.storage.ledger.usage.by_attempt(attempt_ids)
-    unknown = [each for each, metadata in attempts.items() if outcome_of(metadata) == "unknown"]
-    stated = (
-        each.id for each in memory.experience.get_many(unknown) if any((each.metadata.get("used") or {}).values())
-    )
     return frozenset(
         each
         for each, metadata in attempts.items()
         if metadata.get(SHOWN_RECORDS) or metadata.get("trajectory_id") in used
-    ).union(stated)
+    )
 
 
 def memory_text(n_with: int, n: int) -> str:
