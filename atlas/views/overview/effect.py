@@ -58,7 +58,10 @@ class EffectView:
     rate, if the comparison does not measure memory."""
 
     others: str
-    """`3 worse, 4 equal`."""
+    """`3 lower, 4 equal`."""
+
+    caution: str
+    """Why the difference need not be due to memory."""
 
     verdict: str
     """The answer, in a few words, or empty if there are too few tasks."""
@@ -97,7 +100,8 @@ def effect_view(memory: MemorySystem) -> EffectView:
         without=percent(average[0]) if found.n_tasks else "–",
         with_it=percent(average[1]) if found.n_tasks else "–",
         better=_better(found),
-        others=f"{found.n_hurt:,} worse, {found.n_tasks - found.n_helped - found.n_hurt:,} equal",
+        others=f"{found.n_hurt:,} lower, {found.n_tasks - found.n_helped - found.n_hurt:,} equal",
+        caution=caution(found),
         verdict=verdict(found),
         grounds=grounds(found),
         selection=selection(found),
@@ -154,6 +158,11 @@ def selection(effect: MemoryEffect) -> str:
         f"{first.n_succeeded:,} of {first.n:,} without."
     )
     return f"{counts} {NO_GAIN}" if effect.is_selected else counts
+
+
+def caution(effect: MemoryEffect) -> str:
+    """Return why the difference need not be due to memory."""
+    return NO_GAIN if effect.is_selected else NOT_CAUSED
 
 
 def unused_sentence(effect: MemoryEffect) -> str:

@@ -11,7 +11,7 @@ from atlas.views.charts.slopes import slopes_caption, slopes_chart
 from atlas.views.curate.health import Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.effect import LIKELY_MEANS, NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.overview.effect import LIKELY_MEANS, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
 from atlas.views.overview.summary import Overview, rate_words
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
@@ -69,14 +69,18 @@ def draw_effect(view: EffectView) -> None:
     if view.randomised is not None:
         _draw_randomised(view.randomised)
     if view.n_tasks:
+        if view.randomised is not None:
+            st.markdown("**Observed, not randomised**")
         with st.container(horizontal=True, gap="large"):
             st.metric("Without memory", view.without, width="content")
             st.metric("With memory", view.with_it, delta=view.better, delta_color="off", delta_arrow="off",
                       width="content", help=LIKELY_MEANS)  # fmt: skip
         chart, alt = slopes_chart(view.slopes, view.average), slopes_caption(view.slopes, view.average)
         st.plotly_chart(chart, key="overview_slopes", config=CHART, alt=alt)
-        lines = f"Lines are tasks tried both ways, thicker for more of them; orange went worse ({view.others})."
-        st.caption(f"{lines} {NOT_CAUSED}", help=" ".join(filter(None, [view.grounds, view.selection])))
+        lines = (
+            f"Lines are tasks tried both ways, thicker for more of them; orange is lower with memory ({view.others})."
+        )
+        st.caption(f"{lines} {view.caution}", help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:

@@ -16,6 +16,7 @@ from atlas.views.overview.effect import (
     HOW_TO_RECORD,
     advice,
     better_text,
+    caution,
     effect_sentence,
     grounds,
     interval_text,
@@ -103,6 +104,8 @@ def test_memory_that_is_used_after_failures_is_not_worded_as_a_gain():
     ]
     found = effect_among(attempts)
     assert verdict(found) == "These attempts do not tell whether memory helps."
+    assert caution(found).startswith("The difference is no measure of memory")
+    assert caution(helped(12, 9)).startswith("Not a randomised trial")
     assert effect_sentence(found) == (
         "12 of 12 tasks have a higher success rate with memory (likely 12–12 tasks), 0 a lower. "
         "12 of 12 attempts with memory followed a failure at the same task, and 0 of 12 without. "
