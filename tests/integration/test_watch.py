@@ -73,7 +73,7 @@ def test_requests_are_stored_as_they_are_written_and_once(logs, memory, watched)
     assert tasks(memory) == ["Mend the export 1", "Mend the export 2", "Mend the export 3"]
 
 
-def test_what_a_failed_look_did_not_store_is_stored_by_the_next(logs, memory, watched, monkeypatch):
+def test_what_a_failed_check_did_not_store_is_stored_by_the_next(logs, memory, watched, monkeypatch):
     append(logs / "a.jsonl", lines(1))
     with monkeypatch.context() as broken, pytest.raises(StoreUnavailable, match="the disk is full"):
         broken.setattr(watched, "_sink", FullDisk())
