@@ -115,12 +115,13 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     """Return the number of entries, with how many crashes among them have no fix, unless all entries are such."""
-    crashes = memory.journal.ids(both(query.where, {"entry_type": CRASH}))
-    n_open = len(crashes) - len({*crashes} & {*memory.journal.column("fixed_by")})
-    n, have = memory.journal.count(query.where), "has" if n_open == 1 else "have"
+    count, crashes = memory.journal.count, both(query.where, {"entry_type": CRASH})
+    n, n_crashes = count(query.where), count(crashes)
+    n_open = n_crashes - count(both(crashes, {"fixed_by": {"$gte": ""}}))
+    have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n)
-    sentence = f"{n_open:,} of {counted(len(crashes), 'crash')} {have} no fix yet"
+    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet"
     return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 

@@ -1,40 +1,38 @@
-"""The list of a journal by day. What fixes a crash, or follows from it, stands indented below it."""
+"""The list of a journal by day. What fixes a crash, or follows from it, stands indented below it on the same page."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.journal.list import EntryRow, both, count_with_crashes, light_rows
+from atlas.storage.damage import stored_instant
+from atlas.views.journal.list import EntryRow, count_with_crashes, light_rows
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.lists.listing import listed_caption, order_of
-from atlas.views.lists.queries import Listing, Query, on_page
+from atlas.views.lists.queries import PAGE_ROWS, Listing, Query, page_start
 from atlas.views.shared.wording import day_text
 
 FIXES, FOLLOWS, REFERS = "fixes it", "follows from it", "refers to it"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of an entry in the list."""
-
-    id: str
-    relation: str = ""
-    """Its relation to the crash above it, or empty for an entry at the margin."""
-
-
 def thread_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[EntryRow]:
     """Return one page of the entries in the order of time, with threads. Pages count from 1."""
-    count = count_with_crashes(memory, query)
-    places = thread_places(memory, query.where, is_descending=order_of(JOURNAL, query).is_descending)
+    count, order = count_with_crashes(memory, query), order_of(JOURNAL, query)
+    stored = memory.journal.browse(
+        query.where,
+        order_by=order.key,
+        descending=order.is_descending,
+        limit=PAGE_ROWS,
+        offset=page_start(page, count.n),
+    )
     caption = listed_caption(count.n, memory.journal.count(), JOURNAL.noun, is_narrow=bool(query.where))
     return Listing(
-        rows=tuple(_rows_at(memory, on_page(places, page))),
+        rows=tuple(_thread_rows(memory, stored)),
         n=count.n,
         n_records=count.n,
         caption=caption if query.where else " ".join(filter(None, [caption, _days(memory)])),
@@ -42,75 +40,66 @@ def thread_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[En
     )
 
 
-def thread_places(memory: MemorySystem, where: Mapping[str, Any], *, is_descending: bool) -> list[Place]:
-    """Return all entries, each crash above its thread, oldest first. The newest thread was continued last."""
-    times, ids = memory.journal.column("created_at", where), memory.journal.ids(where)
-    above = _crashes_above(memory, where)
-    by_time = sorted(ids, key=lambda entry_id: times.get(entry_id, ""))
-    below: dict[str, list[Place]] = defaultdict(list)
-    for entry_id in by_time:
+def _thread_rows(memory: MemorySystem, stored: Sequence[Mapping[str, Any]]) -> Iterator[EntryRow]:
+    """Yield the rows of a page, each crash above its thread, oldest first.
+
+    A thread has the place of its first entry in the order of the page. The day is left out below a row of the same day.
+    """
+    by_time = sorted(stored, key=lambda found: found["metadata"].get("created_at", ""))
+    entries = {found["id"]: found["metadata"] for found in by_time}
+    above = _crashes_above(entries)
+    heads = (above.get(found["id"], (found["id"], ""))[0] for found in stored)
+    threads = {head_id: [head_id] for head_id in heads}
+    for entry_id in entries:
         if entry_id in above:
-            crash_id, relation = above[entry_id]
-            below[crash_id].append(Place(entry_id, relation))
-    threads = [(Place(each), *below[each]) for each in by_time if each not in above]
-    if is_descending:
-        threads = sorted(threads, key=lambda thread: times.get(thread[-1].id, ""))[::-1]
-    return [place for thread in threads for place in thread]
+            threads[above[entry_id][0]].append(entry_id)
+    rows = {row.id: row for row in light_rows(memory, stored)}
+    day: date | None = None
+    for entry_id in chain(*threads.values()):
+        row, relation = rows[entry_id], above.get(entry_id, ("", ""))[1]
+        last_day, day = day, row.created_at.date() if row.created_at else None
+        yield replace(
+            row,
+            depth=int(bool(relation)),
+            links=" · ".join(filter(None, [relation, row.links])),
+            shown_at=None if day == last_day else row.created_at,
+        )
 
 
-def _crashes_above(memory: MemorySystem, where: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Return the crash that an entry is shown below, and its relation to the crash, by the entry's id.
+def _crashes_above(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Return the crash that an entry of the page is shown below, and its relation to the crash, by the entry's id.
+
+    Args:
+        entries: The metadata of the entries of the page by id, oldest first.
+    """
+    above: dict[str, tuple[str, str]] = {}
+    crashes = {entry_id for entry_id, found in entries.items() if found["entry_type"] == CRASH}
+    for entry_id, crash_id, relation in _relations(entries):
+        if entry_id in entries.keys() - crashes and crash_id in crashes:
+            above.setdefault(entry_id, (crash_id, relation))
+    return above
+
+
+def _relations(entries: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Yield an entry, what it is linked to, and its relation to that, closest relations first.
 
     A mere reference counts only in the round of the crash: a later one sums up several.
     """
-    column = memory.journal.column
-    crashes = {*memory.journal.ids(both(where, {"entry_type": CRASH}))}
-    rounds = column("generation", where)
-    above: dict[str, tuple[str, str]] = {}
-    for crash_id, fixes in column("fixed_by", where).items():
-        if crash_id in crashes:
-            above |= {fix: (crash_id, FIXES) for fix in _listed(fixes) if fix in rounds and fix not in above}
-    for key, relation in (("caused_by", FOLLOWS), ("refers_to", REFERS)):
-        for entry_id, targets in column(key, where).items():
-            near = (
-                each
-                for each in _listed(targets)
-                if each in crashes and (relation == FOLLOWS or rounds[each] == rounds[entry_id])
-            )
-            if entry_id not in above and (crash_id := next(near, "")):
-                above[entry_id] = (crash_id, relation)
-    return {entry_id: found for entry_id, found in above.items() if entry_id not in crashes}
-
-
-def _listed(values: Any) -> Sequence[str]:
-    return (values,) if isinstance(values, str) else values
-
-
-def _rows_at(memory: MemorySystem, places: Sequence[Place]) -> Iterator[EntryRow]:
-    """Yield the rows of a page. The day is left out below a row of the same day."""
-    stored = memory.journal.browse({"id": {"$in": [place.id for place in places]}}) if places else []
-    rows = {row.id: row for row in light_rows(memory, stored)}
-    above: date | None = None
-    for place in places:
-        if place.id not in rows:
-            continue
-        row = rows[place.id]
-        day = row.created_at.date() if row.created_at else None
-        yield replace(
-            row,
-            depth=bool(place.relation),
-            links=" · ".join(filter(None, [place.relation, row.links])),
-            shown_at=None if day == above else row.created_at,
-        )
-        above = day
+    for entry_id, found in entries.items():
+        yield from ((fix, entry_id, FIXES) for fix in found.get("fixed_by", ()))
+    for entry_id, found in entries.items():
+        yield from ((entry_id, cause, FOLLOWS) for cause in found.get("caused_by", ()))
+    for entry_id, found in entries.items():
+        near = (each for each in found.get("refers_to", ()) if each in entries)
+        yield from ((entry_id, each, REFERS) for each in near if entries[each]["generation"] == found["generation"])
 
 
 def _days(memory: MemorySystem) -> str:
     """Return `from 31 Aug 2026 to 18 Nov 2026`, or an empty string without a known time."""
-    ends = [
-        row.created_at
+    ends = (
+        stored_instant(row["metadata"])
         for is_last in (False, True)
-        for row in light_rows(memory, memory.journal.browse(descending=is_last, limit=1))
-        if row.created_at
-    ]
-    return f"from {' to '.join(dict.fromkeys(map(day_text, ends)))}" if ends else ""
+        for row in memory.journal.browse(descending=is_last, limit=1)
+    )
+    days = dict.fromkeys(day_text(end) for end in ends if end)
+    return f"from {' to '.join(days)}" if days else ""

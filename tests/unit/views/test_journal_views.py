@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -22,7 +25,7 @@ from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import JOURNAL, NOT_FIXED, fix_condition
 from atlas.views.kinds.journal_words import state_word
 from atlas.views.lists.listing import found_page, listed_page
-from atlas.views.lists.queries import Narrowing, Query, query_of, search
+from atlas.views.lists.queries import PAGE_ROWS, Narrowing, Query, query_of, search
 from tests.support.records import START, entry
 
 
@@ -382,6 +385,50 @@ def test_what_belongs_to_a_crash_stands_indented_below_it(memory):
     assert [(row.id, row.depth) for row in oldest.rows] == [(task, 0), *below]
     assert [row.links for row in newest.rows[1:4]] == ["fixes it", "follows from it", "refers to it"]
     assert [bool(row.shown_at) for row in oldest.rows] == [True, False, True, False, True]
+
+
+def test_a_fix_on_another_page_than_its_crash_is_not_indented(memory):
+    crash, *_, fix = memory.journal.add_entries(
+        [entry(n, entry_type="task" if n else "crash_log") for n in range(PAGE_ROWS + 1)]
+    )
+    memory.journal.link(crash, fix, "fixed_by")
+    pages = [listed_page(memory, ENTRIES, Query(distinct=True), page).rows for page in (1, 2)]
+    assert (pages[0][0].id, pages[0][0].depth, pages[0][0].links) == (fix, 0, "")
+    assert [(row.id, row.links) for row in pages[1]] == [(crash, "✓ fixed 2 Mar 2026")]
+    memory.journal.delete([pages[0][1].id])
+    page = listed_page(memory, ENTRIES, Query(distinct=True)).rows
+    assert [(row.id, row.depth) for row in page[:2]] == [(crash, 0), (fix, 1)]
+
+
+class CountedReads:
+    """A collection that counts the records, or the values of records, that it returns."""
+
+    def __init__(self, collection: Any) -> None:
+        self._collection = collection
+        self.n = 0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._collection, name)
+        return partial(self._counted, found) if callable(found) else found
+
+    def _counted(self, read: Any, *args: Any, **kwargs: Any) -> Any:
+        result = read(*args, **kwargs)
+        self.n += len(result) if isinstance(result, Sized) else 0
+        return result
+
+
+def test_a_page_of_a_longer_journal_reads_no_more_records(memory):
+    n_read = []
+    reads = memory.journal._store = CountedReads(memory.journal._store)
+    for n in range(3):
+        ids = memory.journal.add_entries([entry(n * 100 + i) for i in range(100)])
+        memory.journal.link(ids[0], ids[99], "fixed_by")
+        for order in ("Newest first", "Oldest first"):
+            reads.n = 0
+            assert len(listed_page(memory, ENTRIES, Query(order=order, distinct=True), 3).rows) == PAGE_ROWS
+            n_read.append(reads.n)
+    assert max(n_read) < 3 * PAGE_ROWS
+    assert n_read[-2:] == n_read[2:4]
 
 
 def links_shown(memory: atlas.MemorySystem) -> list[str]:
