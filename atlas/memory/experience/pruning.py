@@ -215,18 +215,18 @@ def plan_prune(
         n_total: Records in the store; None if `subjects` are all of them.
         moment: Moment in the store's history at which `subjects` were read.
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
-        keep: Ids of records that are not removed.
+        keep: Ids of records that are not removed. The others are removed or saved as without them.
     """
     selected_ids = None if among is None else set(among)
     available = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
     judged = [subject for subject in available if criteria.tag is None or criteria.tag in subject.marks.tags]
     reasons = _all_reasons(judged, criteria, now, is_chosen=selected_ids is not None)
     removed = [subject for subject in judged if reasons[subject.id]]
-    saved = {subject.id: "you keep it" for subject in removed if subject.id in keep}
-    saved |= {subject.id: "it is pinned" for subject in removed if subject.marks.pinned}
+    saved = {subject.id: "it is pinned" for subject in removed if subject.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
         removed_ids = {subject.id for subject in removed} - saved.keys()
         saved |= _best_of_lost_neighbourhoods(subjects, vectors, removed_ids)
+    saved = {subject.id: "you keep it" for subject in removed if subject.id in keep} | saved
     decisions = [
         PruneDecision(
             id=s.id,

@@ -13,6 +13,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.proposals import CompactRequest
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.plan_table import keeping_label
 from atlas.views.shared.plans import SparingRequest
 from atlas.views.shared.removals import BuryRequest
 from atlas.views.strategies.kind import STRATEGIES
@@ -41,6 +42,18 @@ def test_a_record_to_keep_leaves_the_pruning(memory, ids):
     assert kept.view.loss.sentence == "1 of 1 task loses its best record"
     operation = kept.apply(memory)
     assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
+
+
+@pytest.mark.parametrize("is_diverse", [False, True])
+def test_keeping_what_tasks_need_leaves_what_its_column_says(memory, is_diverse):
+    tasks = ["repair the pump", "repair the pump", "repair the pump now", "bake some bread"]
+    ids = memory.experience.store_many([attempt(task, solution=f"turn bolt {n}") for n, task in enumerate(tasks)])
+    request = PruneRequest(among=tuple(ids[:3])).with_diversity(is_diverse)
+    view = request.propose(memory).view
+    assert view.loss.lost
+    kept = request.sparing(view.loss.ids_to_keep).propose(memory).view
+    assert keeping_label(view.loss, view.n_going) == f"Keep {len(view.loss.lost)}, remove {kept.n_going}"
+    assert (kept.figures, kept.loss.n_losing) == (view.figures_if_kept, 0)
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):
