@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.statistics import MIN_GROUPS, Estimate, Interval
-from atlas.evaluation.foreign import SHIPPED, ForeignResult
+from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
 from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG, judged_queries
@@ -221,6 +221,11 @@ def _off_topic_text(evaluation: OwnEvaluation, setting: str) -> str:
     if setting in ANSWERED:
         return ANSWERED[setting]
     return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
+
+
+def measured_step(evaluation: OwnEvaluation, strictness: float) -> StrictnessStep | None:
+    """Return the answers at the measured strictness that is nearest to one, or None if none was measured."""
+    return min(evaluation.report.strictness, key=lambda step: abs(step.strictness - strictness), default=None)
 
 
 def rate_interval(rate: Estimate, n_groups: int) -> Interval | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
-from atlas.evaluation.foreign import SHIPPED, ForeignResult, StrictnessStep
+from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
-from atlas.views.evaluation.own import rate_interval
+from atlas.views.evaluation.own import measured_step, rate_interval
 from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted, percent
 
@@ -78,7 +78,8 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
     """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured.
 
     Args:
-        strictness: The present strictness, or None for that of the measurement.
+        strictness: The present strictness, or None for that of the measurement. The figures are those of the nearest
+            measured one.
     """
     first, nothing, answered = _rates(evaluation, strictness)
     parts = []
@@ -100,16 +101,23 @@ def verdict(evaluation: OwnEvaluation, strictness: float | None = None) -> Verdi
 def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
     """Return the strictness that leaves most off-topic questions unanswered and hides hardly any right first hit.
 
-    None if searches answer few of them, or if no stricter search leaves clearly more of them unanswered.
+    None if searches answer few of them or hide much already, or if no stricter search leaves clearly more of them
+    unanswered without hiding much.
     """
-    now = _step(evaluation, strictness)
-    if now is None or now.foreign_answered.mean <= MANY_ANSWERED:
+    now = measured_step(evaluation, strictness)
+    if now is None or now.found_nothing.mean > MUCH_HIDDEN or now.foreign_answered.mean <= MANY_ANSWERED:
         return None
-    least = now.first_right.mean - GIVEN_UP
-    steps = [step for step in evaluation.report.strictness if step.first_right.mean >= least]
-    best = min(steps, key=lambda step: (step.foreign_answered.mean, step.strictness))
-    if best.foreign_answered.mean > now.foreign_answered.mean - WORTHWHILE:
+    better = [
+        step
+        for step in evaluation.report.strictness
+        if step.strictness > strictness
+        and step.first_right.mean >= now.first_right.mean - GIVEN_UP
+        and step.found_nothing.mean <= MUCH_HIDDEN
+        and step.foreign_answered.mean <= now.foreign_answered.mean - WORTHWHILE
+    ]
+    if not better:
         return None
+    best = min(better, key=lambda step: (step.foreign_answered.mean, step.strictness))
     return Stricter(
         strictness=best.strictness,
         off_topic=f"{percent(now.foreign_answered.mean)} → {percent(best.foreign_answered.mean)}",
@@ -125,19 +133,28 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
     """
     task, questions = (_own_task(evaluation), _foreign_result(evaluation)) if evaluation else (None, None)
     first, _, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
+    near = _nearby(evaluation, strictness) if evaluation else ""
     own = _figure(
         "First hit is right",
         first,
         task.n_groups if task else 0,
-        f"of searches for {counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}" if task else "",
+        f"of searches for {counted(task.n_queries, 'attempt')} at {counted(task.n_groups, 'task')}{near}"
+        if task
+        else "",
     )
     off_topic = _figure(
         "Off-topic questions answered",
         answered,
         questions.n_queries if questions else 0,
-        f"of {counted(questions.n_queries, 'question')} that should find nothing" if questions else "",
+        f"of {counted(questions.n_queries, 'question')} that should find nothing{near}" if questions else "",
     )
     return [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
+
+
+def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:
+    """Return the strictness that figures are of, or an empty string if they are of the present one."""
+    step = None if strictness is None else measured_step(evaluation, strictness)
+    return "" if step is None or step.strictness == strictness else f", at strictness {step.strictness:g}"
 
 
 def _figure(label: str, rate: Estimate | None, n_groups: int, basis: str) -> Figure:
@@ -179,16 +196,11 @@ def _mean(rate: Estimate | None, absent: float) -> float:
 def _rates(
     evaluation: OwnEvaluation, strictness: float | None
 ) -> tuple[Estimate | None, Estimate | None, Estimate | None]:
-    """Return how often the first hit is right, nothing is evaluation, and a foreign question is answered."""
-    step = None if strictness is None else _step(evaluation, strictness)
+    """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
+    step = None if strictness is None else measured_step(evaluation, strictness)
     if step is None:
         return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), _foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
-
-
-def _step(evaluation: OwnEvaluation, strictness: float) -> StrictnessStep | None:
-    """Return the answers at a strictness, or None if they were not measured."""
-    return next((step for step in evaluation.report.strictness if step.strictness == strictness), None)
 
 
 def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:

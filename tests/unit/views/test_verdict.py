@@ -118,8 +118,8 @@ def test_what_was_not_measured_is_not_judged(measured):
     assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
 
 
-def step(strictness: float, first: float, answered: float) -> StrictnessStep:
-    rates = {"first_right": first, "found_nothing": 0.0, "foreign_answered": answered}
+def step(strictness: float, first: float, answered: float, nothing: float = 0.0) -> StrictnessStep:
+    rates = {"first_right": first, "found_nothing": nothing, "foreign_answered": answered}
     return StrictnessStep(
         strictness=strictness, **{name: Estimate(mean=rate, interval=None) for name, rate in rates.items()}
     )
@@ -152,7 +152,37 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     assert search_row(found, 1.8) is None
     assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide some of them."
     assert [figure.value for figure in figures(found, 1.8)] == ["97 %", "14 %"]
-    assert [figure.value for figure in figures(found, 1.25)] == ["98 %", "65 %"]  # not measured: as it was then
+
+
+def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measured):
+    found = with_steps(measured, *STEPS)
+    headline = "Search finds the right memories, but answers too many off-topic questions."
+    assert (verdict(found, 1.25).headline, verdict(found, 1.3).advice) == (headline, STRICTER)
+    assert (stricter(found, 1.2).strictness, search_row(found, 1.3).detail) == (
+        1.8,
+        "Stricter: 30 % → 14 % of them, 98 % → 97 % of first hits right",
+    )
+    shown = figures(found, 1.4)
+    assert [figure.value for figure in shown] == ["98 %", "30 %"]
+    assert [figure.basis.endswith(", at strictness 1.5") for figure in shown] == [True, True]
+    assert "strictness" not in figures(found, 1.5)[0].basis
+
+
+def test_beyond_the_measured_strictness_the_strictest_tells(measured):
+    found = with_steps(measured, *STEPS)
+    assert verdict(found, 3.5).headline == "Search finds the right memories. Nothing needs to change."
+    assert figures(found, 3.5)[1].basis.endswith(", at strictness 2")
+
+
+def test_nothing_stricter_is_offered_where_search_hides_much_or_would(measured):
+    hides = with_steps(measured, step(1.0, 0.6, 0.5, nothing=0.25), step(1.5, 0.6, 0.1, nothing=0.25))
+    assert verdict(hides, 1.0).headline == "Search cannot tell well what this store holds from what it does not."
+    assert stricter(hides, 1.0) is None
+    steps = step(1.0, 0.8, 0.5, nothing=0.15), step(1.2, 0.8, 0.3, nothing=0.2), step(1.5, 0.8, 0.0, nothing=0.35)
+    would_hide = with_steps(measured, *steps)
+    assert stricter(would_hide, 1.0).strictness == 1.2
+    assert verdict(would_hide, 1.2).headline.startswith("Search finds the right memories")
+    assert stricter(with_steps(measured, steps[0], steps[2]), 1.0) is None
 
 
 def test_a_gain_that_is_hardly_one_is_not_advised(measured):
