@@ -25,7 +25,7 @@ from atlas.evaluation.trial.report import as_json
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
-from tests.support.dashboard import Dashboard, assert_no_problem, cards, run_until, text_of, undo_button
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, drawn_by, run_until, text_of, undo_button
 from tests.support.dashboard import table as drawn_table
 from tests.support.records import attempt, attempts
 from tests.support.stores import MODEL, copied, make_store, opened_store
@@ -124,6 +124,21 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     assert app.subheader[0].value == "Search finds the right memories. Nothing needs to change."
     undo_button(app).click().run()
     assert strictness_of(tmp_path) == 1
+    assert_no_problem(app)
+
+
+def test_nothing_is_advised_from_a_measurement_with_other_weights(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    save(tmp_path, "eager", success=10.0)
+    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
+    assert "Search answers too many" in str(drawn_by(dashboard(tmp_path, "overview"), "records")[0])
+    with opened_store(tmp_path) as memory:
+        memory.storage.profiles.use("eager")
+    app = dashboard(tmp_path, "evaluation")
+    assert "Profiles have changed since this was measured." in texts(app)
+    assert not [button for button in app.button if str(button.key).startswith("evaluation_stricter")]
+    app = dashboard(tmp_path, "overview")
+    assert "Search answers" not in str(drawn_by(app, "records"))
     assert_no_problem(app)
 
 

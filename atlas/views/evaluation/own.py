@@ -306,7 +306,7 @@ def foreign_sentence(evaluation: OwnEvaluation) -> str:
 def staleness(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     """Return the changes since the measurement, as trusted text, or an empty string if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
-    if ledger.position(collection).ledger_id != evaluation.ledger_id:
+    if _is_of_another_store(memory, evaluation):
         return "The store was restored, or embedded again, since this was measured."
     if n := n_changed(memory.storage, collection, evaluation.revision):
         return f"{counted(n, 'experience')} added or changed since this was measured."
@@ -315,6 +315,17 @@ def staleness(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     if memory.storage.judgements.state() != evaluation.judged:
         return "Hits were judged since this was measured."
     return "The store has changed since this was measured." if ledger.revision() != evaluation.revision else ""
+
+
+def is_outdated(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
+    """Return whether its figures are not of these searches: the store was replaced, or other weights are in use."""
+    weights = usable_profiles(memory).get(memory.storage.profiles.in_use().name)
+    return _is_of_another_store(memory, evaluation) or weights != evaluation.profiles.get(evaluation.in_use)
+
+
+def _is_of_another_store(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
+    """Return whether the store was restored, or embedded again, since the measurement."""
+    return memory.storage.ledger.position(memory.experience.collection_name).ledger_id != evaluation.ledger_id
 
 
 def is_unreadable(evaluation: OwnEvaluation) -> bool:

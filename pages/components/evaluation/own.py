@@ -15,6 +15,7 @@ from atlas.views.evaluation.own import (
     OwnEvaluation,
     Prospects,
     foreign_sentence,
+    is_outdated,
     is_unreadable,
     meaning,
     measured,
@@ -99,7 +100,8 @@ def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation 
         st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), staleness(memory, evaluation)])))
     if judged is None and evaluation is not None:
         return
-    measures, better = figures(evaluation, now), stricter(evaluation, now) if evaluation is not None else None
+    measures, is_old = figures(evaluation, now), evaluation is not None and is_outdated(memory, evaluation)
+    better = stricter(evaluation, now) if evaluation is not None and not is_old else None
     columns = st.columns(len(measures) + (better is not None))
     for column, figure in zip(columns, measures, strict=False):
         with column.container(border=True, height="stretch", gap="xsmall"):
@@ -109,7 +111,7 @@ def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation 
     if better is not None:
         with columns[-1].container(border=True, height="stretch", gap="xsmall"):
             _draw_stricter(memory, better)
-    elif judged is not None and judged.advice:
+    elif judged is not None and judged.advice and not is_old:
         draw_advice(judged)
 
 
@@ -156,7 +158,7 @@ def draw_run(memory: MemorySystem) -> None:
 def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     """Draw the answers by strictness, and all figures."""
     now = memory.strictness()
-    better = stricter(evaluation, now)
+    better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
     if evaluation.report.strictness:
         draw_curves(memory, now, better.strictness if better is not None else now)
     with st.expander("All figures", key="evaluation_figures"):
@@ -224,7 +226,9 @@ def search_problem(memory: MemorySystem) -> AttentionRow | None:
     live = live_result(memory, LiveEvaluation)
     live.keep_up()
     found = live.current()
-    return search_row(found, memory.strictness()) if found is not None and not is_unreadable(found) else None
+    if found is None or is_unreadable(found) or is_outdated(memory, found):
+        return None
+    return search_row(found, memory.strictness())
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
