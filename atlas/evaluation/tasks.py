@@ -118,13 +118,15 @@ class AgentRow:
         where = _exclusion_filter(self.id_field, excluded)
         return self.experience.retrieve(text, depth, where=where, threshold=threshold, count_retrieval=False).hits
 
-    def first_ids(self, text: str, excluded: Collection[str], levels: Sequence[float]) -> list[str]:
-        """Return the id of the first hit at each strictness, empty where nothing is shown, from one search."""
-        hits = [
+    def unhidden_hits(self, text: str, excluded: Collection[str]) -> list[Hit[str]]:
+        """Return the hits of `rank` by id, and those that it hides."""
+        return [
             hit.with_item(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)
         ]
-        shown = [self.experience.shown_hits(text, hits, strictness) for strictness in levels]
-        return [hits_shown[0].item if hits_shown else "" for hits_shown in shown]
+
+    def first_id(self, text: str, hits: Sequence[Hit[str]], strictness: float) -> str:
+        """Return the id of the first of a query's `unhidden_hits` that is shown at a strictness, or an empty string."""
+        return next((hit.item for hit in self.experience.shown_hits(text, hits, strictness)), "")
 
 
 def _blocks(
@@ -399,22 +401,25 @@ def try_strictness(
     queries = answerable_queries(task, texts, half)
     if not queries or not foreign:
         return ()
-    n_queries = len(queries) + len(foreign)
-    is_right, is_empty = np.zeros((len(queries), len(STEPS))), np.zeros((len(queries), len(STEPS)))
-    is_answered = np.zeros((len(foreign), len(STEPS)))
-    for number, query in enumerate(queries):
-        first_ids, right_ids = row.first_ids(query.text, query.excluded, STEPS), {*relevant_ids(query, texts)}
-        is_right[number] = [first_id in right_ids for first_id in first_ids]
-        is_empty[number] = [not first_id for first_id in first_ids]
-        on_progress(number + 1, n_queries)
-    for number, text in enumerate(foreign):
-        is_answered[number] = [bool(first_id) for first_id in row.first_ids(text, (), STEPS)]
-        on_progress(len(queries) + number + 1, n_queries)
+    asked = [*((query.text, query.excluded) for query in queries), *((text, ()) for text in foreign)]
+    hits_of_queries = list[list[Hit[str]]]()
+    for text, excluded in asked:
+        hits_of_queries.append(row.unhidden_hits(text, excluded))
+        on_progress(len(hits_of_queries), len(asked))
+    first_ids = np.array(
+        [  # level by level, because the memory keeps the thresholds of its latest level only
+            [row.first_id(text, hits, step) for (text, _), hits in zip(asked, hits_of_queries, strict=True)]
+            for step in STEPS
+        ]
+    ).T
+    right_ids = [relevant_ids(query, texts) for query in queries]
+    is_right = np.array([np.isin(ids, [*right]) for ids, right in zip(first_ids, right_ids, strict=False)], float)
+    is_empty = np.array(first_ids == "", float)
     groups = [query.group for query in queries]
     shares = (
         estimates(is_right, groups, seed=seed),
-        estimates(is_empty, groups, seed=seed),
-        estimates(is_answered, foreign, seed=seed),
+        estimates(is_empty[: len(queries)], groups, seed=seed),
+        estimates(1 - is_empty[len(queries) :], foreign, seed=seed),
     )
     return tuple(
         StrictnessStep(strictness=step, first_right=right, found_nothing=empty, foreign_answered=answered)

@@ -14,6 +14,7 @@ from atlas.evaluation import tasks as evaluating
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.evaluation.tasks import AGENT, evaluate_corpora, evaluate_own, read_attempts, rows_of
+from atlas.memory.base.calibration.measurement import LevelMeasurement
 from atlas.testing import HashEmbedder
 from tests.support.retrievers import query
 
@@ -134,6 +135,42 @@ def test_a_store_is_asked_at_each_strictness_as_its_agent_is_at_the_present_one(
     assert steps[1.0].foreign_answered.mean == report.foreign[0].told_something[AGENT].mean
     shares = [step.foreign_answered.mean for step in report.strictness]
     assert shares == sorted(shares, reverse=True)
+
+
+@pytest.mark.parametrize("strictness", [0.4, 1.8])
+def test_at_another_strictness_a_store_answers_as_it_was_foretold(memory, strictness):
+    """Otherwise the advice to change it would promise what does not happen."""
+    foretold = evaluate_own(memory, half="both", seed=0, watch=unwatched).strictness
+    memory.apply_strictness(memory.plan_strictness(strictness))
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    [agent] = [row for row in report.tasks[0].rows if row.name == AGENT]
+    [step] = [step for step in foretold if step.strictness == strictness]
+    assert step.first_right == agent.estimates["hit@1"]
+    assert step.found_nothing == agent.estimates["found nothing"]
+    assert step.foreign_answered.mean == report.foreign[0].told_something[AGENT].mean
+    assert step.foreign_answered.mean != foretold[10].foreign_answered.mean
+    assert report.strictness == foretold
+
+
+def test_the_level_is_computed_once_for_each_strictness(memory, monkeypatch):
+    """It takes milliseconds, and hundreds of queries are asked."""
+    computed = []
+
+    def computed_cut(measured, weights, language, cut=LevelMeasurement.cut):
+        computed.append(weights.strictness)
+        return cut(measured, weights, language)
+
+    monkeypatch.setattr(LevelMeasurement, "cut", computed_cut)
+    [row] = [row for row in rows_of(memory, "id") if row.name == AGENT]
+    attempts = read_attempts(memory)
+    task = evaluating.own_tasks(memory, attempts, half="both", seed=0)[evaluating.OTHERS]
+    texts, options = {each.id: each.text for each in attempts}, {"half": "both", "seed": 0}
+    asked = []
+    steps = evaluating.try_strictness(
+        row, task, texts, ["bake a loaf", "the tides"], on_progress=lambda *done: asked.append(done), **options
+    )
+    assert computed == [each.strictness for each in steps]
+    assert asked[-1] == (6, 6)
 
 
 def test_a_stores_own_rows_are_what_it_uses_now_and_what_it_could_use(memory):
