@@ -16,9 +16,11 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.schema import decode, encode
+from atlas.evaluation.judged import JUDGED_TASK
+from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import OwnEvaluation, as_json
-from atlas.evaluation.tasks import evaluate_own
+from atlas.evaluation.tasks import JUDGED, OTHERS, evaluate_own
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
@@ -35,15 +37,15 @@ MIN_EXPERIENCES = 20
 NICENESS = 19
 
 STEPS: Mapping[str, tuple[int, int]] = {
-    "finding other attempts": (2, 40),
-    "finding what was judged right": (40, 44),
+    OTHERS: (2, 40),
+    JUDGED: (40, 44),
     "foretelling outcomes": (44, 76),
-    "asking foreign queries": (76, 83),
-    "trying other strictness": (83, 88),
+    "trying other strictness": (76, 89),
+    "asking foreign queries": (89, 90),
+    f"context blocks of {OWN_TASK}": (90, 99),
+    f"context blocks of {JUDGED_TASK}": (99, 100),
 }
 """Percentages of a measurement's work between which each of its steps lies, as measured on the sample store."""
-
-LAST_STEP = (88, 100)
 
 
 class EvaluationFile(ArtefactFile[OwnEvaluation]):
@@ -127,7 +129,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 def _watch(on_progress: OnProgress, label: str) -> Progress:
     """Return a callback that converts the progress of a step to progress of the whole measurement."""
-    begin, end = STEPS.get(label, LAST_STEP)
+    begin, end = STEPS[label]
     return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 
 

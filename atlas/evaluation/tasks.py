@@ -56,6 +56,7 @@ Watch = Callable[[str], Progress]
 FUSED = "fused"
 AGENT = "as an agent gets it"
 OTHERS = "finding other attempts"
+JUDGED = "finding what was judged right"
 THIS_STORE = "this store"
 
 STEPS = tuple(step / 10 for step in range(31))
@@ -436,7 +437,7 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     ids = [attempt.id for attempt in attempts]
     tasks = {
         OTHERS: leave_one_out(attempts, half=half, seed=seed),
-        "finding what was judged right": judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
+        JUDGED: judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
     }
     return {name: task for name, task in tasks.items() if task is not None}
 

@@ -77,6 +77,8 @@ def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
 
 
 def test_progress_is_that_of_the_whole_measurement(memory):
+    [first, *_] = memory.experience.ids()
+    memory.judge("a report to mend", first, True)
     progress: list[tuple[int, int]] = []
     evaluate_now(memory, seed=0, on_progress=lambda done, total, what: progress.append((done, total)))
     shares = [done for done, _ in progress]
