@@ -72,7 +72,6 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
         row,
         what="Search answers too many off-topic questions",
         detail=f"Stricter: {better.off_topic} of them, {better.first_right} of first hits right",
-        action="Apply →",
         parameters={},
     )
 

@@ -10,7 +10,7 @@ import pytest
 import atlas
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.curate.attention import attention
+from atlas.views.curate.attention import AttentionRow, attention
 from atlas.views.curate.health import QUEUES, HealthLine
 from tests.support.records import START, attempt
 
@@ -68,3 +68,11 @@ def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(me
     memory.store(attempt("Mend a shoe"))
     assert backups(START + timedelta(days=2)) == []
     assert backups(later) == ["Last backup 40 days ago"]
+
+
+def test_searches_that_should_change_come_after_a_missing_backup_and_before_records(memory):
+    memory.store(attempt("Boil an egg"))
+    search = AttentionRow(id="search", what="Search hides much", detail="", action="Open →", page="evaluation")
+    lines = [HealthLine(queue=QUEUES[0], n=1, sentence="")]
+    rows = attention(memory, lines, n_own=1, now=START, search=search)
+    assert [row.id for row in rows] == ["backup", "search", "undecided"]

@@ -139,11 +139,11 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
     better = stricter(found, 1.0)
     assert (better.strictness, better.off_topic, better.first_right) == (1.8, "65 % → 14 %", "98 % → 97 %")
     row = search_row(found, 1.0)
-    assert (row.what, row.detail, row.action) == (
+    assert (row.what, row.detail) == (
         "Search answers too many off-topic questions",
         "Stricter: 65 % → 14 % of them, 98 % → 97 % of first hits right",
-        "Apply →",
     )
+    assert (row.action, row.page, row.parameters) == ("Open →", "evaluation", {})
 
 
 def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(measured):
