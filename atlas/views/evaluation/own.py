@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atlas.core.statistics import MIN_GROUPS, Estimate, Interval
@@ -193,15 +193,23 @@ def measured(evaluation: OwnEvaluation, measure: str, on: str = OWN_TASK) -> Mea
     return _found(evaluation, measure, on)
 
 
-def simpler_searches(evaluation: OwnEvaluation) -> list[SearchRow]:
+def simpler_searches(evaluation: OwnEvaluation, strictness: float) -> list[SearchRow]:
     """Return how often the first hit is right, for agents, for simpler searches and by chance.
 
     Empty if that was not measured.
+
+    Args:
+        strictness: The present strictness, at which agents search. The nearest measured one tells.
     """
     of = measured(evaluation, "hit@1")
     if of is None:
         return []
-    searches = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
+    step = measured_step(evaluation, strictness)
+    searches = [
+        replace(row, value=step.first_right) if step is not None and row.setting.startswith(NOW) else row
+        for row in of.rows
+        if row.setting.startswith(NOW) or row.setting in SETTINGS.values()
+    ]
     by_chance = MeasuredRow(setting="By chance", value=Estimate(mean=of.chance, interval=None))
     return [
         SearchRow(
@@ -210,17 +218,31 @@ def simpler_searches(evaluation: OwnEvaluation) -> list[SearchRow]:
             rate=Meter(row.value.mean, percent(row.value.mean)),
             interval=_interval_text(rate_interval(row.value, of.n_tasks)),
             difference="" if row.setting.startswith(NOW) else _difference_text(row.difference),
-            off_topic=_off_topic_text(evaluation, row.setting),
+            off_topic=_off_topic_text(evaluation, row.setting, strictness),
         )
         for row in (*searches, by_chance)
     ]
 
 
-def _off_topic_text(evaluation: OwnEvaluation, setting: str) -> str:
-    foreign = _foreign(evaluation, SHIPPED)
+def _off_topic_text(evaluation: OwnEvaluation, setting: str, strictness: float) -> str:
     if setting in ANSWERED:
         return ANSWERED[setting]
-    return percent(foreign.told_something[AGENT].mean) if foreign is not None and setting.startswith(NOW) else ""
+    rate = foreign_rate(evaluation, strictness) if setting.startswith(NOW) else None
+    return percent(rate.mean) if rate is not None else ""
+
+
+def foreign_rate(evaluation: OwnEvaluation, strictness: float | None = None) -> Estimate | None:
+    """Return the share of foreign questions that the search for agents answers, or None if it was not measured.
+
+    Args:
+        strictness: The present strictness, of which the nearest measured one tells, or None for that of the
+            measurement.
+    """
+    step = None if strictness is None else measured_step(evaluation, strictness)
+    if step is not None:
+        return step.foreign_answered
+    foreign = foreign_result(evaluation)
+    return foreign.told_something[AGENT] if foreign is not None else None
 
 
 def measured_step(evaluation: OwnEvaluation, strictness: float) -> StrictnessStep | None:
@@ -290,16 +312,19 @@ def measured_caption(memory: MemorySystem, evaluation: OwnEvaluation) -> str:
     return f"{when} with {evaluation.report.model}{_profile_in_use(evaluation)}."
 
 
-def foreign_sentence(evaluation: OwnEvaluation) -> str:
-    """Return how many queries on other subjects got a hit, or an empty string if that was not measured."""
-    shipped = _foreign(evaluation, SHIPPED)
-    if shipped is None:
+def foreign_sentence(evaluation: OwnEvaluation, strictness: float) -> str:
+    """Return how many queries on other subjects get a hit, or an empty string if that was not measured.
+
+    Args:
+        strictness: As of `simpler_searches`.
+    """
+    shipped, rate = foreign_result(evaluation), foreign_rate(evaluation, strictness)
+    if shipped is None or rate is None:
         return ""
-    rate = shipped.told_something[AGENT]
     between = f" (likely {100 * rate.interval.low:.0f}–{percent(rate.interval.high)})" if rate.interval else ""
     return (
         f"Off-topic questions: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer "
-        f"is nothing. {percent(rate.mean)} of them found something anyway{between}."
+        f"is nothing. {percent(rate.mean)} of them find something anyway{between}."
     )
 
 
@@ -352,17 +377,17 @@ def _found(evaluation: OwnEvaluation, measure: str, on: str) -> MeasureRow | Non
         n_tasks=task.n_groups,
         is_less_better=measure == FOUND_NOTHING,
         share_verbatim=task.share_verbatim,
-        note=_foreign_rate(evaluation, task) if on == JUDGED_TASK else "",
+        note=_judged_note(evaluation, task) if on == JUDGED_TASK else "",
     )
 
 
-def _foreign_rate(evaluation: OwnEvaluation, task: TaskResult) -> str:
+def _judged_note(evaluation: OwnEvaluation, task: TaskResult) -> str:
     """Return a sentence on the rates of wrongly and rightly empty results."""
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
     wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[FOUND_NOTHING].mean)} of them."
-    wrong = _foreign(evaluation, ONLY_WRONG)
+    wrong = foreign_result(evaluation, ONLY_WRONG)
     if wrong is None:
         return wrongly
     rightly = percent(1.0 - wrong.told_something[AGENT].mean)
@@ -370,7 +395,7 @@ def _foreign_rate(evaluation: OwnEvaluation, task: TaskResult) -> str:
     return f"{wrongly} Of {more} with only wrong hits, it rightly gets nothing for {rightly}."
 
 
-def _foreign(evaluation: OwnEvaluation, source: str) -> ForeignResult | None:
+def foreign_result(evaluation: OwnEvaluation, source: str = SHIPPED) -> ForeignResult | None:
     """Return the answers to the foreign queries of a source, if an agent's were measured."""
     return next(
         (result for result in evaluation.report.foreign if result.source == source and AGENT in result.told_something),

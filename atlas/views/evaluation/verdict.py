@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atlas.core.statistics import Estimate
-from atlas.evaluation.foreign import SHIPPED, ForeignResult
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.measures import TaskResult
 from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
-from atlas.views.evaluation.own import measured_step, rate_interval
+from atlas.views.evaluation.own import foreign_rate, foreign_result, measured_step, rate_interval
 from atlas.views.shared.rates import likely
 from atlas.views.shared.wording import counted, percent
 
@@ -131,7 +130,7 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
     Args:
         strictness: As of `verdict`.
     """
-    task, questions = (_own_task(evaluation), _foreign_result(evaluation)) if evaluation else (None, None)
+    task, questions = (_own_task(evaluation), foreign_result(evaluation)) if evaluation else (None, None)
     first, _, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
     near = _nearby(evaluation, strictness) if evaluation else ""
     own = _figure(
@@ -199,7 +198,7 @@ def _rates(
     """Return how often the first hit is right, nothing is found, and a foreign question is answered."""
     step = None if strictness is None else measured_step(evaluation, strictness)
     if step is None:
-        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), _foreign_rate(evaluation)
+        return _own_rate(evaluation, "hit@1"), _own_rate(evaluation, FOUND_NOTHING), foreign_rate(evaluation)
     return step.first_right, step.found_nothing, step.foreign_answered
 
 
@@ -212,13 +211,3 @@ def _own_rate(evaluation: OwnEvaluation, measure: str) -> Estimate | None:
 
 def _own_task(evaluation: OwnEvaluation) -> TaskResult | None:
     return next((task for task in evaluation.report.tasks if task.name == OWN_TASK), None)
-
-
-def _foreign_rate(evaluation: OwnEvaluation) -> Estimate | None:
-    """Return the share of foreign questions that the search for agents answers."""
-    foreign = _foreign_result(evaluation)
-    return foreign.told_something.get(AGENT) if foreign is not None else None
-
-
-def _foreign_result(evaluation: OwnEvaluation) -> ForeignResult | None:
-    return next((result for result in evaluation.report.foreign if result.source == SHIPPED), None)

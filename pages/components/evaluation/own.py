@@ -83,7 +83,7 @@ def draw_own(memory: MemorySystem) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if ahead.can_run:
                 draw_run(memory)
-            draw_how_counted(ahead, found)
+            draw_how_counted(memory, ahead, found)
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
@@ -162,7 +162,7 @@ def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     if evaluation.report.strictness:
         draw_curves(memory, now, better.strictness if better is not None else now)
     with st.expander("All figures", key="evaluation_figures"):
-        if compared := simpler_searches(evaluation):
+        if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")
             plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
         draw_figures(evaluation)
@@ -193,9 +193,9 @@ def draw_figures(evaluation: OwnEvaluation) -> None:
     )
 
 
-def draw_how_counted(ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
+def draw_how_counted(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
     """Draw what the figures mean, behind a button."""
-    foreign = foreign_sentence(evaluation) if evaluation is not None else ""
+    foreign = foreign_sentence(evaluation, memory.strictness()) if evaluation is not None else ""
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
         for sentence in filter(None, (ABOUT, ahead.sentence, foreign, INTERVALS, ahead.hint)):
             st.text(sentence)

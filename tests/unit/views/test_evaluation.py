@@ -47,7 +47,7 @@ def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
     """What the page does with it."""
     assert measured_caption(memory, found).encode()
     staleness(memory, found)
-    assert foreign_sentence(found).encode()
+    assert foreign_sentence(found, 1.0).encode()
     for of in filter(None, (measured(found, measure) for measure in MEASURES)):
         assert json.dumps(measured_chart(of))
         assert of.caption

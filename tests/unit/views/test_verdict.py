@@ -18,7 +18,7 @@ from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
 from atlas.views.charts.slopes import slopes_caption, slopes_chart
 from atlas.views.curate.attention import search_row
-from atlas.views.evaluation.own import simpler_searches
+from atlas.views.evaluation.own import foreign_sentence, simpler_searches
 from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, stricter, verdict
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
@@ -103,8 +103,8 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
         "dense": {"hit@1": Estimate(mean=0.01, interval=Interval(-0.01, 0.03))},
     }
     rows = tuple(replace(row, differences=gains) if row.name == FUSED else row for row in task.rows)
-    found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),)))
-    assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found)] == [
+    found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), strictness=()))
+    assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found, 1.0)] == [
         ("As an agent gets it", "", "64 %"),
         ("Words alone", "6 points less", "up to 100 %"),
         ("Meaning alone", "no clear difference", "100 %"),
@@ -152,6 +152,15 @@ def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(
     assert search_row(found, 1.8) is None
     assert verdict(found, 1.8).headline == "Search finds the right memories. Stricter, it would hide some of them."
     assert [figure.value for figure in figures(found, 1.8)] == ["97 %", "14 %"]
+
+
+def test_the_table_and_the_sentence_tell_the_same_of_the_present_strictness_as_the_verdict(measured):
+    found = with_steps(measured, *STEPS)
+    row, *others = simpler_searches(found, 1.8)
+    assert (row.rate.text, row.off_topic) == ("97 %", "14 %")
+    assert [figure.value for figure in figures(found, 1.8)] == ["97 %", "14 %"]
+    assert "14 % of them find something anyway" in foreign_sentence(found, 1.8)
+    assert others == simpler_searches(found, 1.0)[1:]
 
 
 def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measured):
