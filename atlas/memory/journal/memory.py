@@ -185,14 +185,14 @@ class Journal(Memory[JournalEntry]):
     aedit = twin(edit)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete entries, and return the number of deleted ones. `undo` restores them.
+        """Delete one or more entries, and return the number of deleted ones. `undo` restores them.
 
         The following entries, which are indexed with their beginnings, are indexed again, so no search finds deleted
         text.
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
-        distinct_ids = list(dict.fromkeys(ids))
+        distinct_ids = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         return retry(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:

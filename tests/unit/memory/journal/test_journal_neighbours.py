@@ -89,6 +89,12 @@ def test_deleting_the_last_one_or_none_touches_no_other(journal, store):
     assert store.count_operations() == n_operations
 
 
+def test_one_id_deletes_one_entry(journal):
+    ids = written(journal)
+    assert journal.delete(ids[1]) == 1
+    assert journal.get_many(ids[:3])[1].content == LINES[2]
+
+
 def test_a_memory_that_deletes_within_an_operation_of_its_own_stays_within_it(journal, store):
     ids = written(journal)
     scoped = journal.within("delete", "by hand")
