@@ -125,13 +125,13 @@ def stricter(evaluation: OwnEvaluation, strictness: float) -> Stricter | None:
 
 
 def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -> list[Figure]:
-    """Return the figures behind the verdict, without values before a measurement.
+    """Return the figures behind the verdict, without values before a measurement. Empty results are one if many.
 
     Args:
         strictness: As of `verdict`.
     """
     task, questions = (_own_task(evaluation), foreign_result(evaluation)) if evaluation else (None, None)
-    first, _, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
+    first, nothing, answered = _rates(evaluation, strictness) if evaluation else (None, None, None)
     near = _nearby(evaluation, strictness) if evaluation else ""
     own = _figure(
         "First hit is right",
@@ -147,7 +147,11 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
         questions.n_queries if questions else 0,
         f"of {counted(questions.n_queries, 'question')} that should find nothing{near}" if questions else "",
     )
-    return [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
+    shown = [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
+    if task is not None and _mean(nothing, 0.0) > MUCH_HIDDEN:
+        hidden = _figure("Nothing found", nothing, task.n_groups, f"of the same searches, which should find some{near}")
+        shown.append(replace(hidden, is_bad=True))
+    return shown
 
 
 def _nearby(evaluation: OwnEvaluation, strictness: float | None) -> str:

@@ -80,6 +80,13 @@ def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured
     assert [figure.value for figure in figures(None)] == ["–"] * 2
 
 
+def test_a_search_that_hides_much_says_how_much(measured):
+    own, off_topic, hidden = figures(with_rates(measured, first=0.6, nothing=0.25, foreign=0.02))
+    assert (hidden.label, hidden.value, hidden.is_bad) == ("Nothing found", "25 %", True)
+    assert (own.is_bad, off_topic.is_bad) == (False, False)
+    assert len(figures(with_rates(measured, first=0.6, nothing=0.2, foreign=0.02))) == 2
+
+
 def test_every_figure_has_a_range_that_no_rate_of_zero_narrows_to_nothing(measured):
     found = with_rates(measured, first=0.98, nothing=0.0, foreign=0.64)
     assert [figure.interval for figure in figures(found)] == ["too few to tell"] * 2
