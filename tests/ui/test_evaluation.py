@@ -106,7 +106,8 @@ def test_few_tasks_are_said_to_be_too_few_for_intervals(dashboard: Dashboard, tm
 
 
 def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_back(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, repeated(6))
+    again = attempt("Mend report 2 of customer 74 again", task_id="task-2")
+    make_store(tmp_path, [*repeated(6), again])
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
     app = dashboard(tmp_path, "evaluation")
     lines = (
@@ -122,6 +123,8 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     app.button(key="evaluation_stricter").click().run()
     assert strictness_of(tmp_path) == 1.8
     assert app.subheader[0].value == "Search finds the right memories. Nothing needs to change."
+    with opened_store(tmp_path) as memory:
+        assert memory.history(1)[0].reason.endswith("; 0 of 1 task lose their best record")
     undo_button(app).click().run()
     assert strictness_of(tmp_path) == 1
     assert_no_problem(app)

@@ -26,11 +26,10 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
-from atlas.views.evaluation.strictness import strictness_plan
 from atlas.views.evaluation.verdict import Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
 from atlas.views.shared.state import StoreState
-from pages.components.evaluation.strictness import apply_strictness, draw_curves, preview_strictness
+from pages.components.evaluation.strictness import draw_curves, plan_and_apply_strictness, preview_strictness
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
 from pages.components.overview.parts import CHART
@@ -124,7 +123,7 @@ def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
     with st.container(horizontal=True):
         st.button("Apply", key="evaluation_stricter", type="primary", icon=":material/check:", disabled=disabled,
                   help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.",
-                  on_click=apply_strictness, args=(memory, strictness_plan(memory, better.strictness, ())))  # fmt: skip
+                  on_click=plan_and_apply_strictness, args=(memory, better.strictness))  # fmt: skip
         st.button("Preview", key="evaluation_stricter_preview", help="Shows what would be answered otherwise.",
                   on_click=preview_strictness, args=(memory, better.strictness))  # fmt: skip
 
@@ -165,6 +164,7 @@ def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
         if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")
             plain_table(compared, columns=COMPARED, key="evaluation_simpler", label="First hit by search method")
+        st.markdown("**All searches, as they were when this was measured**")
         draw_figures(evaluation)
 
 

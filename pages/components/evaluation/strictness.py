@@ -88,6 +88,11 @@ def apply_strictness(memory: MemorySystem, plan: StrictnessPlan) -> None:
         announce(memory.apply_strictness(plan).id, change_sentence(plan))
 
 
+def plan_and_apply_strictness(memory: MemorySystem, strictness: float) -> None:
+    """Apply a strictness with its losses for the history, which take a second to find. Callback of a button."""
+    apply_strictness(memory, strictness_plan(memory, strictness, _asked(store_state(memory), _memory=memory)))
+
+
 def preview_strictness(memory: MemorySystem, strictness: float) -> None:
     """Show what a strictness changes. Callback of a button."""
     st.session_state.evaluation_tab = STRICTNESS
