@@ -30,8 +30,10 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
     found = page_health(memory)
     draw_finding(memory, view, found)
-    lines, n_own = health_lines(found, page_duplicates(memory).groups), view.rate.n - view.n_sample
-    draw_attention(attention(memory, lines, n_own=n_own, now=datetime.now(UTC), search=search_problem(memory)))
+    duplicates, n_own = page_duplicates(memory), view.rate.n - view.n_sample
+    lines, search, has_failed = health_lines(found, duplicates.groups), search_problem(memory), bool(duplicates.problem)
+    now = datetime.now(UTC)
+    draw_attention(attention(memory, lines, n_own=n_own, now=now, search=search, has_failed=has_failed))
     draw_answers(memory, view, found)
 
 

@@ -44,7 +44,13 @@ class AttentionRow(Row):
 
 
 def attention(
-    memory: MemorySystem, lines: Iterable[HealthLine], *, n_own: int, now: datetime, search: AttentionRow | None = None
+    memory: MemorySystem,
+    lines: Iterable[HealthLine],
+    *,
+    n_own: int,
+    now: datetime,
+    search: AttentionRow | None = None,
+    has_failed: bool = False,
 ) -> tuple[AttentionRow, ...]:
     """Return what needs attention, worst first, and nothing if all is well.
 
@@ -54,9 +60,10 @@ def attention(
         n_own: Number of experiences that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
         search: Result of `search_row`.
+        has_failed: True if the search for near-duplicates failed.
     """
     backup = _backup(memory, now) if n_own else ()
-    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(lines))
+    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(lines, has_failed))
 
 
 def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
@@ -93,9 +100,11 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
         )
 
 
-def _undecided(lines: Iterable[HealthLine]) -> Iterator[AttentionRow]:
+def _undecided(lines: Iterable[HealthLine], has_failed: bool) -> Iterator[AttentionRow]:
     """Yield the numbers of records to decide on. Domains have a list of their own, and buried records are decided."""
     numbers = [f"{line.n:,} {TITLES[line.queue].lower()}" for line in lines if line.queue not in (FAILING, BURIED)]
+    if has_failed:
+        numbers.append("the search for near-duplicates failed")
     if numbers:
         yield AttentionRow(
             id="undecided",

@@ -55,6 +55,14 @@ def test_undecided_experiences_are_counted_by_their_queue_without_domains_and_bu
     assert row.detail == "1,000 near-duplicates, 1,002 never retrieved, 1,003 stale, 1,004 outcome unknown"
 
 
+def test_a_failed_search_for_near_duplicates_is_told_beside_what_is_undecided(memory):
+    (row,) = attention(memory, (), n_own=0, now=START, has_failed=True)
+    assert (row.detail, row.page) == ("the search for near-duplicates failed", "curate")
+    stale = HealthLine(queue=QUEUES[3], n=2, sentence="")
+    (row,) = attention(memory, [stale], n_own=0, now=START, has_failed=True)
+    assert row.detail == "2 stale, the search for near-duplicates failed"
+
+
 def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(memory, clock, tmp_path):
     def backups(now=START):
         return [row.what for row in attention(memory, (), n_own=1, now=now)]
