@@ -149,7 +149,9 @@ def figures(evaluation: OwnEvaluation | None, strictness: float | None = None) -
     )
     shown = [own, replace(off_topic, is_bad=_mean(answered, 0.0) > MANY_ANSWERED)]
     if task is not None and _mean(nothing, 0.0) > MUCH_HIDDEN:
-        hidden = _figure("Nothing found", nothing, task.n_groups, f"of the same searches, which should find some{near}")
+        hidden = _figure(
+            "Nothing found", nothing, task.n_groups, f"of the same searches, which should find something{near}"
+        )
         shown.append(replace(hidden, is_bad=True))
     return shown
 
