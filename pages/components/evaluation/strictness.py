@@ -90,7 +90,8 @@ def apply_strictness(memory: MemorySystem, plan: StrictnessPlan) -> None:
 
 def plan_and_apply_strictness(memory: MemorySystem, strictness: float) -> None:
     """Apply a strictness with its losses for the history, which take a second to find. Callback of a button."""
-    apply_strictness(memory, strictness_plan(memory, strictness, _asked(store_state(memory), _memory=memory)))
+    with announcing_problems():
+        apply_strictness(memory, strictness_plan(memory, strictness, _asked(store_state(memory), _memory=memory)))
 
 
 def preview_strictness(memory: MemorySystem, strictness: float) -> None:
