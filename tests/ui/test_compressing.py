@@ -180,7 +180,7 @@ def test_the_modules_beside_programs_are_those_of_the_settings_at_first(dashboar
     assert app.text_input(key="compress_path").value == str(store)
     app.text_input(key="compress_path").input(str(store / "gone")).run()
     app.button(key="compress_run").click().run()
-    assert f"expected directories, separated by ':', for the path of modules, but '{store / 'gone'}'" in said(app)
+    assert f"expected directories, separated by ':', for the path of modules, got '{store / 'gone'}'" in said(app)
 
 
 def test_whoever_a_server_has_let_in_names_no_directories_of_its(dashboard: Dashboard, store):

@@ -340,7 +340,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
     ):
         with pytest.raises(InvalidInput, match=message):
             read_report(json.dumps(saved | changes))
-    with pytest.raises(InvalidInput, match="but it is not JSON"):
+    with pytest.raises(InvalidInput, match="got a text that is not JSON"):
         read_report("[" * 100_000)
 
 
