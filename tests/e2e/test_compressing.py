@@ -56,7 +56,7 @@ def test_compress_preview_add_and_take_back(page: Page, serve: Serve, store: Pat
     expect(page.get_by_text(re.compile(rf"Added {N_PLANTED} concepts found in \d+ programs"))).to_be_visible()
     assert len(names(store)) == N_PLANTED
     page.get_by_role("link", name="Concepts").click()
-    expect(page.get_by_text(re.compile(rf"^{N_PLANTED} concepts\."))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"^{N_PLANTED} concepts · none was used yet"))).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("There are no concepts yet.")).to_be_visible()
     assert names(store) == []

@@ -71,9 +71,7 @@ def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, open
 def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     address, store = opened
     before = contents(store)
-    page.goto(address)
-    page.get_by_role("link", name="1 group of near-duplicates, 4 in all").click()
-    expect(page).to_have_url(re.compile("curate_queue=duplicates"))
+    page.goto(f"{address}/curate?curate_queue=duplicates")
     expect(page.get_by_text("4 experiences: 4 failed", exact=True)).to_be_visible()
     shoot(page, "curate-duplicates")
     merge_all = page.get_by_role("button", name="Merge all 1 group …")

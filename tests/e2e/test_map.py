@@ -267,7 +267,7 @@ def test_hostile_content_is_shown_as_text(page: Page, serve: Serve, tmp_path):
 def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: Page, serve: Serve, tmp_path):
     make_store(tmp_path, topics(N_LARGE))
     open_map(page, serve(tmp_path))
-    has_domains = page.get_by_text("Click a domain to see its tasks")
+    has_domains = page.get_by_text("Click one to see its tasks")
     expect(page.get_by_text(re.compile("Making the map")).or_(has_domains).first).to_be_visible()
     page.get_by_role("link", name="Experiences").click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
