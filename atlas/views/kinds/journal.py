@@ -50,7 +50,7 @@ def fix_condition(journal: Journal, state: str) -> Any:
 JOURNAL = Kind(
     noun="entry",
     page="journal",
-    about="The log that agents keep of their work. Below a crash is what fixes or follows from it, if on its page.",
+    about="The log that agents keep of their work. What fixes a crash is indented below it, if both are on one page.",
     nothing="The journal is empty.",
     would_stand="Notes that agents write about their work are listed here.",
     home="journal",
