@@ -27,7 +27,7 @@ import numpy.typing as npt
 import atlas
 from atlas.core.ranking.languages import ENGLISH
 from atlas.embedding.cached import CachedEmbedder
-from atlas.embedding.foreign_queries import calibration_queries_in
+from atlas.embedding.foreign_queries import load_calibration_queries
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.base.calibration.measurement import LevelMeasurement
 from atlas.memory.base.scoring import Values
@@ -113,7 +113,7 @@ def _outcome(pages: Sequence[Page], languages: Sequence[str], embedder: CachedEm
         )
         experience.calibrate()
         asked = [page.summary for page in pages[:MAX_OWN]]
-        foreign = calibration_queries_in(languages)
+        foreign = load_calibration_queries(languages)
         measured = experience._retriever._calibration.measurement()
         shown = _is_told(memory, asked)
         own = _best(memory, asked)

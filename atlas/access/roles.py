@@ -45,7 +45,7 @@ def _rules(text: str) -> list[str]:
         ) from error
 
 
-def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:
+def store_roles(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return the roles by group in one store.
 
     Args:

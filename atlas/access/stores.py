@@ -14,7 +14,7 @@ from atlas.access.failed_entries import FailedEntries
 from atlas.access.keys import Key, KeyRing
 from atlas.access.links import Links, SharedLink
 from atlas.access.people import Identity, People
-from atlas.access.roles import roles_in
+from atlas.access.roles import store_roles
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
@@ -115,7 +115,7 @@ class Stores:
                 ring=KeyRing(directory, clock),
                 people=People(
                     directory,
-                    roles_in(name, directories, roles),
+                    store_roles(name, directories, roles),
                     clock,
                     owner=owner,
                     actors=partial(_actors, directory),

@@ -201,7 +201,7 @@ SIGNS = {ADDED: "+", REMOVED: "-", CHANGED: "~", RATE: "%"}
 
 
 def _diff(options: argparse.Namespace, settings: Settings) -> int:
-    with _opened_for_diff(options.before, settings) as before, _opened_for_diff(options.after, settings) as after:
+    with _open_for_diff(options.before, settings) as before, _open_for_diff(options.after, settings) as after:
         all_differences = [*compare(before, after)]
     if options.json:
         print_json(map(asdict, all_differences))
@@ -227,7 +227,7 @@ def _group_key(difference: RecordDifference) -> tuple[str, str]:
 
 
 @contextmanager
-def _opened_for_diff(location: str, settings: Settings) -> Iterator[MemorySystem]:
+def _open_for_diff(location: str, settings: Settings) -> Iterator[MemorySystem]:
     """Open a store, or a backup in a scratch store, for reading."""
     if not Path(location).is_file():
         with open_local(at(settings, location), read_only=True) as memory:

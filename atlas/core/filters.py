@@ -186,7 +186,7 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     similar += get_close_matches(bare, by_bare, n=3, cutoff=NEAR)
-    return next((by_bare[name] for name in similar if _without_digits(name) != _without_digits(bare)), None)
+    return next((by_bare[name] for name in similar if _strip_digits(name) != _strip_digits(bare)), None)
 
 
 def _names(tree: Filter) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _parts(name: str) -> tuple[str, str]:
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))
 
 
-def _without_digits(name: str) -> str:
+def _strip_digits(name: str) -> str:
     return re.sub(r"\d", "", name)
 
 
@@ -238,7 +238,7 @@ def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if is_scope_name(name)}
 
 
-def checked_scope(metadata: Mapping[str, Any]) -> dict[str, str]:
+def parse_scope(metadata: Mapping[str, Any]) -> dict[str, str]:
     """Return the scope of a new record's metadata.
 
     Raises:

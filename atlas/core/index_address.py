@@ -8,7 +8,7 @@ from enum import Enum
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 from atlas.core.errors import InvalidInput
-from atlas.core.imports.plugins import INDEXES, plugin_named
+from atlas.core.imports.plugins import INDEXES, find_plugin
 
 DEFAULT_TENANT, DEFAULT_DATABASE = "default_tenant", "default_database"
 """Default tenant and database of a ChromaDB server."""
@@ -95,7 +95,7 @@ def _parts(text: str) -> SplitResult:
     except ValueError:
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no readable host or port") from None
     schemes = ("pinecone", "chroma+http", "chroma+https", "chroma+cloud")
-    is_known = parts.scheme in schemes or (parts.scheme and plugin_named(INDEXES, parts.scheme) is not None)
+    is_known = parts.scheme in schemes or (parts.scheme and find_plugin(INDEXES, parts.scheme) is not None)
     if not is_known:
         scheme = f"{parts.scheme}://" if parts.scheme else "no scheme"
         raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got {scheme}")

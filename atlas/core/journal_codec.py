@@ -36,10 +36,10 @@ def decode_entry(encoded: Any) -> JournalEntry:
     if not isinstance(encoded, dict):
         raise InvalidInput(f"expected an object for entry, got type {type(encoded).__name__}")
     links = [{"type": link.type, "target_id": link.target_id} for link in map(_link, encoded.get("links", ()))]
-    return checked_entry(decode(JournalEntry, {**encoded, "links": links}, "entry"))
+    return validate_entry(decode(JournalEntry, {**encoded, "links": links}, "entry"))
 
 
-def checked_entry(entry: JournalEntry) -> JournalEntry:
+def validate_entry(entry: JournalEntry) -> JournalEntry:
     """Return the entry, or raise if it is invalid.
 
     Raises:

@@ -8,7 +8,7 @@ import numpy as np
 
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.plain import WITH_TOKENS, whole_embedder
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import Embedder
 
 
@@ -21,7 +21,7 @@ class CachedEmbedder:
         self._documents: dict[str, Vector] = {}
         self._queries: dict[str, Vector] = {}
         for name in WITH_TOKENS:  # not cached, as token vectors of many texts would fill the memory
-            if (member := get_offered(self._embedder, name)) is not None:
+            if (member := get_member(self._embedder, name)) is not None:
                 setattr(self, name, member)
 
     @property

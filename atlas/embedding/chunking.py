@@ -15,7 +15,7 @@ import numpy.typing as npt
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection, join
 from atlas.embedding.plain import KNOWN
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import WholeEmbedder
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def encode_texts(
     Args:
         projection: Packs the token vectors. None to compute none.
     """
-    find_known = get_offered(embedder, KNOWN)
+    find_known = get_member(embedder, KNOWN)
     precomputed: dict[str, EncodedText] = find_known(texts, projection) if find_known else {}
     remaining = [text for text in texts if text not in precomputed]
     encoded = iter(_encode(remaining, embedder, projection))

@@ -22,9 +22,9 @@ def evaluation_queries() -> tuple[str, ...]:
     return tuple(text for index, text in enumerate(foreign_queries()) if index % 3)
 
 
-def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def load_calibration_queries(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the calibration queries for a store with texts in these languages, by language. Falls back to English."""
-    by_language = {language: queries_in(language) for language in languages if language in OTHERS}
+    by_language = {language: load_queries(language) for language in languages if language in OTHERS}
     return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language
 
 
@@ -35,11 +35,11 @@ def foreign_queries() -> tuple[str, ...]:
     The queries are questions, commands, titles and log lines. A fifth is about software, and a tenth about customer
     service. A few of them are relevant to a store on one of the subjects.
     """
-    return queries_in(ENGLISH)
+    return load_queries(ENGLISH)
 
 
 @cache
-def queries_in(language: str) -> tuple[str, ...]:
+def load_queries(language: str) -> tuple[str, ...]:
     """Return the queries in a language, given by its code. Each of `OTHERS` has 48, on different subjects."""
     text = (resources.files("atlas.embedding") / "foreign" / f"{language}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

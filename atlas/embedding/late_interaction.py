@@ -215,7 +215,7 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     )
 
 
-def measured_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenVectors]]]) -> Projection | None:
+def fit_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenVectors]]]) -> Projection | None:
     """Return the projection of a model, fitted to queries on many subjects, or None if it is not usable.
 
     The token vectors of some models are so similar that any text matches any other.

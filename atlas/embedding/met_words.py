@@ -12,7 +12,7 @@ from atlas.core.words import FUNCTION_WORDS
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import WordVectors
 from atlas.embedding.plain import WORDS
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import WholeEmbedder
 
 MIN_EXCESS = 0.35
@@ -46,7 +46,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     Args:
         text: A text that fits the model's window.
     """
-    word_vectors = get_offered(embedder, WORDS)
+    word_vectors = get_member(embedder, WORDS)
     if word_vectors is None:
         return []
     query_words, text_words = word_vectors(query), word_vectors(text)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.infra.duck_typing import get_offered, offers
+from atlas.infra.duck_typing import get_member, offers
 from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
@@ -41,7 +41,7 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
     Raises:
         InvalidInput: The object has no `encode`, or an async one.
     """
-    encode = get_offered(embedder, "encode")
+    encode = get_member(embedder, "encode")
     if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(embedder, str):
         raise InvalidInput(
             "expected an embedder with a sync method encode(text) that returns a vector, got "
@@ -63,19 +63,19 @@ class PlainEmbedder:
     def __init__(self, encoder: Embedder) -> None:
         self._encoder = encoder
         for name in OPTIONAL:
-            if (member := get_offered(encoder, name)) is not None:
+            if (member := get_member(encoder, name)) is not None:
                 setattr(self, name, member)
 
     @property
     def model_name(self) -> str:
         """Name of the embedding model, which a store records and then requires."""
         kind = type(self._encoder)
-        return str(get_offered(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
+        return str(get_member(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
 
     @cached_property
     def dimension(self) -> int:
         """Dimension of the vectors. If the embedder does not declare it, a text is embedded to find it."""
-        return int(get_offered(self._encoder, "dimension") or len(self.encode(SAMPLE_TEXT)))
+        return int(get_member(self._encoder, "dimension") or len(self.encode(SAMPLE_TEXT)))
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one document, shape (dim,)."""
@@ -85,12 +85,12 @@ class PlainEmbedder:
         """Return the vectors of several documents, shape (n, dim)."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        encode_batch = get_offered(self._encoder, "encode_batch")
+        encode_batch = get_member(self._encoder, "encode_batch")
         return _unit(encode_batch(texts)) if encode_batch else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a query, with the encoder's own method if it has one."""
-        return _vector((get_offered(self._encoder, "encode_query") or self._encoder.encode)(text))
+        return _vector((get_member(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:

@@ -33,8 +33,8 @@ from atlas.embedding.late_interaction import (
     Projection,
     TokenVectors,
     WordVectors,
+    fit_projection,
     join,
-    measured_projection,
 )
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
@@ -192,7 +192,7 @@ class SentenceTransformerEmbedder:
         if not self._load_once().returns_tokens:
             return None
         key = self._cache.key(self._files()), self.prompts.as_text()
-        return self._cache.projection(*key, self.dimension, lambda: measured_projection(self.encode_with_tokens))
+        return self._cache.projection(*key, self.dimension, lambda: fit_projection(self.encode_with_tokens))
 
     def prepare(self, announce: Callable[[str], None] | None = None) -> None:
         """Load the model. If it is neither bundled nor exported yet, it is exported, which takes half a minute.

@@ -142,7 +142,7 @@ def ablate(
     Raises:
         InvalidInput: There is no attempt, or a configuration is unknown.
     """
-    names = _checked_names(configurations)
+    names = _validate_names(configurations)
     moments, is_timed = group_by_time(trajectories)
     moments = list(first_attempts(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
@@ -229,7 +229,7 @@ def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], se
     return _estimates(values, replayed, seed)[0]
 
 
-def _checked_names(configurations: Sequence[str]) -> list[str]:
+def _validate_names(configurations: Sequence[str]) -> list[str]:
     for name in configurations:
         if name not in CONFIGURATIONS:
             raise InvalidInput(f"expected configurations out of {', '.join(CONFIGURATIONS)}, got {name!r}")

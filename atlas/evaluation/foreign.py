@@ -73,7 +73,7 @@ def foreign_queries_of(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], ha
     return by_source
 
 
-def load_shipped(half: Half) -> BySource:
+def load_foreign_queries(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
     The queries cover so many subjects that few of them are relevant to a particular store.
@@ -100,7 +100,7 @@ def ask_foreign(
     """
     with_threshold = [retriever for retriever in retrievers if retriever.has_threshold]
     foreign_queries = [
-        _Query(source, *query) for source, queries in by_source.items() for query in sampled_queries(queries)
+        _Query(source, *query) for source, queries in by_source.items() for query in sample_queries(queries)
     ]
     if not with_threshold or not foreign_queries:
         return ()
@@ -112,7 +112,7 @@ def ask_foreign(
     return _results(asked_in, foreign_queries, is_answered, [retriever.name for retriever in with_threshold], seed)
 
 
-def sampled_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
+def sample_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the queries of one source that are asked, at most `MAX_FOREIGN`, each with its group."""
     return sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
 

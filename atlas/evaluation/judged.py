@@ -34,7 +34,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
     return RetrievalTask(name=JUDGED_TASK, about=about, queries=tuple(queries))
 
 
-def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
+def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
     """Return the queries whose hits were all judged wrong, each as its own group. A search should return no hits.
 
     The arguments are those of `judged_queries`.

@@ -27,10 +27,10 @@ from atlas.evaluation.foreign import (
     StrictnessStep,
     ask_foreign,
     foreign_queries_of,
-    load_shipped,
-    sampled_queries,
+    load_foreign_queries,
+    sample_queries,
 )
-from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
+from atlas.evaluation.judged import ONLY_WRONG, judged_queries, rejected_queries
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import (
     JudgedCorpus,
@@ -192,7 +192,7 @@ def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                by_best_match(memory.experience.ranked_with(profile.weights)), id_field, (FUSED,),
+                best_match_search(memory.experience.ranked_with(profile.weights)), id_field, (FUSED,),
             )
             for profile in other_profiles
         ),
@@ -212,21 +212,21 @@ def _rows(
     signals: Sequence[str],
 ) -> tuple[Retriever, ...]:
     experience = memory.experience
-    dense = by_best_match(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
+    dense = best_match_search(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
     words = by_words(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
         Row("dense", "cosine similarity alone; nothing was tuned", dense, id_field, ("BM25",)),
         Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fuse(words, dense), id_field),
         Row(
-            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_field,
+            FUSED, about, best_match_search(memory.experience.ranked_with(full)), id_field,
             ("BM25", "dense", "RRF"),
         ),
         AgentRow(memory.experience, id_field),
         *(
             Row(
                 f"{FUSED} − {signal}", f"the same without {signal}",
-                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_field, (FUSED,),
+                best_match_search(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_field, (FUSED,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -235,7 +235,7 @@ def _rows(
             [
                 Row(
                     f"{FUSED} − word pieces", "the same without comparing word pieces",
-                    by_best_match(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
+                    best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
                 )
             ]
             if experience.collection.keeps_tokens
@@ -280,7 +280,7 @@ def by_words(experience: ChromaExperienceMemory) -> Search:
     return lambda text, k: experience.search_words(text, k, as_typed=False)
 
 
-def by_best_match(experience: ChromaExperienceMemory) -> Search:
+def best_match_search(experience: ChromaExperienceMemory) -> Search:
     """Return the configured hybrid search, without its relevance cut-off."""
     return lambda text, k: [hit.item for hit in experience.search_hits(text, k, count_retrieval=False)]
 
@@ -345,7 +345,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     rows = rows_of(_with_caches(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.all()
-    by_source = {**load_shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
+    by_source = {**load_foreign_queries(half), ONLY_WRONG: rejected_queries(judgements, COLLECTION, texts)}
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     results = [
         evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(name)) for name, task in tasks.items()
@@ -353,7 +353,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     steps = [
         try_strictness(
-            row, tasks[OTHERS], texts, [text for text, _ in sampled_queries(by_source[SHIPPED])],
+            row, tasks[OTHERS], texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
         for row in rows

@@ -35,7 +35,7 @@ def with_decided_outcome(attempt: Trajectory) -> Trajectory:
     return attempt
 
 
-def by_changes(attempt: Trajectory) -> bool | None:
+def outcome_by_changes(attempt: Trajectory) -> bool | None:
     """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers.
 
     None if the attempt is not from τ-bench, or has no steps.
@@ -84,7 +84,7 @@ def _calls(step: Step) -> Iterator[list[Any]]:
         yield [match[1], arguments]
 
 
-def by_answer(attempt: Trajectory) -> bool | None:
+def outcome_by_answer(attempt: Trajectory) -> bool | None:
     """Return True if the final answer is the expected one, or None if it is worded differently, as it may be right."""
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
     if not isinstance(target, str) or not isinstance(answer, str):
@@ -98,7 +98,7 @@ def _normalise(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[[Trajectory], bool | None]] = {
-    "the expected changes": by_changes,
-    "the expected answer": by_answer,
+    "the expected changes": outcome_by_changes,
+    "the expected answer": outcome_by_answer,
 }
 """Rules by their name in the details of an outcome."""

@@ -76,7 +76,7 @@ def as_instant(value: Any, name: str) -> datetime | None:
         raise InvalidInput(f"expected an ISO 8601 time for {name}, got {abbreviate(value)}") from error
 
 
-def without_blobs(text: str) -> str:
+def replace_blobs(text: str) -> str:
     """Return the string with every base64 data URL replaced by its kind, such as `[image]`."""
     return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
 
@@ -86,7 +86,7 @@ def storable(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
-        return without_blobs(value)
+        return replace_blobs(value)
     if isinstance(value, list):
         return [storable(item) for item in value]
     if isinstance(value, dict):

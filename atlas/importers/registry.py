@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
-from atlas.core.imports.plugins import IMPORTERS, log_fault, made_by_plugins, plugin_named
+from atlas.core.imports.plugins import IMPORTERS, find_plugin, log_fault, made_by_plugins
 from atlas.core.types import Trajectory
 from atlas.importers.files import NothingToImport, read_head
 from atlas.importers.formats import (
@@ -223,7 +223,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
 
 def _matches(format: Format, path: Path, head: bytes) -> bool:
     """Return whether a file is in a format. A plug-in's format that raises is reported and does not match."""
-    plugin = None if format in _BUILT_IN else plugin_named(IMPORTERS, format.name)
+    plugin = None if format in _BUILT_IN else find_plugin(IMPORTERS, format.name)
     if plugin is None:
         return format.matches(path, head)
     try:

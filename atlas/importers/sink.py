@@ -14,8 +14,8 @@ from atlas.core.types import JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import LogNames
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
-from atlas.infra.actor import actor_name, actor_scope, in_actor_scope
-from atlas.infra.secrets import without_secrets
+from atlas.infra.actor import actor_name, actor_scope, assign_actor_scope
+from atlas.infra.secrets import replace_secrets
 from atlas.memory.experience.extraction import to_experience, to_metadata
 from atlas.memory.kinds.kind import MemoryKind
 from atlas.memory.kinds.table import kind_of_item, known_kinds
@@ -95,7 +95,7 @@ def _move_into_scope(item: Item) -> Item:
     """
     match item:
         case ExportedExperience(experience=experience) if actor_scope():
-            scoped = in_actor_scope(replace(experience, id=_scoped_id(experience.id)))
+            scoped = assign_actor_scope(replace(experience, id=_scoped_id(experience.id)))
             return replace(item, experience=scoped, content_hash="")
         case ExportedStrategy(strategy=strategy) if actor_scope():
             return replace(item, strategy=replace(strategy, id=_scoped_id(strategy.id)))
@@ -141,7 +141,7 @@ class CountingSink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
-        candidates = [(item, self._content_hashes(item)) for item in self._not_imported(items)]
+        candidates = [(item, self._content_hashes(item)) for item in self._select_new(items)]
         known = self._known_hashes([content_hash for _, hashes in candidates for content_hash in hashes])
         unknown = [(item, hashes) for item, hashes in candidates if not known & {*hashes} and not self._has_id(item)]
         new_items = [item for item, hashes in unknown if self._is_first(item, hashes)]
@@ -149,7 +149,7 @@ class CountingSink:
         added = Counter(kind_of_item(item).noun for item in new_items)
         return AddCount(added=added, skipped=len(items) - len(new_items))
 
-    def _not_imported(self, items: list[Item]) -> list[Item]:
+    def _select_new(self, items: list[Item]) -> list[Item]:
         """Return the items in the actor's scope, without attempts that the memory has."""
         if self._memory is None:
             return items
@@ -173,7 +173,7 @@ class CountingSink:
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):
-            clean = in_actor_scope(without_secrets(item) if self._scrubs_secrets else item)
+            clean = assign_actor_scope(replace_secrets(item) if self._scrubs_secrets else item)
             experience = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
             return [to_metadata(experience)["content_hash"]]
         return []

@@ -223,7 +223,7 @@ def acting_on_all_records() -> Iterator[None]:
         yield
 
 
-def within_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def restrict_to_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the filter restricted to records in the scope of the current actor."""
     scope = actor_scope()
     return {"$and": [scope, where or {}]} if scope else where
@@ -234,7 +234,7 @@ def in_scope(scope: Mapping[str, str], metadata: Mapping[str, Any]) -> bool:
     return all(metadata.get(name) == value for name, value in scope.items())
 
 
-def in_actor_scope(record: Scoped) -> Scoped:
+def assign_actor_scope(record: Scoped) -> Scoped:
     """Return a new record with the scope of the current actor in its metadata.
 
     Raises:

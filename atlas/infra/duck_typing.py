@@ -9,7 +9,7 @@ import inspect
 from typing import Any, Protocol
 
 
-def get_offered(instance: object, name: str) -> Any:
+def get_member(instance: object, name: str) -> Any:
     """Return a member of an object, or None if it is missing or a protocol's stub."""
     return None if is_stub(instance, name) else getattr(instance, name, None)
 
@@ -31,7 +31,7 @@ def may_be_awaited(instance: object, name: str) -> bool:
 
     Only a plain function under its own name counts as sync, as a decorated one may be async.
     """
-    method = get_offered(instance, name)
+    method = get_member(instance, name)
     if not callable(method):
         return False
     function = inspect.unwrap(method)

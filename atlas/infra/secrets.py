@@ -290,7 +290,7 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
     return scrubbed if new_counts else item
 
 
-def without_secrets(value: V) -> V:
+def replace_secrets(value: V) -> V:
     """Return a record or a value with secrets replaced. `counting_secrets` counts them."""
     counts = Counter[str]()
     scrubbed = (

@@ -27,7 +27,7 @@ from atlas.infra.directories import make_directory_in
 from atlas.infra.permissions import create_private, file_mode, temporary_path
 from atlas.storage.engine import Publication, SharedState
 from atlas.storage.erasing import CACHE as CACHE
-from atlas.storage.erasing import cache_of_ledger, locked_cache
+from atlas.storage.erasing import cache_of_ledger, lock_cache
 from atlas.storage.store import LABEL, LEDGER, Store
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class ArtefactFile(ABC, Generic[T]):
             with cache_of_ledger(self.path.parent, source_ledger_id):
                 _write(self.path, header, arrays)
             return
-        with locked_cache(self.path.parent):
+        with lock_cache(self.path.parent):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=source_ledger_id))
 
     def is_made_since(self, previous: Publication | None) -> bool:
@@ -132,7 +132,7 @@ class ArtefactFile(ABC, Generic[T]):
             self._fetch(shared, published.version)
 
     def _fetch(self, shared: SharedState, version: int) -> None:
-        with locked_cache(self.path.parent):  # read inside the lock, because a purge may have deleted it
+        with lock_cache(self.path.parent):  # read inside the lock, because a purge may have deleted it
             content = shared.content(self.name, version)
             if content is None:
                 return
@@ -148,7 +148,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     def _publish_or_drop(self, shared: SharedState) -> None:
         """Publish a file from before results were shared. Remove a file of an older ledger, whose row was purged."""
-        with locked_cache(self.path.parent):
+        with lock_cache(self.path.parent):
             if shared.publication(self.name) is not None:
                 return
             ledger_id = load_artefact(self.path, lambda header, arrays: _ledger_id(header))

@@ -35,8 +35,8 @@ from atlas.learning.terms.terms import CALL, Term
 from atlas.learning.whole_definitions import (
     Verify,
     tools_and_definitions,
-    verified_sharing,
     verifier_with_definitions,
+    verify_sharing,
     with_definitions,
 )
 
@@ -96,7 +96,7 @@ def compress(
     allowed, prefix = make_tools(tools, are_run=verify is not None), free_prefix(corpus)
     limits = limits or Limits()
     definition_sources = read_sources(corpus, allowed)
-    sharing, n_changed = verified_sharing(definition_sources, limits, prefix, verify)
+    sharing, n_changed = verify_sharing(definition_sources, limits, prefix, verify)
     corpus = [sharing.programs.get(program.id, program) for program in corpus]
     run = _Run(
         programs={program.id: program for program in corpus},
@@ -313,7 +313,7 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
         found = _abstraction(name, shelf, functions, executables, saving, users_of[name], run)
         calling = callers[name] & shelf.programs.keys()
         inside = {caller for caller in calling if run.programs[caller].task_id in half}
-        elsewhere = min(lengths.saving_in(name, inside), lengths.saving_in(name, calling - inside))
+        elsewhere = min(lengths.inlining_cost(name, inside), lengths.inlining_cost(name, calling - inside))
         abstractions.append(replace(found, saving_elsewhere=elsewhere))
     return Compression(
         abstractions=tuple(abstractions),

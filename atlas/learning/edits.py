@@ -21,7 +21,7 @@ _EDIT = re.compile(r"\s*edit\s+(\d+):(\d+)[^\n]*\n")
 _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
 
 
-def edited_files(steps: Sequence[Step]) -> list[str]:
+def rebuild_files(steps: Sequence[Step]) -> list[str]:
     """Return the final text of each Python file that was created. The file that was changed last comes last."""
     files: dict[str, list[str]] = {}
     current = ""

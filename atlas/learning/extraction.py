@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
-from atlas.learning.edits import END_OF_EDIT, edited_files
+from atlas.learning.edits import END_OF_EDIT, rebuild_files
 from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, try_parse
 from atlas.learning.terms.programs import Program
 
@@ -178,7 +178,7 @@ def _fenced_blocks(text: str) -> list[tuple[str, str]]:
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
     """Yield the parts of the steps that may be a program, the last first."""
-    yield from reversed(edited_files(attempt.steps))
+    yield from reversed(rebuild_files(attempt.steps))
     for step in reversed(attempt.steps):
         if END_OF_EDIT not in step.action:  # an edit command may parse as Python together with the text around it
             yield from _candidate_texts(step.action)

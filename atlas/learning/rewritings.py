@@ -91,7 +91,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
     Returns:
         Its source, and the name under which it calls each concept, by placeholder.
     """
-    used = identifiers_in(rewritten.after)
+    used = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
     names = {placeholder: name for placeholder, name in names.items() if name not in used}
     with suppress(InvalidInput):  # the program looks up names as strings
@@ -127,7 +127,7 @@ def function_name(concept: CodeConcept) -> str:
     return defined_name(concept.code, concept.name)
 
 
-def identifiers_in(source: str) -> set[str]:
+def find_identifiers(source: str) -> set[str]:
     """Return the names that a program uses. Empty if it does not parse."""
     tree = try_parse(source)
     return identifiers(tree) if tree is not None else set()

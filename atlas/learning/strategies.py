@@ -28,8 +28,8 @@ from atlas.learning.rewrite.normal_forms import shape
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.rewritings import (
     Rewriting,
+    find_identifiers,
     function_name,
-    identifiers_in,
     recordings,
     rewritten_programs,
     with_concept_names,
@@ -214,11 +214,11 @@ class ProvenCompression:
         """Return concepts by placeholder, and the placeholders of concepts that the library already contains."""
         reserved = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
-            reserved |= identifiers_in(rewritten.before)
+            reserved |= find_identifiers(rewritten.before)
         placeholders = {abstraction.name for abstraction in compression.abstractions}
         tasks = {program.description for program in programs.values()}
         documenter = self.documenter or HeuristicDocumenter(reserved, tasks, placeholders)
-        by_shape = _by_shape(library)
+        by_shape = _index_by_shape(library)
         concepts: dict[str, CodeConcept] = {}
         existing: set[str] = set()
         for abstraction in compression.abstractions:
@@ -280,7 +280,7 @@ class LLMCompressionStrategy(ProvenCompression):
         )
 
 
-def _by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], CodeConcept]:
+def _index_by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], CodeConcept]:
     return {_shape(concept): concept for concept in library if concept.language == "python"}
 
 
@@ -386,7 +386,7 @@ def _replay_workflows(
     workflows: Sequence[Workflow], library: Sequence[CodeConcept], sandbox: Sandbox, cancelled: IsCancelled | None
 ) -> list[LearnedConcept]:
     """Return workflows as concepts, each proven by replaying the calls of its runs."""
-    by_shape = _by_shape(library)
+    by_shape = _index_by_shape(library)
     tests = [(workflow.code, workflow.test(number)) for workflow in workflows for number in range(len(workflow.runs))]
     results = iter(sandbox.run_all(tests, is_cancelled=cancelled))
     learned = []

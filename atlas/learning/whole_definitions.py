@@ -36,7 +36,7 @@ def tools_and_definitions(tools: Tools, sharing: Sharing) -> Tools:
     return lambda program: _UnionOfContainers(tools(program), sharing.used.get(program.id, ()))
 
 
-def verified_sharing(
+def verify_sharing(
     sources: Sequence[Source], limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[Sharing, int]:
     """Return the shared definitions that do not change any program, and the number of excluded definitions."""

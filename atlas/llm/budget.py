@@ -113,7 +113,7 @@ def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
     return replace(usage, cost_usd=factor * dollars / 1_000_000)
 
 
-def estimated_tokens(*texts: str) -> int:
+def estimate_tokens(*texts: str) -> int:
     """Return an estimate of the tokens in texts: too high for most, but perhaps too low for non-Latin scripts."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 

@@ -21,7 +21,7 @@ from atlas.core.json_values import dump
 from atlas.core.settings import Settings
 from atlas.llm.anthropic import AnthropicApi
 from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
-from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, with_cost
+from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimate_tokens, operation, with_cost
 from atlas.llm.openai import OpenAIApi
 from atlas.llm.structured_output import shorten
 
@@ -152,11 +152,11 @@ class ModelClient:
     ) -> Any:
         reply_tokens = min(max_tokens + self._settings.llm_thinking_tokens, self._settings.llm_context_tokens // 2)
         parts = [system, dump(schema) if schema else "", dump(answer) if fault else "", fault]
-        prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - reply_tokens - estimated_tokens(*parts))
+        prompt = self._fit_prompt(prompt, self._settings.llm_context_tokens - reply_tokens - estimate_tokens(*parts))
         exchange = Exchange(
             system=system, prompt=prompt, schema=schema, max_tokens=reply_tokens, answer=answer, fault=fault
         )
-        reserved = estimated_tokens(prompt, *parts) + reply_tokens
+        reserved = estimate_tokens(prompt, *parts) + reply_tokens
         with operation() as account:
             meter = account.meter(self, self._settings.llm_budget_tokens)
             seconds = account.seconds_left
@@ -173,7 +173,7 @@ class ModelClient:
     def _fit_prompt(self, prompt: str, tokens: int) -> str:
         """Return the prompt with its data shortened to at most `tokens` tokens in total."""
         shortened = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
-        if estimated_tokens(shortened) > tokens + 1:
+        if estimate_tokens(shortened) > tokens + 1:
             raise LLMBudgetExceeded(
                 f"the prompt does not fit into the model's context of {self._settings.llm_context_tokens:,} tokens "
                 "and was not sent; choose a model with a larger context, or correct ATLAS_LLM_CONTEXT_TOKENS"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import AtlasError, LLMReplyInvalid
 from atlas.infra.bridge import run
-from atlas.llm.budget import PRICES_AS_OF, TokenUsage, estimated_tokens, operation
+from atlas.llm.budget import PRICES_AS_OF, TokenUsage, estimate_tokens, operation
 from atlas.llm.prompts.demonstration import DEMONSTRATION
 from atlas.llm.structured_output import DATA_RULE, as_data, model_name
 from atlas.protocols.infra import LLMClient
@@ -77,7 +77,7 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
 def _cost(usage: TokenUsage, system: str, prompt: str, text: str) -> str:
     """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated if the model reports no usage."""
     if not usage.n_calls:
-        n_read, n_written = estimated_tokens(system, prompt), estimated_tokens(text)
+        n_read, n_written = estimate_tokens(system, prompt), estimate_tokens(text)
         return f"about {n_read:,} tokens read, {n_written:,} written · estimated, as the model reports no usage"
     n_read = usage.input_tokens + usage.cache_read_tokens + usage.cache_written_tokens
     tokens = f"{n_read:,} tokens read, {usage.output_tokens:,} written"

@@ -14,7 +14,7 @@ from atlas.core.operations import Operations
 from atlas.core.types import Task, Trajectory
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
-from atlas.infra.secrets import counting_secrets, without_secrets
+from atlas.infra.secrets import counting_secrets, replace_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.plugged import PluggedMemory
 from atlas.memory.query import AnyMemory, Ids, Texts, error_text, join_errors
@@ -308,7 +308,7 @@ class ScrubbedAttempt:
         """Return an attempt without secrets, or unchanged if the store's settings keep them."""
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as counts:
-            clean = without_secrets(trajectory) if scrubs else trajectory
+            clean = replace_secrets(trajectory) if scrubs else trajectory
         return cls(original=trajectory, trajectory=clean, is_clean=scrubs, scrubbed=dict(counts))
 
 

@@ -16,7 +16,7 @@ from atlas.embedding.plain import whole_embedder
 from atlas.embedding.prompts import Prompts, override_prompts, prompts_to_use
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
 from atlas.infra.clock import SystemClock
-from atlas.memory.base.success_rates import updater_named
+from atlas.memory.base.success_rates import find_updater
 from atlas.memory.concepts.automatic import AutomaticCompression
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
@@ -91,7 +91,7 @@ def open_memory(
             embedder=whole,
             llm=llm,
             extractor=extractor,
-            success_updater=success_updater or updater_named(settings.success_updater),
+            success_updater=success_updater or find_updater(settings.success_updater),
             weights=settings.ranking or storage.profiles.weights,
             settings=settings,
             clock=clock,

@@ -12,7 +12,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.infra.actor import refuse_in_scope
 from atlas.infra.bridge import call
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
@@ -45,7 +45,7 @@ class PluggedMemory:
 
     def __init__(self, memory: Any) -> None:
         """Raise `InvalidInput` if the object lacks a required method."""
-        missing_methods = [name for name in self.needs if not callable(get_offered(memory, name))]
+        missing_methods = [name for name in self.needs if not callable(get_member(memory, name))]
         if missing_methods:
             raise InvalidInput(
                 f"expected the methods {' and '.join(self.needs)}, sync or async, for a plugged-in {self.noun}, got "
@@ -64,7 +64,7 @@ class PluggedMemory:
     @property
     def counts_uses(self) -> bool:
         """True if the memory can record uses."""
-        return callable(get_offered(self.memory, "update_stats"))
+        return callable(get_member(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Record the outcome of an attempt."""

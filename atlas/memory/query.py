@@ -13,7 +13,7 @@ from atlas.core.filters import parse_where
 from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit
 from atlas.core.json_values import check_text
 from atlas.core.types import Task, Vector
-from atlas.infra.actor import within_actor_scope
+from atlas.infra.actor import restrict_to_actor_scope
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_diversity, check_threshold
 from atlas.memory.base.retriever import Search
@@ -196,7 +196,7 @@ def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQ
 
 def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
     """Raise `InvalidInput` if there is a filter, because a plugged-in memory would ignore it."""
-    if where := within_actor_scope(where):
+    if where := restrict_to_actor_scope(where):
         raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
 
 

@@ -119,7 +119,7 @@ class Entrance:
         """Open a demonstration link. A user with a session has to confirm, as opening it ends the session."""
         secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
-            if request.method != "POST" and (name := self._sessions.ended_by(secret, **browser)):
+            if request.method != "POST" and (name := self._sessions.find_ended_user(secret, **browser)):
                 return forms.guest_page(name)
             return self._with_session(request, self._sessions.follow(secret, **browser))
         except NotAllowed as error:
@@ -139,7 +139,7 @@ class Entrance:
     def _start_vouched_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
         """Start a session for a user authenticated by a provider or proxy, or return the refusal."""
         try:
-            token = self._sessions.begin_for(identity, **self._browser(request.scope))
+            token = self._sessions.begin_session(identity, **self._browser(request.scope))
         except NotAllowed as error:
             return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`

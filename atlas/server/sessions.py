@@ -115,7 +115,7 @@ class Sessions:
         store.audit.add_event(LINK_OPENED, who=link.name)
         return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
-    def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def find_ended_user(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
         """Return the name of the user whose session would end by opening a link, or an empty string.
 
         Args:
@@ -130,7 +130,7 @@ class Sessions:
             return ""
         return next((actor.name for actor in self.actors_of(token).values()), "")
 
-    def begin_for(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_session(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
         """Start a session for a user authenticated by a provider, and return its token.
 
         Args:

@@ -215,18 +215,18 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
     Later spans of another writer become an attempt of that writer.
     """
     stored = memory.experience.get(attempt.id)
-    late = trace if stored is None else _without_spans_of(stored, trace)
+    late = trace if stored is None else _drop_known_spans(stored, trace)
     if stored is not None and late.spans and not _is_own(memory, stored.id):
         attempt = replace(_attempt(late), id=stable_id(trace.source, trace.id, actor_name("")))
         stored = memory.experience.get(attempt.id)
-        late = late if stored is None else _without_spans_of(stored, late)
+        late = late if stored is None else _drop_known_spans(stored, late)
     if stored is None:
         memory.experience.within("store").restore_many([as_exported(attempt)])
     elif late.spans:
         _add_steps(memory, stored, _attempt(late))
 
 
-def _without_spans_of(stored: Experience, trace: Trace) -> Trace:
+def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
     """Return the trace without the spans that an attempt has. One that was imported has the complete trace."""
     known = stored.metadata.get(SPANS)
     late = [] if known is None else [span for span in trace.spans if span.id not in known]

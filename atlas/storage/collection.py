@@ -330,7 +330,7 @@ class Collection(ABC):
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
-    def sampled_texts(self, n: int) -> dict[str, str]:
+    def sample_texts(self, n: int) -> dict[str, str]:
         """Return up to n texts, by id, of the records that `similarities` samples, spread evenly by insertion order."""
         return {}
 

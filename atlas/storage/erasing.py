@@ -201,7 +201,7 @@ def cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
 
 
 @contextmanager
-def locked_cache(cache: Path) -> Iterator[None]:
+def lock_cache(cache: Path) -> Iterator[None]:
     """Lock a store's cache, so that no purge empties it during the block."""
     with _lock(cache.parent).locked():
         yield

@@ -17,7 +17,7 @@ import numpy as np
 
 from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.types import Vector
-from atlas.infra.actor import actor_name, within_actor_scope
+from atlas.infra.actor import actor_name, restrict_to_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.records import Context, Matches, Scope, Seqs, as_metadata
@@ -127,7 +127,7 @@ def _context_scores(
 
 def _visible_seqs(collection: CollectionParts) -> Seqs | None:
     """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
-    scope_filter = within_actor_scope(None)
+    scope_filter = restrict_to_actor_scope(None)
     return _scope(collection, scope_filter, True).passing if scope_filter else None
 
 

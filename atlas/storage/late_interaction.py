@@ -8,9 +8,9 @@ from typing import Protocol, TypeGuard
 
 from atlas.core.errors import PlanOutdated, StoreDamaged
 from atlas.core.types import Vectors
-from atlas.embedding.late_interaction import Projection, TokenVectors, measured_projection, projection_of
+from atlas.embedding.late_interaction import Projection, TokenVectors, fit_projection, projection_of
 from atlas.embedding.plain import WITH_TOKENS
-from atlas.infra.duck_typing import get_offered, offers
+from atlas.infra.duck_typing import get_member, offers
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.engine import LedgerEngine
@@ -142,6 +142,6 @@ def fitted_projection(embedder: TokenEmbedder) -> Projection | None:
 
     The projection depends only on the model, so an embedder may provide it by a method `token_projection`.
     """
-    supply = get_offered(embedder, "token_projection")
-    projection: Projection | None = supply() if supply else measured_projection(embedder.encode_with_tokens)
+    supply = get_member(embedder, "token_projection")
+    projection: Projection | None = supply() if supply else fit_projection(embedder.encode_with_tokens)
     return projection

@@ -31,7 +31,7 @@ from atlas.infra.actor import (
     may,
     present_actor,
     refuse_in_scope,
-    within_actor_scope,
+    restrict_to_actor_scope,
 )
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -209,7 +209,7 @@ class LedgerCollection(Collection):
     ) -> QueryResult:
         """Return the exact k nearest records that pass a filter, without content."""
         vector = as_vector(embedding, self.parts.dimension)
-        return hybrid_search.find_by_vector(self.parts, vector, k, within_actor_scope(where), with_buried)
+        return hybrid_search.find_by_vector(self.parts, vector, k, restrict_to_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
         """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
@@ -219,7 +219,7 @@ class LedgerCollection(Collection):
         """Return cosines of pairs among n sampled records, and of each record with its nearest distinct neighbour."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
-    def sampled_texts(self, n: int) -> dict[str, str]:
+    def sample_texts(self, n: int) -> dict[str, str]:
         """Return the texts of some n records, by id, spread evenly over the order in which they were added."""
         records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
@@ -241,7 +241,7 @@ class LedgerCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the k best records by BM25, best first."""
-        return hybrid_search.find_by_words(self.parts, text, k, within_actor_scope(where), with_buried, as_typed)
+        return hybrid_search.find_by_words(self.parts, text, k, restrict_to_actor_scope(where), with_buried, as_typed)
 
     def candidates(
         self,
@@ -257,7 +257,7 @@ class LedgerCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        scoped_filter = within_actor_scope(where)
+        scoped_filter = restrict_to_actor_scope(where)
         return hybrid_search.find_candidates(
             self.parts, vector, text, n, scoped_filter, with_buried, context, returned, compared
         )
@@ -517,7 +517,7 @@ class LedgerCollection(Collection):
 
     def _visible_filter(self, where: Where | None) -> Where | None:
         """Return the filter restricted to records that the current actor may see."""
-        scoped = within_actor_scope(where)
+        scoped = restrict_to_actor_scope(where)
         return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantined() else scoped
 
     def _visible_ids(self, ids: Sequence[str]) -> Sequence[str]:

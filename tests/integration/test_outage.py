@@ -48,7 +48,7 @@ def test_an_outage_is_told_without_where_the_store_is_and_ends_by_itself(server:
         headers = {"Authorization": f"Bearer {secret}"}
         sessions = Sessions(Stores({"store": memory.storage.path}, {}))
         browser = TestClient(Entrance(Starlette(), sessions))
-        browser.cookies.set(COOKIE, sessions.begin_for(ADA))
+        browser.cookies.set(COOKIE, sessions.begin_session(ADA))
         with httpx.Client(base_url=f"{served}/api/v1", headers=headers, timeout=60) as api:
             assert api.get("/operations").status_code == 200
 

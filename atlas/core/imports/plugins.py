@@ -85,7 +85,7 @@ def plugins(group: str) -> list[Plugin]:
     return [_plugin(point) for point in points]
 
 
-def plugin_named(group: str, name: str) -> Plugin | None:
+def find_plugin(group: str, name: str) -> Plugin | None:
     """Return the plug-in of a name, or None."""
     return next((plugin for plugin in plugins(group) if plugin.name == name), None)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED
-from atlas.embedding.late_interaction import measured_projection
+from atlas.embedding.late_interaction import fit_projection
 from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_mark
 from atlas.embedding.minilm.queries import write_queries
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
@@ -58,7 +58,7 @@ def make(directory: Path) -> None:
         difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
     if not difference <= TOLERANCE:
         raise ExportError(f"with the published weights, the graph's vectors differ by up to {difference:.1e}")
-    projection = measured_projection(encoder.encode_with_tokens)
+    projection = fit_projection(encoder.encode_with_tokens)
     assert projection is not None
     (directory / PROJECTION).write_text(projection.as_text() + "\n", encoding="ascii")
     write_queries(directory, encoder, projection)
@@ -72,7 +72,7 @@ def graph_with_weights(weights: Path, graph: Path) -> bytes:
     import onnx
 
     model = onnx.load(graph)
-    tensors = tensors_in(weights)
+    tensors = read_tensors(weights)
     unchanged = {_key(tensor.values): tensor for tensor in tensors.values()}
     transposed = {_key(tensor.values.T): tensor for tensor in tensors.values() if tensor.values.ndim == 2}
     transposed_names = set[str]()
@@ -93,7 +93,7 @@ def graph_with_weights(weights: Path, graph: Path) -> bytes:
     return content
 
 
-def tensors_in(file: Path) -> Mapping[str, Tensor]:
+def read_tensors(file: Path) -> Mapping[str, Tensor]:
     """Return the tensors of a safetensors file by name."""
     content = file.read_bytes()
     start = 8 + struct.unpack("<Q", content[:8])[0]

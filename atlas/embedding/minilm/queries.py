@@ -14,7 +14,7 @@ import numpy.typing as npt
 from atlas.core.ranking.languages import ENGLISH
 from atlas.core.types import Vector
 from atlas.embedding.chunking import mean_direction
-from atlas.embedding.foreign_queries import OTHERS, calibration_queries_in
+from atlas.embedding.foreign_queries import OTHERS, load_calibration_queries
 from atlas.embedding.late_interaction import Projection, TokenVectors, product
 from atlas.embedding.minilm.bundled import DIRECTORY, bundled_projection
 from atlas.embedding.onnx_encoder import OnnxEncoder
@@ -37,7 +37,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
         projection: The model's projection. Only projected token vectors are stored, as nothing else is compared.
     """
     columns: dict[str, npt.NDArray[Any]] = {_TEXTS: np.array(checksum())}
-    for language, texts in calibration_queries_in(LANGUAGES).items():
+    for language, texts in load_calibration_queries(LANGUAGES).items():
         vectors, tokens = encoder.encode_with_tokens(texts)
         rows = np.concatenate([projection.project(of_text) for of_text in tokens])
         columns |= {
@@ -54,7 +54,7 @@ def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVecto
     requested_texts = set(texts)
     known: dict[str, tuple[Vector, TokenVectors]] = {}
     with np.load(DIRECTORY / QUERIES) as columns:
-        for language, queries in calibration_queries_in(LANGUAGES).items():
+        for language, queries in load_calibration_queries(LANGUAGES).items():
             if not requested_texts.isdisjoint(queries):
                 known.update(zip(queries, _read(columns, language), strict=True))
     return known
@@ -62,7 +62,7 @@ def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVecto
 
 def checksum() -> str:
     """Return the checksum of the current queries, to compare with the file's."""
-    return hashlib.sha256(json.dumps(calibration_queries_in(LANGUAGES)).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(load_calibration_queries(LANGUAGES)).encode()).hexdigest()
 
 
 def read_checksum() -> str:

@@ -35,7 +35,7 @@ class Budget:
     seconds: float | None = None
     """Total time of all runs."""
 
-    def reached_limit(self, cells: Sequence[FinishedCell]) -> str:
+    def find_reached_limit(self, cells: Sequence[FinishedCell]) -> str:
         """Return the name of a limit that the finished cells have reached, or an empty string."""
         for name, limit in asdict(self).items():
             if limit is not None and sum(getattr(cell.result, name) for cell in cells) >= limit:
@@ -130,7 +130,7 @@ class _Running:
         names = list(self._arms)
         for cells in ordered_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
             waiting = [cell for cell in cells if cell.key not in self.done]
-            if waiting and (limit := self._plan.budget.reached_limit(list(self.done.values()))):
+            if waiting and (limit := self._plan.budget.find_reached_limit(list(self.done.values()))):
                 return limit
             for cell in waiting:
                 finished = self._run(cell)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from atlas.core.types import Step
-from atlas.importers.fields import Json, as_list, as_object, as_text, required_text, without_blobs
+from atlas.importers.fields import Json, as_list, as_object, as_text, replace_blobs, required_text
 
 AGENT = "assistant"
 SYSTEM = ("system", "developer")
@@ -98,7 +98,7 @@ def openai_message(message: Json, name: str) -> Message:
 def _openai_call(value: Any, name: str) -> str:
     function = as_object(as_object(value, name).get("function"), f"{name}.function")
     function_name = required_text(function, "name", f"{name}.function.name")
-    return without_blobs(call(function_name, function.get("arguments", "")))
+    return replace_blobs(call(function_name, function.get("arguments", "")))
 
 
 def enclosed_text(text: str, marks: Sequence[tuple[str, str]]) -> str:
@@ -127,21 +127,21 @@ def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Conte
         resolve: Function that replaces a reference to a text by the text.
     """
     if value is None or isinstance(value, str):
-        return Content(without_blobs(resolve(as_text(value, name))))
+        return Content(replace_blobs(resolve(as_text(value, name))))
     parts = [_part_content(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
     return Content(_join(part.text for part in parts), _join(part.thought for part in parts))
 
 
 def _part_content(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
     if isinstance(part, str):
-        return Content(without_blobs(resolve(part)))
+        return Content(replace_blobs(resolve(part)))
     part = as_object(part, name)
     kind = as_text(part.get("type"), f"{name}.type")
     if kind in TEXTS or (not kind and "text" in part):
-        return Content(without_blobs(resolve(as_text(part.get("text"), f"{name}.text"))))
+        return Content(replace_blobs(resolve(as_text(part.get("text"), f"{name}.text"))))
     if kind in ("reasoning", "thinking"):
         thought = as_text(part.get("reasoning", part.get("thinking")), f"{name}.{kind}")
-        return Content("", "[redacted]" if part.get("redacted") else without_blobs(resolve(thought)))
+        return Content("", "[redacted]" if part.get("redacted") else replace_blobs(resolve(thought)))
     return Content(f"[{kind.removesuffix('_url')[:40] or 'unknown'}]")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_object, as_text, storable, without_blobs
+from atlas.importers.fields import Json, as_object, as_text, replace_blobs, storable
 
 PARTIAL = 0.5
 """Value of a partially correct answer, `P`, as Inspect counts it."""
@@ -59,7 +59,7 @@ def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
     """Return the scorers' explanations, except explanations that only repeat the answer."""
     explanations = {}
     for scorer, score in scores(sample).items():
-        explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()
+        explanation = replace_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()
         if explanation and explanation != answer.strip():
             explanations[scorer] = explanation
     if len(explanations) == 1:

@@ -179,7 +179,7 @@ class Renderer(Decoder):
         if not rest.head.startswith(THEN):
             return None
         statement = rest.children[0]
-        if _evaluated_first(statement) != Term(_READ, [output]):
+        if _first_evaluated_part(statement) != Term(_READ, [output]):
             return None
         if sum(part == output for part in rest.walk()) > 1 or not self._leaves(rest):
             return None
@@ -224,7 +224,7 @@ def _jumps(term: Term) -> bool:
     return term.head.startswith(_JUMPS) or any(map(_jumps, term.children[n_inside:]))
 
 
-def _evaluated_first(term: Term) -> Term | None:
+def _first_evaluated_part(term: Term) -> Term | None:
     """Return the innermost part of a statement or an expression that is evaluated before all others but constants."""
     part: Term | None = term
     while part is not None and part.head != _READ and not part.has_holes:

@@ -50,7 +50,7 @@ def assigned_variables(node: ast.AST, program: ProgramTree) -> Names:
     if isinstance(node, ast.stmt):
         assigned |= flows.of(_siblings(node, program)[0]).written
     for child, parent in _upwards(node, program):
-        assigned |= _assigned_by_parent(child, parent, flows, program)
+        assigned |= _parent_assignments(child, parent, flows, program)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return assigned - _deleted_variables(parent)
         if isinstance(parent, ast.stmt):
@@ -58,7 +58,7 @@ def assigned_variables(node: ast.AST, program: ProgramTree) -> Names:
     return assigned
 
 
-def _assigned_by_parent(child: ast.AST, parent: ast.AST, flows: Flows, program: ProgramTree) -> Names:
+def _parent_assignments(child: ast.AST, parent: ast.AST, flows: Flows, program: ProgramTree) -> Names:
     """Return the variables that a parent node assigns before it evaluates its child."""
     field = program.parents[id(child)][1]
     match parent:
@@ -72,10 +72,10 @@ def _assigned_by_parent(child: ast.AST, parent: ast.AST, flows: Flows, program: 
             return frozenset([name])
         case ast.comprehension():
             return flows.bound(parent.target) if field == "ifs" else frozenset()
-    return _assigned_by_comprehension(child, parent, flows) if isinstance(parent, COMPREHENSIONS) else frozenset()
+    return _comprehension_assignments(child, parent, flows) if isinstance(parent, COMPREHENSIONS) else frozenset()
 
 
-def _assigned_by_comprehension(
+def _comprehension_assignments(
     child: ast.AST, parent: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, flows: Flows
 ) -> Names:
     assigned: Names = frozenset()

@@ -100,7 +100,7 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
         if (opened := _value_of(pattern) or _with_open_end(pattern)) is None:
             continue
         closed = functions[name]
-        saving = lengths.saving_in(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
+        saving = lengths.inlining_cost(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
         trial_shelf = shelf.copy()
         trial_shelf.inline([name])
         candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)

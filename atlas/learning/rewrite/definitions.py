@@ -297,7 +297,7 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def keywords_in(*trees: ast.AST) -> set[str]:
+def find_keywords(*trees: ast.AST) -> set[str]:
     """Return the names that code passes as keyword arguments, or may pass: `f(**{"key": 1})`."""
     parts = [part for tree in trees for part in ast.walk(tree)]
     passed = {part.arg for part in parts if isinstance(part, ast.keyword) and part.arg}

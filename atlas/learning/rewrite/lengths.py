@@ -199,9 +199,9 @@ class Lengths:
         """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""
         has_imports = bool(self._needed_names(self._shelf.patterns[name].body))
         n_imports = self.imports() - self.imports(excluding=name) if has_imports else 0
-        return self.saving_in(name, callers) - self.of(name) - n_imports
+        return self.inlining_cost(name, callers) - self.of(name) - n_imports
 
-    def saving_in(self, name: str, callers: Iterable[str]) -> int:
+    def inlining_cost(self, name: str, callers: Iterable[str]) -> int:
         """Return the tokens that inlining a function would add to programs or functions that call it."""
         pattern, added = self._shelf.patterns[name], 0
         for caller in callers:

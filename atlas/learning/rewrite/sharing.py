@@ -15,7 +15,7 @@ from atlas.learning.rewrite.definitions import (
     canonical_function,
     closure,
     equivalence_key,
-    keywords_in,
+    find_keywords,
     parameters_in,
     units_of,
 )
@@ -230,7 +230,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         program=program,
         module=module,
         units=units,
-        keywords=keywords_in(module, tests),
+        keywords=find_keywords(module, tests),
         keys=keys,
         forms=forms,
         lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
@@ -389,7 +389,7 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
             name: definition.name for name, definition in found.items() if fitting >= set(closure(name, source.units))
         }
         if shared:
-            module = _without_own_definitions(source, shared)
+            module = _drop_own_definitions(source, shared)
             programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
             used[source.program.id] = tuple(
                 definition.name for definition in definitions if definition.name in shared.values()
@@ -412,7 +412,7 @@ def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) 
     return {name: found for name, found in known.items() if found and source.is_replaceable(name, found.key)}
 
 
-def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
+def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
     """Return a program that uses shared definitions instead of its own."""
     tests = try_parse(source.program.tests)
     tested = set(_mentioned_names(tests)) if tests is not None else None

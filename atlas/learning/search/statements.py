@@ -55,7 +55,7 @@ def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], pref
             alike[_kind(piece)].append(piece)
     found: dict[Term, Candidate] = {}
     for pieces in alike.values():
-        for pattern in _shared(_varied(pieces), tasks):
+        for pattern in _shared_patterns(_select_varied(pieces), tasks):
             if pattern.body not in found:
                 found[pattern.body] = _candidate(pattern, pieces, f"{prefix}{len(found)}")
     return [candidate for candidate in found.values() if candidate.bound > 0]
@@ -100,7 +100,7 @@ def _outline(term: Term) -> str:
     return kind + "".join(_outline(child) for child in term.children if child.head.startswith(DO))
 
 
-def _varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
+def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
     """Return the first pieces, and of many no more than two that differ only in names."""
     if len(pieces) <= MAX_ALIKE:
         return pieces
@@ -114,7 +114,7 @@ def _varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
     return varied[:MAX_ALIKE]
 
 
-def _shared(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
+def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
     """Yield the patterns of two and more pieces from different tasks.
 
     A pattern of two pieces has their common details, and so may miss a third piece that shares the rest.

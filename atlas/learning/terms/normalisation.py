@@ -105,7 +105,7 @@ class _Stripper(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
-        node.body = _without_docstring(node.body, keep_one=False)
+        node.body = _strip_docstring(node.body, keep_one=False)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
@@ -116,7 +116,7 @@ class _Stripper(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         statements = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
-        node.body = _without_docstring(statements)
+        node.body = _strip_docstring(statements)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
@@ -134,7 +134,7 @@ class _Stripper(ast.NodeTransformer):
     def _function(self, node: _Function) -> _Function:
         self.generic_visit(node)
         node.returns = None
-        node.body = _without_docstring(node.body)
+        node.body = _strip_docstring(node.body)
         return node
 
 
@@ -149,7 +149,7 @@ class _ElseRemover(ast.NodeTransformer):
         return [node, *following]
 
 
-def _without_docstring(body: list[ast.stmt], *, keep_one: bool = True) -> list[ast.stmt]:
+def _strip_docstring(body: list[ast.stmt], *, keep_one: bool = True) -> list[ast.stmt]:
     match body:
         case [ast.Expr(value=ast.Constant(value=str())), *rest]:
             return rest or ([ast.Pass()] if keep_one else [])

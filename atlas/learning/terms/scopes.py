@@ -69,7 +69,7 @@ def constants_of(module: ast.Module) -> dict[str, str]:
                 break
     if not found:
         return {}
-    n_bound = Counter(name for node in ast.walk(module) for name in _names_bound_at(node))
+    n_bound = Counter(name for node in ast.walk(module) for name in _bound_names(node))
     return {name: statement for name, statement in found.items() if n_bound[name] == 1}
 
 
@@ -87,7 +87,7 @@ def _is_immutable(value: ast.expr) -> bool:
     return False
 
 
-def _names_bound_at(node: ast.AST) -> list[str]:
+def _bound_names(node: ast.AST) -> list[str]:
     """Return the names that a node binds in any scope.
 
     Names that it declares as `global` or `nonlocal` appear twice, so that they never count as bound once.
@@ -101,7 +101,7 @@ def _names_bound_at(node: ast.AST) -> list[str]:
 
 def _module_scope(module: ast.Module) -> _Scope:
     """Return the module's scope, whose variables count as local unless a function or class can read them."""
-    scope = _bound_in(module, list(own_nodes(module)))
+    scope = _find_scope(module, list(own_nodes(module)))
     variables = {name for name, binding in scope.bound.items() if binding == LOCAL}
     visible = _names_in_definitions(module) if variables else set()
     for name in variables:
@@ -118,7 +118,7 @@ def _names_in_definitions(module: ast.Module) -> set[str]:
     return {part.id for node in definitions for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
-def _bound_in(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
+def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
     """Return the scope of a node.
 
     Args:
@@ -243,7 +243,7 @@ def _resolve(node: ast.AST, scopes: list[_Scope], origins: dict[int, str]) -> No
     if not isinstance(node, (*SCOPES, ast.Module)):
         return
     nodes = list(own_nodes(node))
-    inner = [*scopes, _bound_in(node, nodes)] if isinstance(node, SCOPES) else scopes
+    inner = [*scopes, _find_scope(node, nodes)] if isinstance(node, SCOPES) else scopes
     for part in nodes:
         name = _name_of(part)
         if name is not None:

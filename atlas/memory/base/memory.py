@@ -187,7 +187,7 @@ class Memory(Records, ABC, Generic[T]):
         """
         vectors = self._store.first_vectors([record_id])
         if record_id not in vectors:
-            raise not_found(self.noun, record_id)
+            raise not_found_error(self.noun, record_id)
         return vectors[record_id]
 
     aembedding = twin(embedding)
@@ -477,7 +477,7 @@ class Memory(Records, ABC, Generic[T]):
     def _row(self, record_id: str) -> Row:
         rows = self._store.get([record_id])
         if not rows:
-            raise not_found(self.noun, record_id)
+            raise not_found_error(self.noun, record_id)
         return rows[0]
 
     def _with_records(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
@@ -487,7 +487,7 @@ class Memory(Records, ABC, Generic[T]):
         return [hit.with_item(items[hit.item]) for hit in hits if hit.item in items]
 
 
-def not_found(noun: str, record_id: str) -> NotFound:
+def not_found_error(noun: str, record_id: str) -> NotFound:
     """Return the error for a record that does not exist.
 
     Args:

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
-from atlas.core.filters import checked_scope, filter_notes, scope_of
+from atlas.core.filters import filter_notes, parse_scope, scope_of
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
-from atlas.infra.actor import in_actor_scope
-from atlas.infra.secrets import without_secrets
+from atlas.infra.actor import assign_actor_scope
+from atlas.infra.secrets import replace_secrets
 from atlas.infra.twin import twin
 from atlas.memory.base import tables
 from atlas.memory.base.marks import MarksChange
@@ -225,7 +225,7 @@ class Records:
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Set tags, pin and note of records, as one operation, or raise `NotFound` if one does not exist."""
         self._store.mark(
-            {record_id: replace(value, note=self._without_secrets(value.note)) for record_id, value in marks.items()}
+            {record_id: replace(value, note=self._replace_secrets(value.note)) for record_id, value in marks.items()}
         )
 
     amark = twin(mark)
@@ -256,7 +256,7 @@ class Records:
             remove_tags=remove_tags,
             pinned=pinned,
             buried=buried,
-            note=self._without_secrets(note) if note else note,
+            note=self._replace_secrets(note) if note else note,
         )
         return self._store.change_marks(list(dict.fromkeys(check_ids(ids))), change)
 
@@ -321,13 +321,13 @@ class Records:
         self.filter_notes(where)
         return where
 
-    def _without_secrets(self, value: T) -> T:
+    def _replace_secrets(self, value: T) -> T:
         """Return a record or a field with secrets replaced, if the store requires it."""
-        return without_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
+        return replace_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _new(self, record: T) -> T:
         """Return a new record with secrets replaced, and in the scope of the current actor."""
-        return in_actor_scope(self._without_secrets(record))
+        return assign_actor_scope(self._replace_secrets(record))
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without their vectors, read in small batches."""
@@ -347,7 +347,7 @@ def filterable_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidInput: The scope is malformed.
     """
-    checked_scope(metadata)
+    parse_scope(metadata)
     scope = scope_of(metadata)
     return {
         name if name in scope else f"{METADATA}{name}": value

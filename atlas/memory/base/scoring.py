@@ -2,8 +2,8 @@
 
 The steps are:
 
-1. `candidates_of` collects the features of a record: its similarity to the query, the IDF-weighted share of the query's
-   words, and the others that the ranking needs.
+1. `candidates_of` collects the features of a record: its similarity to the query, the IDF-weighted share of the
+   query's words, and the others that the ranking needs.
 2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
 3. `weigh` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
 4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first. Records

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from atlas.core.errors import InvalidInput
-from atlas.core.imports.plugins import SUCCESS_UPDATERS, plugin_named, plugins
+from atlas.core.imports.plugins import SUCCESS_UPDATERS, find_plugin, plugins
 from atlas.core.operations import UNTRIED_RATE
 from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -85,7 +85,7 @@ UPDATERS: Mapping[str, Callable[[], SuccessRateUpdater]] = {
 """ATLAS's own updaters, by their names in `ATLAS_SUCCESS_UPDATER`."""
 
 
-def updater_named(name: str) -> SuccessRateUpdater:
+def find_updater(name: str) -> SuccessRateUpdater:
     """Return an updater of ATLAS or of a plug-in by its name.
 
     Raises:
@@ -94,7 +94,7 @@ def updater_named(name: str) -> SuccessRateUpdater:
     """
     if name in UPDATERS:
         return UPDATERS[name]()
-    plugin = plugin_named(SUCCESS_UPDATERS, name)
+    plugin = find_plugin(SUCCESS_UPDATERS, name)
     if plugin is None:
         names = ", ".join([*UPDATERS, *(added.name for added in plugins(SUCCESS_UPDATERS))])
         raise InvalidInput(f"expected one of {names} for ATLAS_SUCCESS_UPDATER, got {name!r}")

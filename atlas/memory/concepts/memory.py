@@ -14,7 +14,7 @@ from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.infra.actor import in_actor_scope
+from atlas.infra.actor import assign_actor_scope
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.secrets import SCRUBBED_FIELDS
@@ -29,7 +29,7 @@ from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.plugged import check_plugged, select_succeeded, with_default_lookup
+from atlas.memory.concepts.plugged import check_plugged, select_successes, with_default_lookup
 from atlas.memory.concepts.primitives import mark_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
@@ -131,7 +131,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A concept is invalid; none was added.
         """
-        valid = [in_actor_scope(validate(concept)) for concept in concepts]
+        valid = [assign_actor_scope(validate(concept)) for concept in concepts]
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
         return self._writer.add(valid, restored, reason)
 
@@ -179,7 +179,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
-        texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
+        texts = {name: self._replace_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
         return retry(lambda: self._writer.edit(concept_id, changes | texts))
 
     aedit = twin(edit)
@@ -262,7 +262,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             NotFound, InvalidInput: See `composable`.
         """
-        strategy, concepts = self._required_composition(), self.composable(concept_ids)
+        strategy, concepts = self._require_composition(), self.composable(concept_ids)
         with operation():
             if isinstance(strategy, ExplainingComposition):
                 return call(strategy.explain, concepts)
@@ -277,7 +277,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: A concept does not exist.
             InvalidInput: There are fewer than two, or the library has no strategy.
         """
-        self._required_composition()
+        self._require_composition()
         selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(selected_ids) < 2:
             raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
@@ -293,7 +293,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: An item is not an attempt.
         """
-        succeeded = select_succeeded(trajectories)
+        succeeded = select_successes(trajectories)
         if self.compression_strategy is None:
             self._warn_once("this library has no compression strategy; pass one as compression_strategy")
             return []
@@ -336,7 +336,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         by_id = {item.concept.id: item for item in exported}
         restored = {concept_id: restored_history(item) for concept_id, item in by_id.items()}
-        return self._writer.add([in_actor_scope(validate(item.concept)) for item in by_id.values()], restored)
+        return self._writer.add([assign_actor_scope(validate(item.concept)) for item in by_id.values()], restored)
 
     arestore_many = twin(restore_many)
 
@@ -403,7 +403,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def _whole_concept(self, concept_id: str) -> CodeConcept:
         return self._read([self._row(concept_id)])[0]
 
-    def _required_composition(self) -> CompositionStrategy:
+    def _require_composition(self) -> CompositionStrategy:
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; pass one as composition_strategy")
         return self.composition_strategy

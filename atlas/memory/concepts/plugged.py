@@ -29,7 +29,7 @@ def with_default_lookup(
     return strategy
 
 
-def select_succeeded(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+def select_successes(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     """Return the successful attempts, or raise `InvalidInput` if an item is not an attempt."""
     attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
     for attempt in attempts:

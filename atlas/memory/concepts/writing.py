@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
-from atlas.memory.base.memory import not_found
+from atlas.memory.base.memory import not_found_error
 from atlas.memory.base.records import drop_known, encode_entries
 from atlas.memory.concepts.calls import read_concepts, with_calls
 from atlas.memory.concepts.records import PYTHON, to_entry, usage_of, validate, with_time
@@ -59,7 +59,7 @@ class ConceptWriter:
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([concept_id])
             if not rows:
-                raise not_found("concept", concept_id)
+                raise not_found_error("concept", concept_id)
             [before] = read_concepts(self.store, rows)
         changed = validate(replace(before, **changes))
         if changed.code != before.code:

@@ -176,7 +176,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     Raises:
         PlanOutdated: A record was derived, used, changed or deleted since.
     """
-    moments = {memory: _memory_named(system, memory).collection.moment() for memory in plan.by_memory()}
+    moments = {memory: _find_memory(system, memory).collection.moment() for memory in plan.by_memory()}
     try:
         now = _plan(system, plan.ids, plan.keep)
     except NotFound as error:
@@ -190,7 +190,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.by_memory().items()):
-        scoped = _memory_named(system, memory).within("delete", reason, operation_id=operation_id)
+        scoped = _find_memory(system, memory).within("delete", reason, operation_id=operation_id)
         scoped.collection.delete_unchanged(ids, moments[memory])
         operation_id = scoped.operation_id
     return str(operation_id)
@@ -203,13 +203,13 @@ def _by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]
     return {memory: tuple(ids) for memory, ids in ids_by_memory.items()}
 
 
-def _memory_named(system: Any, memory: str) -> Any:
+def _find_memory(system: Any, memory: str) -> Any:
     return known_kinds()[memory].records(system)
 
 
 def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
     """Return the records with an id. Several memories may have one."""
-    titles = {memory: _memory_named(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
+    titles = {memory: _find_memory(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
     records = [
         WithdrawnRecord(memory=name, id=record_id, title=title) for name, title in titles.items() if title is not None
     ]
@@ -239,7 +239,7 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     """
     if not sources:
         return
-    records = _memory_named(system, relation.memory)
+    records = _find_memory(system, relation.memory)
     where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
     values = records.column(relation.column, where)
     sources_by_id = {
@@ -296,6 +296,6 @@ def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]
 def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
     recorded = list[RecordedUse]()
     for memory, ids in _by_memory(records).items():
-        for record_id, uses in _memory_named(system, memory).collection.uses(ids).items():
+        for record_id, uses in _find_memory(system, memory).collection.uses(ids).items():
             recorded += [RecordedUse(memory=memory, record_id=record_id, use=use) for use in uses]
     return sorted(recorded, key=lambda use: use.use.at)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.codec import encode_experience
-from atlas.core.filters import checked_scope
+from atlas.core.filters import parse_scope
 from atlas.core.json_values import Json, dump, to_text
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.memory.base.merging import lineage
@@ -120,11 +120,11 @@ def _content_hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
-    content["outcome"] = _without_rule(content["outcome"])
+    content["outcome"] = _strip_rule(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 
-def _without_rule(outcome: Json) -> Json:
+def _strip_rule(outcome: Json) -> Json:
     """Return an encoded outcome as it was logged, without the decision of an import's rule.
 
     Other imports of the same attempt may have other rules.
@@ -151,7 +151,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
     Raises:
         InvalidInput: The scope in its metadata is malformed.
     """
-    checked_scope(experience.metadata)
+    parse_scope(experience.metadata)
     outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
         "title": title_of(experience.task),

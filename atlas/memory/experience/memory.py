@@ -10,13 +10,13 @@ from atlas.core.codec import decode_experience
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
-from atlas.infra.actor import in_actor_scope
+from atlas.infra.actor import assign_actor_scope
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.memory import Memory, Row, Weights, not_found
+from atlas.memory.base.memory import Memory, Row, Weights, not_found_error
 from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import EncodedEntries, Entry, drop_known, encode_entries, first_vectors, retry
 from atlas.memory.experience import extraction
@@ -130,7 +130,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
             return []
-        experiences = [self._with_embedding_text(in_actor_scope(item.experience)) for item in new.values()]
+        experiences = [self._with_embedding_text(assign_actor_scope(item.experience)) for item in new.values()]
         embedded = reusable_vectors(exported, self.embedder)
         ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
@@ -167,7 +167,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
-        changes = self._without_secrets(changes)
+        changes = self._replace_secrets(changes)
         return retry(lambda: self._edit(experience_id, changes))
 
     aedit = twin(edit)
@@ -205,7 +205,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         existing_ids = self._store.existing_ids(list(outcomes))
         for experience_id in outcomes:
             if experience_id not in existing_ids:
-                raise not_found(self.noun, experience_id)
+                raise not_found_error(self.noun, experience_id)
         scoped = self if self.operation_id else self.within("outcome", reason)
         n_changed = 0
         for success in (True, False, None):

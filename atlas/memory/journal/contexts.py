@@ -155,7 +155,7 @@ def tokens_of(text: str) -> int:
     return len(text) - n_plain + math.ceil(n_plain / CHARACTERS_PER_TOKEN)
 
 
-def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
+def resolve_limit(limit: int | None, token_budget: int | None) -> int | None:
     """Return the maximum number of entries: None if only a budget is given, `LIMIT` if neither is.
 
     Raises:

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.filters import scope_of
-from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
+from atlas.core.journal_codec import TIERS, check_names, decode_entry, validate_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest_rows
 from atlas.memory.base.marks import check_may_change
-from atlas.memory.base.memory import Row, not_found
+from atlas.memory.base.memory import Row, not_found_error
 from atlas.memory.base.records import encode_entries, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
@@ -75,7 +75,7 @@ class EntryLog(Log):
         """Return the row of an entry, or raise `NotFound`."""
         rows = self.store.get([entry_id])
         if not rows:
-            raise not_found(NOUN, entry_id)
+            raise not_found_error(NOUN, entry_id)
         return rows[0]
 
     def hidden(self) -> set[str]:
@@ -93,7 +93,7 @@ class EntryLog(Log):
         existing_ids = self.store.existing_ids(list(ids)) if ids else set()
         for entry_id in ids:
             if entry_id not in existing_ids:
-                raise not_found(NOUN, entry_id)
+                raise not_found_error(NOUN, entry_id)
 
     # Writing
 
@@ -123,7 +123,7 @@ class EntryLog(Log):
         before = from_row(row)
         if "metadata" in changes:
             changes = {**changes, "metadata": with_reserved_keys(changes["metadata"], before.metadata)}
-        changed = checked_entry(replace(before, **changes))
+        changed = validate_entry(replace(before, **changes))
         if (changed.content, changed.generation) == (before.content, before.generation):
             self.rewrite([changed_row(row, changed)], moment, "edit")
         else:

@@ -75,7 +75,7 @@ class LinkSuggestion:
         return f"a reflection {when} is on the same subject (similarity {self.similarity:.2f})"
 
 
-def linked_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
+def read_link_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     """Return the graph of entries within `depth` links of an entry. See `Journal.linked`."""
     if depth < 1:
         raise InvalidInput(f"expected a depth of at least 1, got {depth}")
@@ -166,11 +166,11 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
     """Remove links of a type, or all, from an entry to another, and return the source."""
 
-    def without_links(entry: JournalEntry) -> JournalEntry:
+    def remove_links(entry: JournalEntry) -> JournalEntry:
         links = [link for link in entry.links if link.target_id != target_id or link_type not in (None, link.type)]
         return _with_links(entry, links)
 
-    return log.change(source_id, without_links, "unlink")
+    return log.change(source_id, remove_links, "unlink")
 
 
 def with_refusal(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:

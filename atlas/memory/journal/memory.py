@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from atlas.core.filters import checked_scope
+from atlas.core.filters import parse_scope
 from atlas.core.journal_codec import TIERS, check_given
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
@@ -21,7 +21,7 @@ from atlas.memory.base.records import retry
 from atlas.memory.base.retriever import Search
 from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compact_plan import CompactPlan, RetentionPolicy
-from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
+from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, resolve_limit
 from atlas.memory.journal.entries import CONTEXT, LIVE, LOG_TEXT, NOUN, EntryLog
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import REFUSED_COLLECTION, Gate, Gates, Refusals, gate_note
@@ -145,7 +145,7 @@ class Journal(Memory[JournalEntry]):
         Raises `InvalidInput` for an invalid value, and `NotFound` if a linked entry does not exist.
         """
         check_given(entry_type, content, metadata, links)
-        checked_scope(metadata or {})
+        parse_scope(metadata or {})
         texts = self.types.load(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
         sort_key = next_sort_key(self._store, instant(now))
@@ -179,7 +179,7 @@ class Journal(Memory[JournalEntry]):
         retries.
         """
         check_changes(changes, EDITABLE)
-        changes = self._without_secrets(changes)
+        changes = self._replace_secrets(changes)
         return retry(lambda: self._log.edit(entry_id, changes))
 
     aedit = twin(edit)
@@ -254,7 +254,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
         """
-        return self._contexts.choose_by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
+        return self._contexts.choose_by_quota(EVOLUTION, resolve_limit(limit, token_budget), token_budget)
 
     acontext_for_evolution = twin(context_for_evolution)
 
@@ -266,7 +266,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             count_retrieval: Whether the entries about the task count as retrieved. Browsing does not count.
         """
-        limit = checked_limit(limit, token_budget)
+        limit = resolve_limit(limit, token_budget)
         related = list[JournalEntry]()
         vector = None
         for count, where in self._contexts.quota_filters():
@@ -281,7 +281,7 @@ class Journal(Memory[JournalEntry]):
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """Return entries for an agent that makes a task: a summary, the latest tasks, then the most valuable others."""
-        return self._contexts.choose_by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
+        return self._contexts.choose_by_quota(TASK_GENERATION, resolve_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
 
@@ -310,7 +310,7 @@ class Journal(Memory[JournalEntry]):
 
         Raises `NotFound` if the entry does not exist, and `InvalidInput` for a depth below 1.
         """
-        return links.linked_graph(self._log, entry_id, depth)
+        return links.read_link_graph(self._log, entry_id, depth)
 
     alinked = twin(linked)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
+from atlas.core.journal_codec import LINK_TYPES, decode_entry, encode_entry, validate_entry
 from atlas.core.json_values import check_text, dump
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry, filterable_metadata
@@ -60,7 +60,7 @@ def new_entry(
     own_metadata = with_reserved_keys(metadata, {})
     if sort_key > instant(now):
         own_metadata = {**own_metadata, PLACED_AT: sort_key}
-    entry = checked_entry(
+    entry = validate_entry(
         JournalEntry(
             entry_type=entry_type,
             content=content,
@@ -81,7 +81,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     Args:
         before: Beginnings of its predecessors at the time of writing, oldest first.
     """
-    checked_entry(entry)
+    validate_entry(entry)
     if entry.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of entry {entry.id!r}, got None; set it")
     check_text(entry.content, "the entry's content")

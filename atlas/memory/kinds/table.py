@@ -10,7 +10,7 @@ from typing import Any
 from atlas.core.codec import encode_concept, encode_experience, encode_strategy, encode_trajectory
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import LINES, ExportedConcept, ExportedExperience, ExportedStrategy, LineKind
-from atlas.core.journal_codec import checked_entry, encode_entry
+from atlas.core.journal_codec import encode_entry, validate_entry
 from atlas.core.types import CodeConcept, JournalEntry, Task, Trajectory, Turn
 from atlas.memory.concepts.records import validate
 from atlas.memory.kinds.kind import FURTHER, MemoryKind
@@ -65,7 +65,7 @@ KINDS: Mapping[str, MemoryKind] = {
         records=lambda memory: memory.journal,
         types=(JournalEntry,),
         add=lambda journal, items: journal.add_entries(items),
-        check=lambda item: encode_entry(checked_entry(item)),
+        check=lambda item: encode_entry(validate_entry(item)),
         summary=attrgetter("content"),
     ),
     "strategies": MemoryKind(

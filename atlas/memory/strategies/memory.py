@@ -13,7 +13,7 @@ from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import UNTRIED_RATE, Use
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Strategy, Task, Trajectory
-from atlas.infra.actor import in_actor_scope
+from atlas.infra.actor import assign_actor_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
@@ -28,10 +28,10 @@ from atlas.memory.strategies.outcomes import (
     RETIREMENT,
     RetirementRule,
     StrategyRate,
+    find_retired,
     prior,
     rates_of,
     read_retired,
-    retired_by_outcomes,
     unretire,
 )
 from atlas.memory.strategies.records import FIELDS, TextOf, content_hash, from_row, situation_of, validate
@@ -197,7 +197,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
-        changes = self._without_secrets(changes)
+        changes = self._replace_secrets(changes)
         return retry(lambda: self._edit(strategy_id, changes))
 
     aedit = twin(edit)
@@ -343,7 +343,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:
             return []
-        valid = [in_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
+        valid = [assign_actor_scope(validate(item.strategy, self._clock.now())) for item in by_id.values()]
         restored = {strategy_id: restored_history(item) for strategy_id, item in by_id.items()}
         return self._store.add_unknown(*self._writer.encode(*valid), restored)
 
@@ -369,7 +369,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
     def _excluded_ids(self) -> set[str]:
-        return retired_by_outcomes(self._store, self.retirement)
+        return find_retired(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
         """Edit a strategy, or raise `PlanOutdated` if it changes concurrently."""

@@ -75,11 +75,11 @@ def rates_of(
 def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
     """Return the retired strategies with the reason, by id."""
     with store.reading():
-        by_outcomes = dict.fromkeys(retired_by_outcomes(store, rule), BY_OUTCOMES)
+        by_outcomes = dict.fromkeys(find_retired(store, rule), BY_OUTCOMES)
         return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
 
 
-def retired_by_outcomes(store: Collection, rule: RetirementRule) -> set[str]:
+def find_retired(store: Collection, rule: RetirementRule) -> set[str]:
     """Return the ids of the strategies retired by their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
     retired_ids = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}

@@ -81,13 +81,13 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
     return Entry(strategy.id, text_of(strategy), not_empty)
 
 
-def _single_spaced(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.split("\n"))
 
 
 def content_hash(strategy: Strategy) -> str:
     """Return a hash of the situation and suggestion, ignoring whitespace, and of the scope if there is one."""
-    content: list[Any] = [_single_spaced(strategy.situation), _single_spaced(strategy.suggestion)]
+    content: list[Any] = [_collapse_spaces(strategy.situation), _collapse_spaces(strategy.suggestion)]
     if scope := scope_of(strategy.metadata):
         content.append(scope)
     return hashlib.sha256(dump(content).encode()).hexdigest()

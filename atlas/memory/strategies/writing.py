@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
-from atlas.core.filters import checked_scope, scope_of
+from atlas.core.filters import parse_scope, scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.marks import check_may_change
-from atlas.memory.base.memory import Row, not_found
+from atlas.memory.base.memory import Row, not_found_error
 from atlas.memory.base.merging import join_distinct
 from atlas.memory.base.records import EncodedEntries, encode_entries, retry
 from atlas.memory.strategies.outcomes import RetirementRule, read_retired
@@ -271,7 +271,7 @@ class StrategyWriter:
         for strategy in changed:
             before = stored.get(strategy.id)
             if before is None:
-                raise not_found("strategy", strategy.id)
+                raise not_found_error("strategy", strategy.id)
             if strategy.created_at != before.created_at or not set(before.sources) <= set(strategy.sources):
                 raise InvalidInput(
                     f"strategy {strategy.id!r} should keep its sources and its created_at, but the plan changes them; "
@@ -333,7 +333,7 @@ class StrategyWriter:
         with self.store.reading():
             if not self.store.count():
                 return []
-            vector, scope = encode(trajectory.task.description), checked_scope(trajectory.metadata)
+            vector, scope = encode(trajectory.task.description), parse_scope(trajectory.metadata)
             strategies = self.read(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
             return [strategy for strategy in strategies if scope_of(strategy.metadata) == scope]
 
@@ -410,7 +410,7 @@ class StrategyWriter:
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
-                raise not_found("strategy", strategy_id)
+                raise not_found_error("strategy", strategy_id)
             [stored] = self.read(rows)
         combined = self._combine(stored, other, [])
         changed = combined.strategy

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from atlas.core.errors import AtlasError
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import ServedNow, memory_named
+from atlas.server.api.parts import ServedNow, find_memory
 
 router = APIRouter()
 
@@ -80,7 +80,7 @@ def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
         if revision <= since:
             return revision, ""
         changed = {
-            name: memory_named(memory, name).collection.changed_ids(since, limit=MAX_IDS + 1)
+            name: find_memory(memory, name).collection.changed_ids(since, limit=MAX_IDS + 1)
             for name in searchable_kinds()
         }
     payload = {

@@ -105,7 +105,7 @@ async def name_route(request: Request) -> None:
         record.route = request.scope["root_path"] + request.scope["route"].path
 
 
-def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
+def find_memory(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
     """Return the memory with a name, built-in or of a plug-in."""
     records: Memory[Any] = known_kinds()[name].records(memory)
     return records

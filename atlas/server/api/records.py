@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import Opened, Served, ThreadRoute, counting_secrets_of, memory_named
+from atlas.server.api.parts import Opened, Served, ThreadRoute, counting_secrets_of, find_memory
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -49,7 +49,7 @@ PARTS = "(uses|rate|links|versions)"
 @searches.post("/{memory}/search")
 def search_records(memory: MemoryName, request: SearchRequest, opened: Opened) -> SearchResponse:
     """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
-    records = memory_named(opened.memory, memory)
+    records = find_memory(opened.memory, memory)
     if request.by_words or not opened.is_warm:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
         retrieval = records.retrieve_words(
@@ -83,7 +83,7 @@ def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
 def mark_records(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
     with counting_secrets_of(answer):
-        return memory_named(served, memory).change_marks(**changes.model_dump())
+        return find_memory(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/experience/outcomes")
@@ -132,7 +132,7 @@ def list_records(
     cursor: Annotated[str, Query(pattern=r"^\d{0,9}$")] = "",
 ) -> Page:
     """Return records ordered by the time they were added."""
-    memory_records, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
+    memory_records, passing, offset = find_memory(served, memory), _filter(where), int(cursor or 0)
     notes = memory_records.filter_notes(passing)
     with served.storage.reading():
         rows = memory_records.browse(passing, descending=order == "newest", limit=limit, offset=offset)
@@ -156,7 +156,7 @@ def read_record(
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
 ) -> RecordResponse:
     """Return one record with its marks, its usage and the requested parts, such as `uses,rate`."""
-    record = _record_response(memory_named(served, memory), record_id, set(with_.split(",")))
+    record = _record_response(find_memory(served, memory), record_id, set(with_.split(",")))
     response.headers["ETag"] = record.etag
     return record
 
@@ -174,7 +174,7 @@ def edit_record(
 
     With `If-Match`, the edit is rejected if the record has changed since it was read.
     """
-    records = memory_named(served, memory)
+    records = find_memory(served, memory)
     with records.collection.reading():
         before, moment = _record_response(records, record_id, set()), records.collection.moment()
     tags = [tag.strip() for tag in (if_match or "*").split(",")]
@@ -192,7 +192,7 @@ def edit_record(
 @router.post("/{memory}/{record_id}/uses", status_code=204)
 def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
     """Record the outcome of an attempt that used a record. Idempotent per attempt."""
-    memory_named(served, memory).record_use(record_id, **use.model_dump())
+    find_memory(served, memory).record_use(record_id, **use.model_dump())
 
 
 def _record_response(records: Memory[Any], record_id: str, fields: AbstractSet[str]) -> RecordResponse:

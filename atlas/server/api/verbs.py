@@ -44,7 +44,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
     target = served.memory if owner == SYSTEM else getattr(served.memory, owner)
     name = verb.name
     if not served.is_warm:
-        name, arguments = _by_words(verb, arguments)
+        name, arguments = _to_keyword_call(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
     with counting_secrets_of(answer):
@@ -54,7 +54,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
     return answer
 
 
-def _by_words(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _to_keyword_call(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the keyword-only variant of a call, for use until the embedding model is ready."""
     if verb.name == "retrieve":
         return "retrieve_words", {

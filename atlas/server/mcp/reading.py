@@ -144,7 +144,7 @@ def record_json(reference: RecordReference, room: int) -> str:
     """
     if reference.memory.marks([reference.id])[reference.id].quarantine:
         raise NotAllowed(f"[{reference.name} {shown_id(reference.id)}] is in quarantine; ask a curator to release it")
-    text = json.dumps(_without_empty_fields(reference.memory.get(reference.id)), ensure_ascii=False, indent=1)
+    text = json.dumps(_drop_empty_fields(reference.memory.get(reference.id)), ensure_ascii=False, indent=1)
     cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
     return f"[{reference.name} {shown_id(reference.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
 
@@ -190,14 +190,14 @@ def _line(hit: Hit[Any], among: str) -> str:
     return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {summary}"
 
 
-def _without_empty_fields(value: Any) -> Any:
+def _drop_empty_fields(value: Any) -> Any:
     """Return a record as JSON values, without empty fields."""
     if is_dataclass(value) and not isinstance(value, type):
-        return _without_empty_fields(asdict(value))
+        return _drop_empty_fields(asdict(value))
     if isinstance(value, dict):
-        return {key: _without_empty_fields(part) for key, part in value.items() if part not in ("", None, (), [], {})}
+        return {key: _drop_empty_fields(part) for key, part in value.items() if part not in ("", None, (), [], {})}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_empty_fields(part) for part in value]
+        return [_drop_empty_fields(part) for part in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

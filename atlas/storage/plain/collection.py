@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Candidates, QueryResult, Selector
 from atlas.core.operations import NO_USAGE, Marks, Usage
 from atlas.infra.bridge import run
-from atlas.infra.duck_typing import get_offered, may_be_awaited
+from atlas.infra.duck_typing import get_member, may_be_awaited
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -21,7 +21,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.plain.listing import list_rows
 from atlas.storage.plain.replacing import Row, replace_records
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED, Scope, ScopedStore
-from atlas.storage.plain.usage import COLUMNS, as_metadata, statistics, usage_in, with_outcome
+from atlas.storage.plain.usage import COLUMNS, as_metadata, decode_usage, statistics, with_outcome
 from atlas.storage.records import Context, Moment, RestoredHistory
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -53,13 +53,13 @@ def backing(
         return vector_store.collection
     if isinstance(vector_store, Collection):
         return vector_store
-    has_all = all(callable(get_offered(vector_store, name)) for name in METHODS)
+    has_all = all(callable(get_member(vector_store, name)) for name in METHODS)
     if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
             f"expected a vector store with the coroutines {', '.join(METHODS)}, got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use atlas.open_memory"
         )
-    if callable(choose := get_offered(vector_store, "for_collection")):
+    if callable(choose := get_member(vector_store, "for_collection")):
         chosen_store = choose(scope.collection)
         marked_scope = scope if chosen_store is vector_store else None  # a store of its own needs no marks
         return PlainCollection(chosen_store, dimension, marked_scope, keeps_usage=keeps_usage)
@@ -85,7 +85,7 @@ class PlainCollection(Collection):
         self._dimension = dimension
         scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._axis)
         self._store = cast(BrowsableVectorStore, scoped)  # uses only methods that the user's store has
-        self._takes_windows = all(get_offered(vector_store, name) for name in BROWSING)
+        self._takes_windows = all(get_member(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
         self._notes: dict[str, str] = {}
@@ -171,7 +171,7 @@ class PlainCollection(Collection):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the store's own hits, by whole words, or raise `InvalidInput` if it has no word search."""
-        if not get_offered(self._vector_store, "search_text"):
+        if not get_member(self._vector_store, "search_text"):
             raise InvalidInput(
                 "a plain vector store without search_text has no word search; open the store with atlas.open_memory"
             )
@@ -221,7 +221,7 @@ class PlainCollection(Collection):
 
         A store that cannot list records is queried for all neighbours of an arbitrary vector.
         """
-        if get_offered(self._vector_store, "scan"):
+        if get_member(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
         result = self._all_rows()
         rows: list[dict[str, Any]] = [
@@ -296,12 +296,12 @@ class PlainCollection(Collection):
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return the usage in the records' metadata, if it is stored."""
         rows = self.get(list(ids)) if self._keeps_usage else []
-        usage = {row["id"]: usage_in(row["metadata"]) for row in rows}
+        usage = {row["id"]: decode_usage(row["metadata"]) for row in rows}
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """Return the score of each record with any word of a text, highest first, and the score of all words."""
-        if text is None or not get_offered(self._vector_store, "search_text"):
+        if text is None or not get_member(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
         result = run(self._store.search_text(text, n_asked, where))
@@ -325,7 +325,7 @@ class PlainCollection(Collection):
 
     @property
     def _can_count(self) -> bool:
-        return callable(get_offered(self._vector_store, "count"))
+        return callable(get_member(self._vector_store, "count"))
 
     @property
     def _axis(self) -> list[float]:

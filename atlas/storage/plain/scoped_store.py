@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy.typing as npt
 
 from atlas.core.hits import QueryResult
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.storage.damage import UNREADABLE
 
@@ -96,7 +96,7 @@ class ScopedStore:
 
     async def count(self) -> int:
         """Return the number of records of the collection, which a filtered query lists."""
-        if get_offered(self._store, "scan"):
+        if get_member(self._store, "scan"):
             return len(await self.scan())
         return len((await self.query(self._axis, await self._store.count())).ids)
 
@@ -139,7 +139,7 @@ class ScopedStore:
 
     async def _lists_unmarked(self) -> bool:
         """Return whether the collection has unmarked records. Lists the store once."""
-        metadatas = [row["metadata"] for row in await self._store.scan()] if get_offered(self._store, "scan") else None
+        metadatas = [row["metadata"] for row in await self._store.scan()] if get_member(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED
             while len((result := await self._store.query(self._axis, n_requested)).ids) == n_requested:

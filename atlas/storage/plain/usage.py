@@ -30,7 +30,7 @@ def with_successes(strategy: Strategy) -> Strategy:
     return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy
 
 
-def usage_in(metadata: Mapping[str, Any]) -> Usage:
+def decode_usage(metadata: Mapping[str, Any]) -> Usage:
     """Return the usage counts in a record's metadata."""
     counts = statistics(metadata)
     return Usage(n_uses=counts[COUNT], n_successes=counts[SUCCESSES]) if counts else NO_USAGE

@@ -98,7 +98,7 @@ class LedgerFile:
         self._n_bytes = n_bytes
         return self._is_suspect
 
-    def record_opened(self, connection: sqlite3.Connection) -> None:
+    def remember_file(self, connection: sqlite3.Connection) -> None:
         """Remember the identity of the opened file.
 
         Raises:
@@ -115,7 +115,7 @@ class LedgerFile:
         self._n_bytes = status.st_size
         self._is_suspect = False
 
-    def record_closed(self) -> None:
+    def forget_file(self) -> None:
         """Forget the identity of the file, so that another file may be opened at its path."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
@@ -211,7 +211,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
-        self._connections.close(self._file.record_closed)
+        self._connections.close(self._file.forget_file)
 
     def copy_to(self, target: Path) -> None:
         """Copy a snapshot of the file while other processes write (SQLite's online backup).
@@ -317,7 +317,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            self._file.record_opened(connection)
+            self._file.remember_file(connection)
         except BaseException:
             connection.close()
             raise

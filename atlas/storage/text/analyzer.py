@@ -107,7 +107,7 @@ def _query_terms(text: str) -> tuple[Term, ...]:
     return tuple(terms.values())[:MAX_TERMS]
 
 
-def typed_terms(text: str) -> list[Term]:
+def prefix_terms(text: str) -> list[Term]:
     """Return the last word of a text as a prefix, because the user may not have finished typing it."""
     tokens = _TOKEN.findall(_normalize(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
     if not tokens or CJK_RUN.match(tokens[-1]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.ranking.languages import language_of, languages_of
-from atlas.embedding.foreign_queries import OTHERS, queries_in
+from atlas.embedding.foreign_queries import OTHERS, load_queries
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_a_text_is_in_the_language_of_its_script_or_of_most_of_its_function_word
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_nearly_every_sentence_of_a_language_is_recognised_or_left_open(language):
-    recognised = [language_of(query) for query in queries_in(language)]
+    recognised = [language_of(query) for query in load_queries(language)]
     assert recognised.count(language) >= 0.7 * len(recognised)
     assert sum(name not in (language, "") for name in recognised) <= 0.05 * len(recognised)
 
 
 def test_a_few_texts_in_another_language_make_a_store_no_other():
-    german, chinese = queries_in("de")[:30], queries_in("zh")[:10]
+    german, chinese = load_queries("de")[:30], load_queries("zh")[:10]
     assert languages_of([*german, chinese[0]]) == ("de",)
     assert languages_of([*german, *chinese]) == ("de", "zh")
     assert languages_of([*20 * ["x = 1"], chinese[0]]) == ("en",)

@@ -17,8 +17,8 @@ import atlas
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding import choice
 from atlas.embedding.chunking import encode_texts
-from atlas.embedding.foreign_queries import calibration_queries_in
-from atlas.embedding.late_interaction import Projection, measured_projection
+from atlas.embedding.foreign_queries import load_calibration_queries
+from atlas.embedding.late_interaction import Projection, fit_projection
 from atlas.embedding.minilm import bundled
 from atlas.embedding.minilm.bundled import (
     DIRECTORY,
@@ -104,7 +104,7 @@ def test_a_damaged_graph_is_reported_and_not_worked_around(monkeypatch, tmp_path
 
 def test_the_projection_is_what_the_model_measures():
     measured, shipped = (
-        measured_projection(SentenceTransformerEmbedder(BUNDLED).encode_with_tokens),
+        fit_projection(SentenceTransformerEmbedder(BUNDLED).encode_with_tokens),
         bundled_projection(),
     )
     assert measured is not None
@@ -118,7 +118,7 @@ def test_the_projection_is_what_the_model_measures():
 def test_the_calibration_queries_are_kept_as_the_model_gives_them():
     assert read_checksum() == checksum(), "the queries changed: python -m atlas.embedding.minilm.make"
     projection, encoder = bundled_projection(), bundled_encoder(32)
-    queries = [text for texts in calibration_queries_in(LANGUAGES).values() for text in texts]
+    queries = [text for texts in load_calibration_queries(LANGUAGES).values() for text in texts]
     assert list(known_queries(queries)) == queries
     texts = queries[::20]
     known = known_queries(texts)
@@ -139,7 +139,7 @@ def test_a_store_is_calibrated_with_the_queries_that_are_kept_and_embeds_its_own
 
     monkeypatch.setattr(OnnxEncoder, "encode_with_tokens", recorded)
     embedder = SentenceTransformerEmbedder(BUNDLED)
-    foreign = list(calibration_queries_in(["de"])["de"])
+    foreign = list(load_calibration_queries(["de"])["de"])
     embedder.remember_queries([*foreign, "cancel a flight", "rotate a grid"])
     assert embedded == [["cancel a flight", "rotate a grid"]]
     for text in (foreign[0], "cancel a flight"):

@@ -10,7 +10,7 @@ from atlas.evaluation.foreign import (
     TOGETHER,
     ask_foreign,
     foreign_queries_of,
-    load_shipped,
+    load_foreign_queries,
 )
 from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
@@ -55,7 +55,7 @@ def test_each_half_has_its_own_foreign_queries():
     halves = {half: {*foreign_queries_of(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
     assert halves["test"] == {text for text in halves["both"] if is_test(text)}
     assert halves["dev"] == halves["both"] - halves["test"]
-    assert {*load_shipped("dev")[SHIPPED]}.isdisjoint(load_shipped("test")[SHIPPED])
+    assert {*load_foreign_queries("dev")[SHIPPED]}.isdisjoint(load_foreign_queries("test")[SHIPPED])
 
 
 def test_the_share_told_something_is_by_source_and_of_all():

@@ -109,7 +109,7 @@ def test_other_weights_rank_the_same_experiences(memory):
 def test_other_rows_can_be_compared(memory):
     def eager(memory, id_field):
         weighted = memory.experience.ranked_with(RankingWeights(success=1))
-        return [evaluating.Row("eager", "…", evaluating.by_best_match(weighted), id_field)]
+        return [evaluating.Row("eager", "…", evaluating.best_match_search(weighted), id_field)]
 
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)
     assert report.retrievers == {"eager": "…"}

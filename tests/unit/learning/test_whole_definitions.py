@@ -14,7 +14,7 @@ from atlas.learning.rewrite.sharing import read_sources
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.programs import Program
-from atlas.learning.whole_definitions import verified_sharing
+from atlas.learning.whole_definitions import verify_sharing
 from tests.support.learning.planted import KINDS, N_OF_KIND, decoys, planted
 
 
@@ -127,5 +127,5 @@ def test_a_whole_program_that_equals_a_shared_helper_uses_it() -> None:
     calls = ("print(middle([3, 1, 2]))", "total = middle([4, 4]) + 1", "for row in [[1], [2]]:\n    print(middle(row))")
     sources = {"alone": helper} | {f"calling {number}": f"{helper}\n{call}\n" for number, call in enumerate(calls)}
     programs = [Program(id=name, task_id=name, description="", source=source) for name, source in sources.items()]
-    sharing, _ = verified_sharing(read_sources(programs, no_tools), Limits(), "concept_", None)
+    sharing, _ = verify_sharing(read_sources(programs, no_tools), Limits(), "concept_", None)
     assert sharing.used == dict.fromkeys(sources, ("concept_0",))

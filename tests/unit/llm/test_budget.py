@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.errors import LLMBudgetExceeded
 from atlas.core.settings import Settings
-from atlas.llm.budget import PRICES, Meter, TokenUsage, estimated_tokens, with_cost
+from atlas.llm.budget import PRICES, Meter, TokenUsage, estimate_tokens, with_cost
 
 MILLION = TokenUsage(
     n_calls=1,
@@ -60,4 +60,4 @@ def test_a_meter_refuses_what_could_go_over_its_limit():
 
 
 def test_the_estimate_is_above_what_english_takes():
-    assert estimated_tokens("four words of English", "") == 7
+    assert estimate_tokens("four words of English", "") == 7

@@ -100,7 +100,7 @@ def events(stores: Stores) -> dict[str, list[tuple[str, str]]]:
 
 def signed_in(client: TestClient, sessions: Sessions) -> TestClient:
     client.cookies.clear()
-    client.cookies.set(COOKIE, sessions.begin_for(EVE))
+    client.cookies.set(COOKIE, sessions.begin_session(EVE))
     return client
 
 

@@ -25,9 +25,9 @@ from atlas.importers.fields import (
     as_object,
     as_text,
     present,
+    replace_blobs,
     required_text,
     storable,
-    without_blobs,
 )
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
@@ -193,7 +193,7 @@ def _step(step: Json, name: str) -> Step:
 def _call(value: Any, name: str) -> str:
     tool_call = as_object(value, f"{name}.tool_calls")
     function = required_text(tool_call, "function_name", f"{name}.tool_calls.function_name")
-    return without_blobs(conversation.call(function, storable(tool_call.get("arguments") or {})))
+    return replace_blobs(conversation.call(function, storable(tool_call.get("arguments") or {})))
 
 
 def _results(step: Json, name: str) -> list[Json]:

@@ -23,9 +23,9 @@ from atlas.importers.fields import (
     as_object,
     as_text,
     present,
+    replace_blobs,
     required_text,
     storable,
-    without_blobs,
 )
 from atlas.importers.files import Record, lines, read_head, read_span
 from atlas.importers.formats import conversation
@@ -171,7 +171,7 @@ class _Session:
         for call in calls:
             name = required_text(call, "name", "message.content.name")
             self._tools[as_text(call.get("id"), "message.content.id")] = name
-            call_texts.append(without_blobs(conversation.call(name, storable(call.get("input")))))
+            call_texts.append(replace_blobs(conversation.call(name, storable(call.get("input")))))
         return Message(role=AGENT, text=content.text, thought=content.thought, calls=tuple(call_texts))
 
     def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:

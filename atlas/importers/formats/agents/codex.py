@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_object, as_text, present, required_text, storable, without_blobs
+from atlas.importers.fields import Json, as_instant, as_object, as_text, present, replace_blobs, required_text, storable
 from atlas.importers.files import Record, lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
@@ -154,7 +154,7 @@ class _Rollout:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
         self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
         arguments: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
-        return without_blobs(conversation.call(name, storable(arguments)))
+        return replace_blobs(conversation.call(name, storable(arguments)))
 
     def _result(self, item: Json) -> Message:
         text, failed = _output(item.get("output"))
@@ -172,7 +172,7 @@ def _output(value: Any) -> tuple[str, bool]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError):
-            return without_blobs(value), False
+            return replace_blobs(value), False
         if not isinstance(value, dict) or "output" not in value:
             return json.dumps(value, ensure_ascii=False), False
     if not isinstance(value, dict):

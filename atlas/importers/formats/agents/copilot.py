@@ -18,9 +18,9 @@ from atlas.importers.fields import (
     as_object,
     as_text,
     present,
+    replace_blobs,
     required_text,
     storable,
-    without_blobs,
 )
 from atlas.importers.files import Record, lines
 from atlas.importers.formats import conversation
@@ -115,7 +115,7 @@ class _Session:
             call = as_object(item, f"data.toolRequests[{n}]")
             name = required_text(call, "name", f"data.toolRequests[{n}].name")
             self._tools[as_text(call.get("toolCallId"), "toolCallId")] = name
-            calls.append(without_blobs(conversation.call(name, storable(call.get("arguments") or {}))))
+            calls.append(replace_blobs(conversation.call(name, storable(call.get("arguments") or {}))))
         return Message(
             role=AGENT,
             text=conversation.content(data.get("content"), "data.content").text,

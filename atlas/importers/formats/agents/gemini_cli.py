@@ -23,9 +23,9 @@ from atlas.importers.fields import (
     as_object,
     as_text,
     present,
+    replace_blobs,
     required_text,
     storable,
-    without_blobs,
 )
 from atlas.importers.files import Record, lines, read_document, read_head
 from atlas.importers.formats import conversation
@@ -166,7 +166,7 @@ def _thought_line(thought: Json) -> str:
 
 def _call(call: Json) -> str:
     name = required_text(call, "name", "toolCalls.name")
-    return without_blobs(conversation.call(name, storable(call.get("args") or {})))
+    return replace_blobs(conversation.call(name, storable(call.get("args") or {})))
 
 
 def _result(call: Json) -> Message:
@@ -182,7 +182,7 @@ def _result(call: Json) -> Message:
 def _text(value: Any, name: str) -> str:
     """Return the text of one or several parts of a message: texts, and the responses of functions."""
     if value is None or isinstance(value, str):
-        return without_blobs(value or "")
+        return replace_blobs(value or "")
     if isinstance(value, list):
         return "\n\n".join(filter(None, (_text(part, f"{name}[{n}]") for n, part in enumerate(value))))
     part = as_object(value, name)
@@ -190,10 +190,10 @@ def _text(value: Any, name: str) -> str:
         response = as_object(part["functionResponse"], f"{name}.functionResponse").get("response")
         answer = as_object(response or {}, f"{name}.response")
         output = next((answer[key] for key in ("output", "error") if isinstance(answer.get(key), str)), None)
-        return without_blobs(json.dumps(storable(answer), ensure_ascii=False) if output is None else output)
+        return replace_blobs(json.dumps(storable(answer), ensure_ascii=False) if output is None else output)
     if part.get("thought") is True:
         return ""
     kind = next((key for key in ("inlineData", "fileData") if key in part), "")
     if kind:
         return f"[{kind.removesuffix('Data')}]"
-    return without_blobs(as_text(part.get("text"), f"{name}.text"))
+    return replace_blobs(as_text(part.get("text"), f"{name}.text"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, without_blobs
+from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, replace_blobs
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
@@ -125,7 +125,7 @@ def _with_commands(message: Message, extra: Json, name: str) -> Message:
     if not commands:
         return message
     text = _COMMAND.sub("", message.text).strip().removeprefix("THOUGHT:").strip()
-    return replace(message, text=text, calls=tuple(without_blobs(command) for command in commands))
+    return replace(message, text=text, calls=tuple(replace_blobs(command) for command in commands))
 
 
 def _has_failed(extra: Json, text: str) -> bool:

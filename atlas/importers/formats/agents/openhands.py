@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, storable, without_blobs
+from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, replace_blobs, storable
 from atlas.importers.files import Record, records
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
@@ -115,7 +115,7 @@ class _Conversation:
         self._tools[as_label(event.get("id", 0), "id")] = name
         if call_arguments is None:
             call_arguments = {key: value for key, value in arguments.items() if key not in _INTERNAL_ARGUMENTS}
-        call = without_blobs(conversation.call(name, storable(call_arguments)))
+        call = replace_blobs(conversation.call(name, storable(call_arguments)))
         return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
 
     def _observation(self, event: Json, observation: str) -> Message:

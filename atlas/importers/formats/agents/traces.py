@@ -12,7 +12,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.importers.fields import Json, present, storable, without_blobs
+from atlas.importers.fields import Json, present, replace_blobs, storable
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
 from atlas.importers.spending import Spending
@@ -176,7 +176,7 @@ def decode_json(value: Any) -> Any:
 def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
     """Return the first string in a value, searching the keys in order."""
     if isinstance(value, str):
-        return without_blobs(value).strip() if value.strip() not in ("None", "null") else ""
+        return replace_blobs(value).strip() if value.strip() not in ("None", "null") else ""
     if depth >= MAX_DEPTH:
         return ""
     if isinstance(value, list):
@@ -209,7 +209,7 @@ def _calls(value: Any, depth: int) -> Iterator[str]:
         function = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             arguments: Any = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
-            yield without_blobs(conversation.call(function["name"], storable(arguments)))
+            yield replace_blobs(conversation.call(function["name"], storable(arguments)))
             return
         for key in ("choices", "message", "messages", "candidates", "content", "parts", "tool_calls", "tool_call"):
             yield from _calls(value.get(key), depth + 1)
@@ -270,5 +270,5 @@ def _step(span: Span) -> Step:
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)
     action = ""
     if span.kind == TOOL:
-        action = without_blobs(conversation.call(span.name, storable(decode_json(span.input_value) or {})))
+        action = replace_blobs(conversation.call(span.name, storable(decode_json(span.input_value) or {})))
     return Step(action=action, observation=answer, metadata=metadata)

@@ -16,7 +16,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, required_text, without_blobs
+from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, replace_blobs, required_text
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
@@ -111,7 +111,7 @@ def _tool_call(part: Json) -> str:
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
     arguments = command if isinstance(command, str) else _string(part.get("invocationMessage"))
-    return without_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
+    return replace_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
 
 
 def _tool_result(part: Json) -> Message:
@@ -123,7 +123,7 @@ def _tool_result(part: Json) -> Message:
     code = state.get("exitCode") if isinstance(state, dict) else None
     return Message(
         role="tool",
-        text=without_blobs(text or _result_text(details) or _string(part.get("pastTenseMessage"))),
+        text=replace_blobs(text or _result_text(details) or _string(part.get("pastTenseMessage"))),
         tool=as_text(part.get("toolId"), "toolId"),
         failed=is_error or code not in (None, 0),
     )
@@ -148,7 +148,7 @@ def _edit_call(part: Json) -> str:
     for edit in as_list(part.get("edits"), "edits"):
         edits += edit if isinstance(edit, list) else [edit]
     texts = [_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
-    return without_blobs(
+    return replace_blobs(
         conversation.call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
     )
 

@@ -26,7 +26,7 @@ def simplify_call(node: ast.Call) -> ast.expr:
 
 
 def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
-    for rule in (_over_items, _simplify_collection_call, _simplify_computing_call):
+    for rule in (_canonical_iteration, _simplify_collection_call, _simplify_computing_call):
         simplified = rule(name, args)
         if simplified is not None:
             return simplified
@@ -35,7 +35,7 @@ def _simplify_builtin_call(name: str, args: list[ast.expr], node: ast.Call) -> a
     return node
 
 
-def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
+def _canonical_iteration(name: str, args: list[ast.expr]) -> ast.expr | None:
     """Return a call that iterates over its argument as a generator, a range or a membership test."""
     match name, args:
         case "map", [function, items]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from atlas.learning.search.forms import blocks, loops
 from atlas.learning.search.forms.expressions import simplify
-from atlas.learning.search.forms.imports import by_module
+from atlas.learning.search.forms.imports import qualify_names
 from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, text
 from atlas.learning.search.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function
@@ -29,14 +29,14 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
     n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
     if n_nodes > MAX_NODES or is_nested_deeply(function.body):
         return []
-    return _simplify(by_module([copy_tree(statement) for statement in function.body], imports))
+    return _simplify(qualify_names([copy_tree(statement) for statement in function.body], imports))
 
 
 def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
     for _ in range(MAX_PASSES):
         before = _text(body)
         body = [simplify(statement) for statement in body]
-        body = _without_return(_Blocks(count_names(body)).rewrite(body))
+        body = _strip_return(_Blocks(count_names(body)).rewrite(body))
         if _text(body) == before or sum(1 for part in body for _ in ast.walk(part)) > MAX_NODES:
             break
     return with_own_names(body)
@@ -46,7 +46,7 @@ def _text(body: list[ast.stmt]) -> str:
     return "\n".join(map(text, body))
 
 
-def _without_return(body: list[ast.stmt]) -> list[ast.stmt]:
+def _strip_return(body: list[ast.stmt]) -> list[ast.stmt]:
     """Remove a final `return None`."""
     match body:
         case [*rest, ast.Return(value=None | ast.Constant(value=None))] if rest:

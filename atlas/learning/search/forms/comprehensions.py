@@ -7,7 +7,7 @@ import ast
 from atlas.learning.search.forms.nodes import Comprehension, copy_tree, is_same_code, load, reads, substitute
 
 
-def without_enumerate(node: Comprehension) -> Comprehension:
+def replace_enumerate(node: Comprehension) -> Comprehension:
     """Return a comprehension over `enumerate` as a comprehension over indices: `x` becomes `xs[i]`."""
     match node.generators:
         case [
@@ -62,7 +62,7 @@ class _ElementReader(ast.NodeTransformer):
         return node
 
 
-def over_elements(node: Comprehension) -> Comprehension:
+def iterate_over_elements(node: Comprehension) -> Comprehension:
     """Return a comprehension over indices as one over elements, if the indices only select elements."""
     for number, generator in enumerate(node.generators):
         items = indexed_items(generator.iter)

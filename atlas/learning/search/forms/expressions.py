@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.search.forms.calls import simplify_call
-from atlas.learning.search.forms.comprehensions import fuse, over_elements, without_enumerate
+from atlas.learning.search.forms.comprehensions import fuse, iterate_over_elements, replace_enumerate
 from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, truth
 
 _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
@@ -103,7 +103,7 @@ class _Simplifier(ast.NodeTransformer):
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         self.generic_visit(node)
-        found = over_elements(fuse(without_enumerate(node)))
+        found = iterate_over_elements(fuse(replace_enumerate(node)))
         match found:
             case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
                 if name == each:

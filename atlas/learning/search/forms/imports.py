@@ -11,7 +11,7 @@ _USUAL = {"np": "numpy", "pd": "pandas"}
 """Usual aliases of modules, for code without its import statements."""
 
 
-def by_module(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
+def qualify_names(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return statements with imported names written as `module.name`."""
     names = {short: _dotted_name(module) for short, module in _USUAL.items()}
     for node in (node for statement in (*imports, *body) for node in ast.walk(statement)):

@@ -179,7 +179,7 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
     return None
 
 
-def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def replace_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Replace indices that only select elements by the elements, and `enumerate` by indices."""
     match block:
         case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
@@ -205,7 +205,7 @@ def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
     return None
 
 
-def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a `while` that counts a variable up by one as a `for` over a range."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
@@ -241,7 +241,7 @@ def _may_skip(block: Sequence[ast.stmt]) -> bool:
     return any(isinstance(node, ast.Continue) for statement in block for node in ast.walk(statement))
 
 
-def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def replace_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Replace `continue` by the negated test around the skipped statements, and drop a `continue` at the end."""
     match block:
         case [ast.For() | ast.While() as loop, *rest]:
@@ -266,9 +266,9 @@ def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
 
 RULES: tuple[Rule, ...] = (
     after_else,
-    without_continue,
-    over_range,
-    without_positions,
+    replace_continue,
+    replace_counting_while,
+    replace_positions,
     use_comprehension,
     use_sum,
     merge_sum,

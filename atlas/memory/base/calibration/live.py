@@ -28,11 +28,11 @@ from atlas.core.ranking.tuned import (
 )
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.foreign_queries import calibration_queries_in
+from atlas.embedding.foreign_queries import load_calibration_queries
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
 from atlas.infra.actor import acting_on_all_records
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
 from atlas.memory.base.calibration.measurement import Answers, Cut, LevelMeasurement
@@ -219,7 +219,7 @@ class LiveCalibration:
         moment = self.store.moment()
         unrelated, neighbours = self.store.similarities(SAMPLED)
         n_records = self.store.n_upper_bound()
-        texts = self.store.sampled_texts(OWN)
+        texts = self.store.sample_texts(OWN)
         languages = languages_of(list(texts.values()))
         has_level = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
         answers = self._run_queries(texts, languages) if runs_queries and has_level else {}
@@ -259,7 +259,7 @@ class LiveCalibration:
             texts: Texts of some records, by id.
             languages: Languages of the store.
         """
-        foreign = calibration_queries_in(languages)
+        foreign = load_calibration_queries(languages)
         query_languages = tuple(language for language, queries in foreign.items() for _ in queries)
         queries = [query for queries_of_language in foreign.values() for query in queries_of_language]
         own_queries = list(map(first_sentence, texts.values()))
@@ -311,12 +311,12 @@ class LiveCalibration:
 
         With late interaction, one model run returns both kinds of vectors. The embedder caches a batch's token vectors.
         """
-        encode_query = get_offered(self.embedder, "encode_query")
+        encode_query = get_member(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:
-            if remember := get_offered(self.embedder, "remember_queries"):
+            if remember := get_member(self.embedder, "remember_queries"):
                 remember(texts)
             return [encode_query(text) for text in texts]
-        encode_together = get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch
+        encode_together = get_member(self.embedder, "encode_queries") or self.embedder.encode_batch
         together: Vectors = encode_together(texts)
         return together
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from atlas.core.ranking.tuned import ABOVE_USUAL, BELOW_USUAL, MIN_SPAN, SHRINKAGE
 from atlas.core.types import Vector
-from atlas.infra.duck_typing import get_offered
+from atlas.infra.duck_typing import get_member
 from atlas.memory.base.scoring import Calibration
 from atlas.protocols.infra import WholeEmbedder
 
@@ -27,7 +27,7 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
 
     An embedder without a method `measured_scale` gets the default of `Calibration`.
     """
-    measure = get_offered(embedder, "measured_scale")
+    measure = get_member(embedder, "measured_scale")
     if embedder.model_name in USUAL or measure is None:
         return USUAL.get(embedder.model_name, Calibration())
     measured = measure()

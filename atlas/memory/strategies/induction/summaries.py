@@ -88,7 +88,7 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     n_unread = max(len(counted) - MAX_READ, 0)
     if n_unread:
         counted = [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]]
-    unique = _without_repetitions(counted)
+    unique = _drop_repetitions(counted)
     if len(unique) > MAX_LINES:
         n_each_side = MAX_LINES // 2
         unique = [
@@ -154,7 +154,7 @@ def program_gist(code: str) -> str:
         return ""
     called = _calls(tree)
     try:
-        stripped = ast.unparse(_without_docstrings(tree))
+        stripped = ast.unparse(_strip_docstrings(tree))
     except RecursionError:
         return ""
     if len(stripped) <= QUOTED_CHARACTERS:
@@ -250,7 +250,7 @@ def _are_near_duplicates(first: str, other: str) -> bool:
     return len(words & other_words) >= SAME_WORDS * min(len(words), len(other_words))
 
 
-def _without_repetitions(lines: Sequence[str]) -> list[str]:
+def _drop_repetitions(lines: Sequence[str]) -> list[str]:
     """Return the distinct lines, without messages that nearly repeat an earlier message."""
     speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(speech_lines))
@@ -272,7 +272,7 @@ def _parse(code: str) -> ast.Module | None:
     return None
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _strip_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and len(node.body) > 1:
             first = node.body[0]

@@ -28,7 +28,7 @@ from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sql.connection import Connection, Database, Totals
 from atlas.storage.sql.meta import has_change, read_position
 from atlas.storage.sql.words.word_cache import WordCache, WordTable
-from atlas.storage.text.analyzer import Term, find_phrases, query_terms, typed_terms
+from atlas.storage.text.analyzer import Term, find_phrases, prefix_terms, query_terms
 from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
 
@@ -73,7 +73,7 @@ class SqlWords:
         Args:
             as_typed: Whether the last word is a prefix, and quoted phrases are required.
         """
-        terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
+        terms = [*query_terms(text), *(prefix_terms(text) if as_typed else [])]
         with self._database.read() as connection:
             tables = connection.dialect.words
             name = tables.word_table(connection, collection) if terms else None

@@ -170,7 +170,7 @@ class _CachedTable:
         for word in words:
             since, postings = self._postings.get(word, (version, None))
             if postings is not None and since < version and self._version - since <= len(self._steps):
-                postings = self._updated(word, postings, since, version)
+                postings = self._update_postings(word, postings, since, version)
                 self._postings[word] = version, postings
                 cached[word] = postings
             elif postings is not None and since == version:
@@ -179,7 +179,7 @@ class _CachedTable:
                 cached[word] = postings.until(self._steps_between(version, since)[0].last_seq)
         return cached
 
-    def _updated(self, word: str, postings: Postings, since: int, version: int) -> Postings:
+    def _update_postings(self, word: str, postings: Postings, since: int, version: int) -> Postings:
         """Return the postings of a word in one version, given those in an earlier one."""
         changed: dict[int, Words] = {}
         for step in self._steps_between(since, version):

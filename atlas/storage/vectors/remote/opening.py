@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atlas.core.errors import NotFound
-from atlas.core.imports.plugins import INDEXES, plugin_named
+from atlas.core.imports.plugins import INDEXES, find_plugin
 from atlas.core.index_address import IndexAddress, PluginIndexAddress, Service, read_index_address
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.vectors.remote.book import IndexBook, addresses_of
@@ -60,7 +60,7 @@ def _make_service(address: IndexAddress | PluginIndexAddress, *, seconds: float)
         from atlas.storage.vectors.remote.chroma import ChromaService
 
         return ChromaService(address, seconds=seconds)
-    plugin = plugin_named(INDEXES, address.scheme)
+    plugin = find_plugin(INDEXES, address.scheme)
     if plugin is None:
         raise NotFound(f"no plug-in provides {address.scheme}://; install one, or set ATLAS_INDEX to another address")
     return plugin.make(VectorService, str(address), seconds=seconds)  # type: ignore[type-abstract]

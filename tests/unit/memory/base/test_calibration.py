@@ -11,7 +11,7 @@ import atlas
 from atlas.core.ranking.languages import ENGLISH
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
 from atlas.core.settings import RankingWeights, Settings
-from atlas.embedding.foreign_queries import OTHERS, calibration_queries_in, evaluation_queries
+from atlas.embedding.foreign_queries import OTHERS, evaluation_queries, load_calibration_queries
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
@@ -78,8 +78,8 @@ def test_more_queries_than_an_embedder_remembers_are_asked_without_embedding_any
     embedder = RememberingEmbedder()
     with opened(tmp_path, embedder=embedder) as memory:
         memory.experience.store_many(attempts(SMALL))
-        every_language = calibration_queries_in([ENGLISH, *OTHERS])
-        monkeypatch.setattr(live_calibration, "calibration_queries_in", lambda languages: every_language)
+        every_language = load_calibration_queries([ENGLISH, *OTHERS])
+        monkeypatch.setattr(live_calibration, "load_calibration_queries", lambda languages: every_language)
         embedder.n_embedded = 0
         measured = settled(memory)
     assert sum(map(len, every_language.values())) > REMEMBERED_QUERIES

@@ -5,9 +5,9 @@ import pytest
 from atlas.embedding.foreign_queries import (
     OTHERS,
     calibration_queries,
-    calibration_queries_in,
     foreign_queries,
-    queries_in,
+    load_calibration_queries,
+    load_queries,
 )
 
 
@@ -26,7 +26,7 @@ def test_some_are_in_other_languages():
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_each_of_twelve_other_languages_has_at_least_40_distinct_queries_of_one_line(language):
-    queries = queries_in(language)
+    queries = load_queries(language)
 
     assert len(OTHERS) == 12
     assert len(queries) == len(set(queries)) >= 40
@@ -34,16 +34,16 @@ def test_each_of_twelve_other_languages_has_at_least_40_distinct_queries_of_one_
 
 
 def test_none_is_longer_than_a_task_description():
-    every = [query for language in ("en", *OTHERS) for query in queries_in(language)]
+    every = [query for language in ("en", *OTHERS) for query in load_queries(language)]
 
     assert max(len(query.split()) for query in every) <= 40
 
 
 def test_a_store_is_asked_in_the_languages_that_it_holds():
-    assert calibration_queries_in(["en"]) == {"en": calibration_queries()}
-    assert calibration_queries_in(["de", "en"]) == {"en": calibration_queries(), "de": queries_in("de")}
-    assert calibration_queries_in(["zh"]) == {"zh": queries_in("zh")}
+    assert load_calibration_queries(["en"]) == {"en": calibration_queries()}
+    assert load_calibration_queries(["de", "en"]) == {"en": calibration_queries(), "de": load_queries("de")}
+    assert load_calibration_queries(["zh"]) == {"zh": load_queries("zh")}
 
 
 def test_a_store_in_a_language_without_queries_is_asked_in_english():
-    assert calibration_queries_in(["fi"]) == {"en": calibration_queries()}
+    assert load_calibration_queries(["fi"]) == {"en": calibration_queries()}

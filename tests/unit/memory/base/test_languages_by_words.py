@@ -12,7 +12,7 @@ from atlas.core.ranking.languages import language_of
 from atlas.core.ranking.level import level_between
 from atlas.core.ranking.tuned import SMALL
 from atlas.core.settings import RankingWeights, Settings
-from atlas.embedding.foreign_queries import queries_in
+from atlas.embedding.foreign_queries import load_queries
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
 from atlas.memory.base.calibration.measurement import LevelMeasurement
 from atlas.memory.base.scoring import Calibration
@@ -64,8 +64,8 @@ def in_two_languages(by_words: tuple[str, ...] = ("zh",)) -> LevelMeasurement:
 def test_in_a_language_that_the_model_does_not_tell_apart_foreign_queries_find_nothing_and_own_ones_do(tmp_path):
     with opened(tmp_path, CHINESE, EnglishEmbedder()) as memory:
         assert measured(memory).languages_by_words == ("zh",)
-        shown = [text for text in queries_in("zh") if memory.experience.retrieve(text, 3).hits]
-        assert len(shown) <= 0.1 * len(queries_in("zh"))
+        shown = [text for text in load_queries("zh") if memory.experience.retrieve(text, 3).hits]
+        assert len(shown) <= 0.1 * len(load_queries("zh"))
         for text, query in zip(
             CHINESE, ("怎样排列文件", "声音写入", "用户密码", "网络路由表", "压缩图像"), strict=True
         ):
@@ -76,7 +76,7 @@ def test_in_a_language_that_the_model_does_not_tell_apart_foreign_queries_find_n
 
 def test_where_the_model_tells_texts_apart_meaning_counts_as_before(tmp_path):
     with opened(tmp_path, CHINESE, HashEmbedder()) as memory:
-        assert measured(memory).languages == ("zh",) * len(queries_in("zh"))
+        assert measured(memory).languages == ("zh",) * len(load_queries("zh"))
         assert measured(memory).languages_by_words == ()
         assert memory.experience.retrieve("怎样排列文件", 1, threshold=0.0).hits[0].signals["meaning"] > 0.0
 
