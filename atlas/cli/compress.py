@@ -11,7 +11,7 @@ from atlas.cli.common import add_command, open_local, parse_count, progress_bar,
 from atlas.cli.llm import interactive_model
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.jobs.compression import compress_now, strategy_of
+from atlas.jobs.compression import choose_strategy, compress_now
 from atlas.jobs.compression_file import CompressionResult
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import ProvenCompression
@@ -69,7 +69,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
     _check_options(options)
     llm = interactive_model(settings) if options.by == MODEL else None
     with open_local(settings, read_only=not options.apply) as memory:
-        strategy = strategy_of(llm, options.limit, settings.program_path, settings.compress_seconds)
+        strategy = choose_strategy(llm, options.limit, settings.program_path, settings.compress_seconds)
         result = _search(memory, strategy)
         rows = found_rows(memory, result)
         model_costs = [f"{llm.model_name} took {llm.spent}."] if llm else []

@@ -159,12 +159,12 @@ class Projection:
         return bool(self.same > self.unrelated + self.growth * np.log(MAX_PIECES) + MIN_GAP)
 
     def as_text(self) -> str:
-        """Return the projection as a string that `projection_of` parses."""
+        """Return the projection as a string that `parse_projection` parses."""
         content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
         return json.dumps({"directions": content, "levels": [self.unrelated, self.growth, self.same, self.cosine]})
 
 
-def projection_of(text: str, dimension: int) -> Projection:
+def parse_projection(text: str, dimension: int) -> Projection:
     """Parse a projection.
 
     Raises:

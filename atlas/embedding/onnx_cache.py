@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 
 from atlas.core.imports.distribution import require
 from atlas.embedding.foreign_queries import calibration_queries
-from atlas.embedding.late_interaction import Projection, projection_of
+from atlas.embedding.late_interaction import Projection, parse_projection
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxEncoder, UnloadableExport
 from atlas.infra.child_process import import_environment, module_command
 
@@ -96,7 +96,7 @@ class OnnxCache:
         file = self.path / "projections" / _digest(key, prompts, *calibration_queries())
         with suppress(OSError, ValueError):
             text = file.read_text(encoding="ascii")
-            return projection_of(text, dimension) if text else None
+            return parse_projection(text, dimension) if text else None
         projection = measure()
         _write_atomically(file, projection.as_text() if projection else "")
         return projection

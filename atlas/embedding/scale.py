@@ -29,7 +29,7 @@ class Scale:
     """Typical cosine of a text and its nearest neighbour in a store."""
 
 
-def scale_of(encode: Callable[[list[str]], Vectors]) -> Scale:
+def measure_scale(encode: Callable[[list[str]], Vectors]) -> Scale:
     """Measure the scale of a model on pairs of foreign queries, and on each query with a part of itself.
 
     Args:

@@ -38,7 +38,7 @@ from atlas.embedding.late_interaction import (
 )
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
-from atlas.embedding.scale import Scale, scale_of
+from atlas.embedding.scale import Scale, measure_scale
 from atlas.infra.background import Batcher, n_processors
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
@@ -152,7 +152,7 @@ class SentenceTransformerEmbedder:
             EmbeddingUnavailable: The weights cannot be loaded.
         """
         if self._scale is None:
-            self._scale = scale_of(self.encode_batch)
+            self._scale = measure_scale(self.encode_batch)
         return self._scale
 
     @property

@@ -28,7 +28,7 @@ from atlas.evaluation.replay import (
     scratch_memory,
     task_of,
 )
-from atlas.memory.context.block import BUDGET_TOKENS, counter_of
+from atlas.memory.context.block import BUDGET_TOKENS, make_counter
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
 
@@ -148,7 +148,7 @@ def ablate(
     trajectories = [trajectory for moment in moments for trajectory in moment]
     if not moments:
         raise InvalidInput("expected at least one attempt to replay, got none; give files with attempts")
-    cached_embedder, counter = CachedEmbedder(embedder), counter_of(embedder)
+    cached_embedder, counter = CachedEmbedder(embedder), make_counter(embedder)
     rows: list[AblationRow] = []
     for name in names:
         replayed: list[ReplayedAttempt] = []

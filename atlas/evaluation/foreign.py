@@ -55,7 +55,7 @@ class StrictnessStep:
     """Share of the foreign queries with a hit."""
 
 
-def foreign_queries_of(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
+def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
     """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.

@@ -26,9 +26,9 @@ from atlas.evaluation.foreign import (
     ForeignResult,
     StrictnessStep,
     ask_foreign,
-    foreign_queries_of,
     load_foreign_queries,
     sample_queries,
+    select_foreign_queries,
 )
 from atlas.evaluation.judged import ONLY_WRONG, judged_queries, rejected_queries
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
@@ -44,7 +44,7 @@ from atlas.evaluation.measures import (
 )
 from atlas.evaluation.metrics import DEPTH
 from atlas.evaluation.report import Report
-from atlas.memory.context.block import counter_of
+from atlas.memory.context.block import make_counter
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -143,7 +143,7 @@ def _blocks(
     results = list[BlockResult]()
     agent_rows = [row for row in rows if isinstance(row, AgentRow)]
     for row in agent_rows:
-        counter = counter_of(row.experience.embedder)
+        counter = make_counter(row.experience.embedder)
         for task in tasks:
             on_progress = watch(f"context blocks of {task.name}")
             results += evaluate_blocks(
@@ -320,7 +320,7 @@ def evaluate_corpora(
                 for task in corpus.tasks
             ]
             blocks += _blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
-            by_source = foreign_queries_of(corpus, corpora, half)
+            by_source = select_foreign_queries(corpus, corpora, half)
             foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
         model=remembering.model_name,

@@ -30,7 +30,7 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
     Args:
         memory: A store that contains nothing but the records of `files`.
     """
-    measurement = _read(directory / FILE, digest_of(files))
+    measurement = _read(directory / FILE, hash_files(files))
     if measurement is None or not _fits_store(measurement, memory):
         return False
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
@@ -51,11 +51,11 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
 def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
     """Write the measurement of a store of sample data into their directory."""
     header = encode_evaluation(evaluation)
-    content = {"of": digest_of(files), **header, "report": json.loads(header["report"])}
+    content = {"of": hash_files(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def digest_of(files: Iterable[Path]) -> str:
+def hash_files(files: Iterable[Path]) -> str:
     """Return a hash of the content of the files."""
     return sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
 

@@ -110,7 +110,7 @@ class RecordedProgram:
         return f"{self.tests}\n{_RECORDER}[1]()\n"
 
 
-def examples_of(
+def find_examples(
     concepts: Sequence[CodeConcept],
     recordings: Iterable[RecordedProgram],
     sandbox: Sandbox,

@@ -85,11 +85,11 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
     if source is None:
         return _reason(attempt)
     return Program(
-        id=attempt.id, task_id=task.id, description=task.description, source=source, tests=tests_of(task, source)
+        id=attempt.id, task_id=task.id, description=task.description, source=source, tests=build_tests(task, source)
     )
 
 
-def tests_of(task: Task, source: str) -> str:
+def build_tests(task: Task, source: str) -> str:
     """Return the task's tests as Python code to append to a program, which raises if they fail. Empty without tests.
 
     Tests may be a string or a list of assertions (as in MBPP), in the context's `test`, `tests` or `test_list`, or in

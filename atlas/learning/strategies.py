@@ -18,7 +18,7 @@ from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import compress
-from atlas.learning.examples import RECORDED, examples_of
+from atlas.learning.examples import RECORDED, find_examples
 from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
@@ -42,7 +42,7 @@ from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.terms.names import defines_class, unused_name
 from atlas.learning.terms.programs import Program
-from atlas.learning.workflows import Workflow, workflows_of
+from atlas.learning.workflows import Workflow, find_workflows
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
 
@@ -189,11 +189,11 @@ class ProvenCompression:
             )
             new = [concept for placeholder, concept in concepts.items() if placeholder not in existing]
             find = {concept.id: concept for concept in (*library, *concepts.values())}.get
-            run_again = partial(examples_of, find=find, is_cancelled=cancelled)
+            run_again = partial(find_examples, find=find, is_cancelled=cancelled)
             examples = await asyncio.to_thread(run_again, new, recordings(compression, rewritings, concepts), sandbox)
             concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
             taken = [concept.name for concept in (*library, *concepts.values())]
-            workflows = await asyncio.to_thread(workflows_of, attempts, taken)
+            workflows = await asyncio.to_thread(find_workflows, attempts, taken)
             replayed = await asyncio.to_thread(_replay_workflows, workflows, library, sandbox, cancelled)
         learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
         return Proposal(

@@ -160,7 +160,7 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
     )
 
 
-def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
+def find_workflows(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
     """Return the workflows of the successful attempts, largest saving first.
 
     In a workflow, at least one call uses the result or an argument of an earlier call.
@@ -182,7 +182,7 @@ def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[st
     return [_workflow(next(names), workflow.runs) for workflow in best if workflow.saving > 0]
 
 
-def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
+def extract_calls(attempt: Trajectory | Experience) -> list[ToolCall]:
     """Return the tool calls of an attempt. Calls without named arguments are left out."""
     found = (_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
     return [call for call in found if call is not None]
@@ -190,7 +190,7 @@ def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
 
 def has_calls(attempt: Trajectory | Experience) -> bool:
     """Return whether an attempt contains enough tool calls for a workflow."""
-    return len(calls_of(attempt)) >= MIN_TOOLS
+    return len(extract_calls(attempt)) >= MIN_TOOLS
 
 
 def _call(action: str, observation: str, source: object) -> ToolCall | None:
@@ -225,7 +225,7 @@ def _is_flat(value: Any, depth: int) -> bool:
 
 def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:
     """Yield the distinct sequences of calls of an attempt."""
-    calls, seen = calls_of(attempt), set()
+    calls, seen = extract_calls(attempt), set()
     for start in range(len(calls)):
         for end in range(start + MIN_TOOLS, min(start + MAX_CALLS, len(calls)) + 1):
             part = tuple(calls[start:end])

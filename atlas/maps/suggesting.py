@@ -24,7 +24,7 @@ DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
 
 
-def schema_of(numbers: Sequence[int]) -> Mapping[str, Any]:
+def build_schema(numbers: Sequence[int]) -> Mapping[str, Any]:
     """Return the schema of the names of these groups."""
     name = {
         "type": "object",
@@ -100,7 +100,7 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
     question = Question(
         system=DOMAIN_NAMES.text,
         prompt=prompt,
-        schema=schema_of(numbers),
+        schema=build_schema(numbers),
         validate=lambda answer: _validate(answer["names"], numbers, reserved),
         prose=frozenset({"name"}),
         max_tokens=256 + TOKENS_PER_NAME * len(domains),

@@ -21,7 +21,7 @@ from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import instant, promotions_of
-from atlas.memory.journal.summaries import sentences_of
+from atlas.memory.journal.summaries import split_sentences
 from atlas.memory.strategies.memory import ChromaStrategyBank
 
 TASK = "task"
@@ -219,7 +219,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
     """Return a reflection as a strategy. Its situation is the text of the entries that it is about."""
-    situation = "\n\n".join(entry.content for entry in subjects) or sentences_of(reflection.content)[0]
+    situation = "\n\n".join(entry.content for entry in subjects) or split_sentences(reflection.content)[0]
     return Strategy(
         id=_promotion_id(reflection),
         title=title_of(reflection.content),

@@ -178,7 +178,7 @@ def ask_by_words(
         return {name: result_or_error(answer, memory) for name, memory in memories.items()}
 
 
-def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
+def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
     """Return the outcomes of memories as one result."""
     retrievals = gather(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}

@@ -29,8 +29,8 @@ from atlas.memory.context.block import (
     ContextBlock,
     TokenCounter,
     build_context,
-    counter_of,
     held_out,
+    make_counter,
     tools_of,
 )
 from atlas.memory.judging import JudgedMemories
@@ -53,8 +53,8 @@ from atlas.memory.query import (
     ask,
     ask_all,
     ask_by_words,
+    combine_results,
     prepare_searches,
-    result_of,
 )
 from atlas.memory.storing import StoringMemories
 from atlas.memory.undoing import UndoableMemories
@@ -240,7 +240,7 @@ class MemorySystemImpl(
     def token_counter(self) -> TokenCounter:
         """The counter of a context's tokens: the embedder's tokenizer if it has one."""
         embedders = (memory.embedder for memory in self._memories.values())
-        return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
+        return make_counter(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
         """Return a system of these memories, or of some of them, that ranks with other weights.
@@ -362,18 +362,18 @@ class MemorySystemImpl(
             where = {"$and": [where, SUCCEEDED]} if where else SUCCEEDED
         filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         search = partial(ask_by_words, where=where) if by_words else partial(ask_all, filters=filters)
-        counter = counter_of(None) if by_words else self.token_counter
+        counter = make_counter(None) if by_words else self.token_counter
         assignment = self._assignment(task, holdout, attempt)
         if assignment is not None and assignment.is_held_out:
             self._attribution.record_delivery(task, Delivery({}, assignment), attempt=attempt)
             return held_out(assignment, counter, budget_tokens)
         trusted = self._trusted_memories(min_trust)
         if examples:
-            result = result_of(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
+            result = combine_results(search({"experience": trusted.memories["experience"]}, self._storage, task, k))
             block = build_examples(result, counter, budget_tokens, examples, by_words=by_words)
             delivery = Delivery(block.credited, assignment)
         else:
-            result = result_of(search(trusted.memories, self._storage, task, k))
+            result = combine_results(search(trusted.memories, self._storage, task, k))
             block = build_context(
                 result, counter, budget_tokens, by_words=by_words, tools=tools_of(task), origins=trusted.origins
             )
@@ -420,7 +420,7 @@ class MemorySystemImpl(
     def _record_result(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
     ) -> MemoryQueryResult:
-        result = result_of(outcomes)
+        result = combine_results(outcomes)
         if count_retrieval:
             self._attribution.record_delivery(task, Delivery(result.ids), keeps_assignment=True)
         return result

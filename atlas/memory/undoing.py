@@ -150,9 +150,9 @@ class UndoableMemories(ABC):
         Raises:
             NotFound: One of the ids does not exist.
         """
-        from atlas.memory.effects.trust import trust_of
+        from atlas.memory.effects.trust import trust_labels
 
-        return trust_of(self, ids)
+        return trust_labels(self, ids)
 
     def quarantine(self, ids: Sequence[str], *, reason: str) -> str:
         """Put records into quarantine as one operation, and return its id.

@@ -116,7 +116,7 @@ def plain(text: str) -> str:
         return text
 
 
-def grids_of(example: tuple[str, str]) -> ExampleGrids:
+def parse_grids(example: tuple[str, str]) -> ExampleGrids:
     """Return the grids in an example's call and in its result. They are parsed, never executed.
 
     Both are empty if the texts are not Python.

@@ -8,7 +8,7 @@ from typing import Protocol, TypeGuard
 
 from atlas.core.errors import PlanOutdated, StoreDamaged
 from atlas.core.types import Vectors
-from atlas.embedding.late_interaction import Projection, TokenVectors, fit_projection, projection_of
+from atlas.embedding.late_interaction import Projection, TokenVectors, fit_projection, parse_projection
 from atlas.embedding.plain import WITH_TOKENS
 from atlas.infra.duck_typing import get_member, offers
 from atlas.infra.locks import lock_of
@@ -132,7 +132,7 @@ def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
     """
     text = ledger.notes.read(PROJECTION).get("")
     try:
-        return projection_of(text, dimension) if text else None
+        return parse_projection(text, dimension) if text else None
     except ValueError as error:
         raise StoreDamaged(f"the stored projection of token vectors {_UNREADABLE}") from error
 

@@ -31,7 +31,7 @@ from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell
-from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.figures import TrialReport, build_report
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.evaluation.trial.report import as_json, as_markdown
 from atlas.memory.system import MemorySystem
@@ -154,7 +154,7 @@ def _design(stream: Sequence[Message]) -> dict[str, Any]:
 def report_on(stream: Sequence[Message], design: Mapping[str, Any], cells: Sequence[FinishedCell]) -> TrialReport:
     """Return the report on the cells that are done."""
     tasks = [atlas.Task(**task) for task in design["tasks"]]
-    return report_of(design, ARMS, tasks, cells, len(stream) * len(ARMS))
+    return build_report(design, ARMS, tasks, cells, len(stream) * len(ARMS))
 
 
 def figures_of(stream: Sequence[Message], report: TrialReport) -> Iterator[Figure]:

@@ -25,7 +25,7 @@ class Session(Protocol):
     async def clear_session(self) -> None: ...
 
 
-def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
+def build_schema(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the JSON schema of a function's arguments, as frameworks make it: with pydantic, from the annotations."""
     parameters = inspect.signature(function, eval_str=True).parameters.values()
     fields: dict[str, Any] = {

@@ -15,7 +15,7 @@ from atlas.core.errors import LLMError
 from atlas.core.types import Strategy
 from atlas.infra.bridge import run
 from atlas.jobs.compaction import plan_now as plan_compaction
-from atlas.jobs.compression import compress_now, strategy_of
+from atlas.jobs.compression import choose_strategy, compress_now
 from atlas.jobs.refinement import plan_now as plan_refinement
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.llm.prompts.abstraction import ABSTRACTION
@@ -149,7 +149,7 @@ def _composed(memory: MemorySystem, llm: LLMClient) -> Outcome:
 
 
 def _compressed(memory: MemorySystem, llm: LLMClient) -> Outcome:
-    return _asked(lambda: compress_now(memory, strategy=strategy_of(llm)))
+    return _asked(lambda: compress_now(memory, strategy=choose_strategy(llm)))
 
 
 def _named(memory: MemorySystem, llm: LLMClient) -> Outcome:

@@ -19,7 +19,7 @@ from atlas.evaluation.foreign import StrictnessStep
 from atlas.evaluation.job import EvaluationFile, evaluate_now
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell
-from atlas.evaluation.trial.figures import report_of
+from atlas.evaluation.trial.figures import build_report
 from atlas.evaluation.trial.journal import FinishedCell
 from atlas.evaluation.trial.report import as_json
 from atlas.jobs.artefact import CACHE
@@ -496,7 +496,7 @@ def trial_report() -> str:
     hashes = {"store_hash": "5" * 64, "code_hash": "c" * 64, "embedding_model": "m", "atlas": "1", "seed": 0}
     arms = ["nothing", "memory"]
     design = {"command": ["agent"], "arms": arms, "tasks": [encode(task) for task in tasks], **hashes}
-    return as_json(report_of(design, arms, tasks, cells, 16))
+    return as_json(build_report(design, arms, tasks, cells, 16))
 
 
 def test_the_report_of_a_trial_is_drawn_from_its_file(dashboard: Dashboard, tmp_path):

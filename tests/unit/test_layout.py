@@ -39,7 +39,7 @@ def test_the_page_on_architecture_lists_the_layers_that_the_import_rules_check()
 def test_tests_import_nothing_of_each_other():
     """What several of them need is in `tests/support`."""
     files = sorted((REPOSITORY / "tests").rglob("*.py"))
-    imported = [(file.relative_to(REPOSITORY).as_posix(), module) for file in files for module in imports_of(file)]
+    imported = [(file.relative_to(REPOSITORY).as_posix(), module) for file in files for module in find_imports(file)]
     assert [(file, module) for file, module in imported if is_of_a_test(module)] == []
 
 
@@ -57,7 +57,7 @@ def is_fixture_or_hook(node: ast.FunctionDef | ast.ClassDef) -> bool:
     )
 
 
-def imports_of(file: Path) -> list[str]:
+def find_imports(file: Path) -> list[str]:
     """Return the modules that a file imports, also in programs that it holds as text."""
     return re.findall(r"^ *(?:from|import) +([\w.]+)", file.read_text(encoding="utf-8"), re.MULTILINE)
 

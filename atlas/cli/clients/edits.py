@@ -109,7 +109,7 @@ class JsonEdit:
     def _add_hook(self, config: dict[str, Any], event: str, hook: Mapping[str, Any]) -> None:
         groups = self._get_or_add_groups(config, event)
         for group in groups:
-            for position, existing in enumerate(_hooks_of(group)):
+            for position, existing in enumerate(_read_hooks(group)):
                 if is_our_hook(existing):
                     group["hooks"][position] = dict(hook)
                     return
@@ -118,10 +118,10 @@ class JsonEdit:
     def _remove_hook(self, config: dict[str, Any], event: str) -> None:
         events = config.get("hooks")
         groups = events.get(event) if isinstance(events, dict) else None
-        if not isinstance(groups, list) or not any(map(is_our_hook, chain.from_iterable(map(_hooks_of, groups)))):
+        if not isinstance(groups, list) or not any(map(is_our_hook, chain.from_iterable(map(_read_hooks, groups)))):
             return
         for group in groups:
-            if any(map(is_our_hook, _hooks_of(group))):
+            if any(map(is_our_hook, _read_hooks(group))):
                 group["hooks"] = [hook for hook in group["hooks"] if not is_our_hook(hook)]
         groups[:] = [group for group in groups if not (isinstance(group, dict) and group.get("hooks") == [])]
         if not groups:
@@ -167,7 +167,7 @@ def _atlas_arguments(words: Sequence[str]) -> list[str]:
     return []
 
 
-def _hooks_of(group: object) -> list[Any]:
+def _read_hooks(group: object) -> list[Any]:
     hooks = group.get("hooks") if isinstance(group, dict) else None
     return hooks if isinstance(hooks, list) else []
 

@@ -91,7 +91,7 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
     if options.print or client.is_printed_only:
         _print_entries(client, edits)
         return 0
-    changes = changes_of(edits, remove=options.remove)
+    changes = plan_changes(edits, remove=options.remove)
     if not changes:
         state = "has no entries of ATLAS" if options.remove else "has them already"
         print(f"{client.title} {state}. {UNCHANGED_SENTENCE}")
@@ -137,7 +137,7 @@ def _store_location(options: argparse.Namespace, settings: Settings, project: Pa
     return str((project or Path.home()) / settings.store)
 
 
-def changes_of(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
+def plan_changes(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
     """Return the changes of an installation, or of its removal, without unchanged files.
 
     Raises:

@@ -51,7 +51,7 @@ _FUNCTION_WORDS = {
 _LATIN = re.compile(r"[^\W\d_]+")
 
 
-def languages_of(texts: Sequence[str]) -> tuple[str, ...]:
+def detect_languages(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the languages of some texts, the most frequent first. English if none is recognised."""
     counts = Counter(filter(None, map(language_of, texts)))
     min_count = MIN_SHARE * len(texts)

@@ -65,7 +65,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
     return float(np.clip(min(goal, _cheapest(foreign, own)), LOWEST_LEVEL, highest))
 
 
-def costs_of(
+def measure_costs(
     foreign: Relevances, own: Relevances, foreign_levels: Relevances | float, own_levels: Relevances | float
 ) -> LevelCosts:
     """Return both error rates of levels.

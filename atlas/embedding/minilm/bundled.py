@@ -12,7 +12,7 @@ from typing import Any
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding.choice import BUNDLED, model_files
-from atlas.embedding.late_interaction import Projection, projection_of
+from atlas.embedding.late_interaction import Projection, parse_projection
 from atlas.embedding.onnx_encoder import FACTS, OnnxEncoder, UnloadableExport
 
 DIRECTORY = Path(__file__).parent
@@ -69,7 +69,7 @@ def weights_mark(file: Path) -> dict[str, Any]:
 @cache
 def _projection() -> Projection:
     text = (DIRECTORY / PROJECTION).read_text(encoding="ascii")
-    return projection_of(text, _facts()["dimension"])
+    return parse_projection(text, _facts()["dimension"])
 
 
 def _facts() -> Mapping[str, Any]:

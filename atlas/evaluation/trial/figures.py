@@ -119,7 +119,7 @@ def differing_runs(report: TrialReport, comparison: ArmComparison, task: int) ->
     )
 
 
-def report_of(
+def build_report(
     design: Mapping[str, Any],
     arms: Sequence[str],
     tasks: Sequence[Task],

@@ -10,7 +10,7 @@ from atlas.core.schema import decode
 from atlas.core.statistics import Interval
 from atlas.core.types import Task
 from atlas.evaluation.report import Grid, table, to_lines
-from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, report_of
+from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, build_report
 from atlas.evaluation.trial.journal import FinishedCell
 
 NONE = "–"
@@ -73,7 +73,7 @@ def read_report(text: str) -> TrialReport:
         raise InvalidInput("expected each run once in a trial's report, got a run twice")
     if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
         raise InvalidInput("expected amounts of 0 or more in a trial's report, got a negative one")
-    return report_of(
+    return build_report(
         encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
     )
 

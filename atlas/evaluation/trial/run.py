@@ -16,7 +16,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
 from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
-from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.figures import TrialReport, build_report
 from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, opened, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.memory.effects.uses import block_texts, used_records
@@ -100,7 +100,7 @@ def run_trial(
             memories[arm.name] = stack.enter_context(opened(fork, source, embedder))
         running = _Running(plan, tasks, seen, memories, journal, directory)
         stopped_by = running.run(on_progress)
-    return report_of(
+    return build_report(
         design, [arm.name for arm in plan.arms], tasks, list(running.done.values()), running.n_cells, stopped_by
     )
 

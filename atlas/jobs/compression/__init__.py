@@ -67,7 +67,7 @@ class CompressionJob(MemoryJob):
         """
         path = directories(PROGRAM_PATH, self.path)
         seconds = Settings.from_environment().compress_seconds
-        strategy = strategy_of(requested_model(self.with_model, on_progress), self.max_programs, path, seconds)
+        strategy = choose_strategy(requested_model(self.with_model, on_progress), self.max_programs, path, seconds)
         with self.open_read_only(on_progress) as memory:
             return compress_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
@@ -94,7 +94,7 @@ def compress_now(
     revision = ledger.revision()
     on_progress(0, 100, "reading attempts")
     ids = successful_ids(memory, where)
-    strategy = strategy or strategy_of()
+    strategy = strategy or choose_strategy()
     proposing = strategy.propose(
         read_attempts(memory, ids[:MAX_ATTEMPTS]),
         memory.concepts.get_many(memory.concepts.ids()),
@@ -113,7 +113,7 @@ def compress_now(
     )
 
 
-def strategy_of(
+def choose_strategy(
     llm: LLMClient | None = None,
     max_programs: int = Limits().max_programs,
     path: Sequence[Path] = (),

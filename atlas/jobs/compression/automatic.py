@@ -15,7 +15,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
-from atlas.jobs.compression import add_concepts, compress_now, strategy_of
+from atlas.jobs.compression import add_concepts, choose_strategy, compress_now
 from atlas.jobs.compression_file import CompressionResult
 from atlas.memory.concepts.automatic import RESULT, problem_file, search_lock
 from atlas.memory.concepts.records import normal_form
@@ -72,7 +72,7 @@ def _compress(memory: MemorySystem) -> str:
     """Add the proven concepts, except concepts that were added before and then undone or deleted."""
     notes = memory.storage.ledger.notes
     settings = memory.storage.settings
-    strategy = strategy_of(path=settings.program_path, seconds=settings.compress_seconds)
+    strategy = choose_strategy(path=settings.program_path, seconds=settings.compress_seconds)
     result = compress_now(memory, strategy=strategy)
     before = notes.read(ADDED).get("", "").split()
     new = additions(result, before)

@@ -11,6 +11,6 @@ The analysis is conservative: whatever may be read counts as read, and only what
 
 from atlas.learning.analysis.dataflow import Interface, Judgement, judge
 from atlas.learning.analysis.functions import Function, function_source, program_source
-from atlas.learning.analysis.uses import Uses, uses_of
+from atlas.learning.analysis.uses import Uses, find_uses
 
-__all__ = ["Function", "Interface", "Judgement", "Uses", "function_source", "judge", "program_source", "uses_of"]
+__all__ = ["Function", "Interface", "Judgement", "Uses", "find_uses", "function_source", "judge", "program_source"]

@@ -105,7 +105,7 @@ def awaits(body: Term) -> bool:
     return any(term.head.startswith(AWAITING) for term in body.walk())
 
 
-def imports_of(body: Term) -> tuple[str, ...]:
+def find_imports(body: Term) -> tuple[str, ...]:
     """Return the import statements that the body of a pattern needs. Each imports one name."""
     return tuple(sorted({origin for _, origin in _plain_names(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
 

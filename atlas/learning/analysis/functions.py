@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
+from atlas.learning.analysis.dataflow import Interface, Parameter, find_imports
 from atlas.learning.analysis.occurrences import Occurrence
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import END, SYMBOL_SORT, THEN, read_head, unescape
@@ -272,7 +272,7 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         kw_defaults=[],
         defaults=[],
     )
-    imports = ast.parse("\n".join(merge_imports(imports_of(function.pattern.body)))).body
+    imports = ast.parse("\n".join(merge_imports(find_imports(function.pattern.body)))).body
     kind = ast.AsyncFunctionDef if function.is_async else ast.FunctionDef
     definition = kind(
         name=function.name,

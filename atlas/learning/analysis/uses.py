@@ -38,7 +38,7 @@ class Uses:
     """All other names in the programs, which neither the function nor its parameters may have."""
 
 
-def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
+def find_uses(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
     """Return the names and types that programs use when they call a function.
 
     Args:

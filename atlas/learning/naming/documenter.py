@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import BY_RULES, CodeConcept
-from atlas.learning.analysis.uses import Uses, returned_type, uses_of
+from atlas.learning.analysis.uses import Uses, find_uses, returned_type
 from atlas.learning.naming.description import describe
 from atlas.learning.naming.roles import role_of
 from atlas.learning.naming.subjects import distinctive_words
@@ -112,7 +112,7 @@ def derive(
     """
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
-    uses = uses_of(function.name, n_positional, examples)
+    uses = find_uses(function.name, n_positional, examples)
     unavailable = set(reserved) | ((uses.names | identifiers(function)) - {function.name})
     parameters = _parameters(function, uses)
     subjects = distinctive_words((task for task, _ in examples), tasks)

@@ -58,7 +58,7 @@ class _Context:
     """Names that are bound only once, by a top-level definition."""
 
 
-def units_of(
+def find_units(
     module: ast.Module, origins: Mapping[int, str], replaced: Collection[str] = frozenset()
 ) -> dict[str, Unit]:
     """Return the definitions of a program that can move, by name.

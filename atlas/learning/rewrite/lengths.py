@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from atlas.learning.analysis.dataflow import imports_of
+from atlas.learning.analysis.dataflow import find_imports
 from atlas.learning.analysis.functions import Function, Renderer, body_source
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern
 from atlas.learning.terms.description_length import n_tokens
@@ -229,7 +229,7 @@ class Lengths:
 
     def _needed_names(self, body: Term) -> frozenset[str]:
         if body not in self._needs:
-            self._needs[body] = frozenset(imports_of(body))
+            self._needs[body] = frozenset(find_imports(body))
         return self._needs[body]
 
     def _program(self, name: str, term: Term) -> int:

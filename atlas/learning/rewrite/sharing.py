@@ -16,8 +16,8 @@ from atlas.learning.rewrite.definitions import (
     closure,
     equivalence_key,
     find_keywords,
+    find_units,
     parameters_in,
-    units_of,
 )
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.rename import Renamer
@@ -29,7 +29,7 @@ from atlas.learning.terms.names import Function, bound_names, parameters_of
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.scopes import TOOL, bindings, constants_of, is_constant
+from atlas.learning.terms.scopes import TOOL, bindings, find_constants, is_constant
 
 ALIAS_TOKENS = 3
 """Tokens of `name = shared`, which keeps a program's own name for a shared definition."""
@@ -217,7 +217,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
-    units = units_of(module, origins, replaced=bound_names(tests))
+    units = find_units(module, origins, replaced=bound_names(tests))
     keys = Keys(lambda name: equivalence_key(name, units))
 
     def form_of(name: str) -> str:
@@ -245,7 +245,7 @@ def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
 
     Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
-    constants = constants_of(module).values()
+    constants = find_constants(module).values()
     others = [node for node in module.body if not isinstance(node, Definition | ast.Import | ast.ImportFrom)]
     if not all(ast.unparse(node) in constants for node in others):
         return set()

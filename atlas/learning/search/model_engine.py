@@ -17,7 +17,7 @@ from atlas.core.errors import AtlasError, Cancelled, InvalidInput, LLMError, LLM
 from atlas.learning.search.engines import Corpus, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import kinds
-from atlas.learning.search.templates import patterns_of
+from atlas.learning.search.templates import extract_patterns
 from atlas.learning.terms.codec import decode
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import CALL, Term
@@ -37,7 +37,7 @@ MAX_CODE_CHARACTERS = 4_000
 MAX_ANSWER_TOKENS = 4_096
 
 
-def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
+def build_schema(programs: Iterable[str]) -> Mapping[str, Any]:
     """Return the JSON schema of an answer that refers to programs by these ids."""
     function = {
         "type": "object",
@@ -135,7 +135,7 @@ async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[s
     question = Question(
         system=ABSTRACTION.text,
         prompt=f"The programs:\n{programs}",
-        schema=schema_of(batch),
+        schema=build_schema(batch),
         validate=_validate,
         max_tokens=MAX_ANSWER_TOKENS,
     )
@@ -151,7 +151,7 @@ def _validate(answer: dict[str, Any]) -> list[str]:
     for function in answer["functions"]:
         if len(set(function["programs"])) < 2:
             raise InvalidInput("expected at least two different programs that contain the function's body")
-        patterns_of(function["code"])
+        extract_patterns(function["code"])
     return [function["code"] for function in answer["functions"]]
 
 
@@ -188,7 +188,7 @@ def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) 
 
 
 def _most_frequent(code: str, corpus: Corpus) -> Pattern:
-    return max(patterns_of(code), key=lambda pattern: _n_tasks(pattern, corpus))
+    return max(extract_patterns(code), key=lambda pattern: _n_tasks(pattern, corpus))
 
 
 def _n_tasks(pattern: Pattern, corpus: Corpus) -> int:

@@ -17,7 +17,7 @@ DEFINED, READ, RETURN = "d:FunctionDef/", "e:Name/sym", "s:Return/"
 NAMES = (READ, "e:Tuple/")
 
 
-def patterns_of(code: str) -> list[Pattern]:
+def extract_patterns(code: str) -> list[Pattern]:
     """Return unnamed patterns of the code that a call of a function can replace.
 
     A parameter that is only read matches any expression, and any other variable matches a variable. If the function

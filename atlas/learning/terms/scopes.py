@@ -39,7 +39,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
     """
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
-    constants = constants_of(module)
+    constants = find_constants(module)
     for node in ast.walk(module):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             origin = origins.get(id(node))
@@ -50,7 +50,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
     return origins
 
 
-def constants_of(module: ast.Module) -> dict[str, str]:
+def find_constants(module: ast.Module) -> dict[str, str]:
     """Return the assignment of each constant of a module by its name, such as `RATE = 0.2`.
 
     A constant is an immutable literal that is assigned before all other code than imports, and whose name has no other

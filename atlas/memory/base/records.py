@@ -126,7 +126,7 @@ class Records:
         if positions is None:
             directory = self._store.directory
             positions = tables.read_positions(directory, self.collection_name) if directory else tables.NO_POSITIONS
-        return tables.frame_of(tables.columns_of(rows, marks, usage, positions))
+        return tables.build_frame(tables.build_columns(rows, marks, usage, positions))
 
     ato_pandas = twin(to_pandas)
 

@@ -29,7 +29,7 @@ from atlas.memory.base.ranking import (
 )
 from atlas.memory.base.records import first_vectors
 from atlas.memory.base.rerank import RerankedHits, rerank
-from atlas.memory.base.scoring import Calibration, Candidate, candidates_of, relevance, seeks_failures
+from atlas.memory.base.scoring import Calibration, Candidate, build_candidates, relevance, seeks_failures
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
@@ -100,7 +100,7 @@ class Retriever:
     """False to skip the comparison of tokens, even if the store has their vectors."""
 
     prior: Callable[[Usage], float] | None = None
-    """Estimate of success for records without an outcome of their own. See `candidates_of`."""
+    """Estimate of success for records without an outcome of their own. See `build_candidates`."""
 
     context: Context | None = None
     """Log in which the words of later records count for earlier records, or None if records are independent."""
@@ -169,7 +169,7 @@ class Retriever:
             domain: The domain whose records are preferred, or empty for none.
         """
         result = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
-        candidates = candidates_of(result, {}, {})
+        candidates = build_candidates(result, {}, {})
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
         ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
@@ -314,7 +314,7 @@ class Retriever:
 
     def _with_usage(self, result: Candidates) -> list[Candidate[str]]:
         """Return candidates with the usage and marks that the ranking needs."""
-        return candidates_of(result, self.store.usage(result.ids), self.store.marks(result.ids), self.prior)
+        return build_candidates(result, self.store.usage(result.ids), self.store.marks(result.ids), self.prior)
 
     def _rank(
         self,

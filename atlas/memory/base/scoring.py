@@ -2,7 +2,7 @@
 
 The steps are:
 
-1. `candidates_of` collects the features of a record: its similarity to the query, the IDF-weighted share of the
+1. `build_candidates` collects the features of a record: its similarity to the query, the IDF-weighted share of the
    query's words, and the others that the ranking needs.
 2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
 3. `weigh` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
@@ -87,7 +87,7 @@ class Candidate(Generic[T]):
     """Importance of a journal entry, in [0, 1], which replaces success. None for other memories."""
 
 
-def candidates_of(
+def build_candidates(
     result: Candidates,
     usage: Mapping[str, Usage],
     marks: Mapping[str, Marks],

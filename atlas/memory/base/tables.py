@@ -59,7 +59,7 @@ def read_positions(directory: Path, collection: str) -> MapPositions:
     return positions
 
 
-def columns_of(
+def build_columns(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], positions: MapPositions
 ) -> dict[str, list[Any]]:
     """Return records as columns of the same length, by name. Missing values are None.
@@ -81,7 +81,7 @@ def slim(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": row["id"], "document": row["document"], "metadata": metadata}
 
 
-def frame_of(columns: Mapping[str, Iterable[Any]]) -> Any:
+def build_frame(columns: Mapping[str, Iterable[Any]]) -> Any:
     """Return columns as a `pandas.DataFrame`.
 
     Raises:

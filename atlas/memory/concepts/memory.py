@@ -28,7 +28,7 @@ from atlas.memory.base.records import check_ids, encode_entries, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
-from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
+from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, build_merges, plan_concept_merge
 from atlas.memory.concepts.plugged import check_plugged, select_successes, with_default_lookup
 from atlas.memory.concepts.primitives import mark_shipped, updates
 from atlas.memory.concepts.records import (
@@ -223,7 +223,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.linked)]
         rows = {row["id"]: row for row in self._store.get(changed)}
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
-        scoped.merge(merges_of(plan, rows), plan.moment)
+        scoped.merge(build_merges(plan, rows), plan.moment)
         return [group.merged for group in plan.groups]
 
     aapply_merge = twin(apply_merge)

@@ -106,7 +106,7 @@ def plan_concept_merge(
     )
 
 
-def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
+def build_merges(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
     """Return the row updates of a plan.
 
     Args:

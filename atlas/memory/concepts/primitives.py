@@ -38,13 +38,13 @@ def updates(
     changes = []
     for concept in get_many(list(shipped)):
         was_edited = SHIPPED not in concept.metadata and has_versions(concept)
-        update = update_of(concept, shipped[concept.id], was_edited=was_edited)
+        update = plan_update(concept, shipped[concept.id], was_edited=was_edited)
         if update is not None:
             changes.append(validate(update))
     return changes
 
 
-def update_of(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
+def plan_update(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
     """Return a primitive after the update, or None if it is current or was edited.
 
     Args:

@@ -205,7 +205,7 @@ class _Part:
     words: frozenset[str]
 
 
-def counter_of(embedder: object) -> TokenCounter:
+def make_counter(embedder: object) -> TokenCounter:
     """Return a counter with the embedder's tokenizer if it has one, else an estimate by characters."""
     count = getattr(embedder, "count_tokens", None)
     if count is not None and count("a") is not None:

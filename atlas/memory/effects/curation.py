@@ -20,7 +20,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
 from atlas.memory.loss import CurationLoss, LostRecord
-from atlas.memory.query import AnyMemory, QueryFilters, ask, prepare_searches, result_of, result_or_error
+from atlas.memory.query import AnyMemory, QueryFilters, ask, combine_results, prepare_searches, result_or_error
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
@@ -116,7 +116,7 @@ class Meter:
                 if memory_name != name
             }
             answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
-        results = [result_of({**other_memories, name: answer}) for answer in answers]
+        results = [combine_results({**other_memories, name: answer}) for answer in answers]
         before = self._answer(name, results[0], task, sections)
         is_same = list(before.hits) == [hit.item.id for hit in answers[1].hits]
         return Replay(task, before, before if is_same else self._answer(name, results[1], task, sections))

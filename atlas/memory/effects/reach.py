@@ -17,7 +17,7 @@ from atlas.memory.context.block import EACH, build_context, tools_of
 from atlas.memory.effects.curation import spread
 from atlas.memory.experience.same_task import task_key
 from atlas.memory.kinds.sections import known_sections
-from atlas.memory.query import AnyMemory, QueryFilters, ask_all, result_of
+from atlas.memory.query import AnyMemory, QueryFilters, ask_all, combine_results
 from atlas.storage.records import NOT_QUARANTINED
 
 N_TASKS = 40
@@ -61,7 +61,7 @@ class Reach:
 NO_REACH = Reach()
 
 
-def reach_of(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> Reach:
+def measure_reach(system: Any, ids_by_memory: Mapping[str, Collection[str]]) -> Reach:
     """Return the reach of records. The store is not changed, and no retrieval is counted.
 
     Args:
@@ -109,7 +109,9 @@ def _distinct_tasks(attempts: Sequence[Experience]) -> dict[Any, Task]:
 def _ids_in_block(system: Any, task: Task, ids_by_memory: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     """Return the ids of the records that the context block of a task contains."""
     answers = ask_all(system._memories, system.storage, task, EACH, QueryFilters(), count_retrieval=False)
-    block = build_context(result_of(answers), system.token_counter, sections=known_sections(), tools=tools_of(task))
+    block = build_context(
+        combine_results(answers), system.token_counter, sections=known_sections(), tools=tools_of(task)
+    )
     return tuple(
         record_id for name, ids in ids_by_memory.items() for record_id in ids if record_id in block.shown.get(name, ())
     )

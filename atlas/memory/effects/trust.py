@@ -73,7 +73,7 @@ def trust_of_all(system: Any) -> dict[str, dict[str, Trust]]:
     return {name: {i: trust[name][i] for i in records.ids()} for name, records in memories.items()}
 
 
-def trust_of(system: Any, ids: Sequence[str]) -> dict[str, str]:
+def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
     """Return the labels of the classes of records in any memory, by id.
 
     Raises:

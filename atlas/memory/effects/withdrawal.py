@@ -18,7 +18,7 @@ from atlas.core.operations import Use
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Experience
 from atlas.memory.base.records import check_ids
-from atlas.memory.effects.reach import NO_REACH, Reach, reach_of
+from atlas.memory.effects.reach import NO_REACH, Reach, measure_reach
 from atlas.memory.experience.extraction import merged_attempts
 from atlas.memory.journal.records import promotions_of
 from atlas.memory.kinds.table import known_kinds
@@ -148,7 +148,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         NotFound: One of the ids does not exist.
     """
     plan = _plan(system, ids, keep)
-    return replace(plan, reach=reach_of(system, plan.by_memory()))
+    return replace(plan, reach=measure_reach(system, plan.by_memory()))
 
 
 def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:

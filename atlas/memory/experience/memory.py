@@ -317,12 +317,12 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: An experience or its marks have changed since; the store was not changed.
         """
-        from atlas.memory.experience.subjects import merges_of
+        from atlas.memory.experience.subjects import build_merges
 
         if not plan.groups:
             return []
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
-        scoped.merge(merges_of(self._store, plan.groups), plan.moment)
+        scoped.merge(build_merges(self._store, plan.groups), plan.moment)
         return [group.merged for group in plan.groups]
 
     aapply_merge = twin(apply_merge)

@@ -91,7 +91,7 @@ def plan_merge(
     return MergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
-def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
+def build_merge(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     """Return the store's merge of a group, or raise `PlanOutdated` if the kept record was deleted."""
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}

@@ -9,7 +9,7 @@ from atlas.memory.base.records import first_vectors
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
 from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, similar_sets
-from atlas.memory.experience.subjects import merge_subjects, merges_of
+from atlas.memory.experience.subjects import build_merges, merge_subjects
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
 
@@ -60,5 +60,5 @@ def apply_refine(store: Collection, plan: RefinePlan) -> int:
     groups = plan.groups
     subjects = merge_subjects(store, [record_id for group in groups for record_id in group])
     merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
-    store.merge(merges_of(store, merging.groups), plan.moment, [decision.id for decision in plan.dropped])
+    store.merge(build_merges(store, merging.groups), plan.moment, [decision.id for decision in plan.dropped])
     return len(plan.removed_ids)

@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.codec import decode_experience
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
-from atlas.memory.experience.merging import MergeGroup, MergeSubject, merge_of
+from atlas.memory.experience.merging import MergeGroup, MergeSubject, build_merge
 from atlas.memory.experience.pruning import PruneSubject
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decode_content, decode_field
@@ -44,10 +44,10 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
     }
 
 
-def merges_of(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
+def build_merges(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
     """Return the store's merges of groups, or raise `PlanOutdated` if a kept record was deleted."""
     rows = {row["id"]: row for row in store.get([group.kept_id for group in groups])}
-    return [merge_of(group, rows.get(group.kept_id)) for group in groups]
+    return [build_merge(group, rows.get(group.kept_id)) for group in groups]
 
 
 def _all_values(store: Collection) -> dict[str, tuple[Any, ...]]:

@@ -83,7 +83,7 @@ class SummaryDraft:
     """Reason why the language model, if there is one, did not write the summary. Empty otherwise."""
 
 
-def schema_of(numbers: Iterable[str]) -> dict[str, Any]:
+def build_schema(numbers: Iterable[str]) -> dict[str, Any]:
     """Return the JSON schema of a summary of the entries with these numbers."""
     point = {
         "type": "object",
@@ -145,7 +145,7 @@ def central_sentences(
     """
     counts = Counter[str]()
     distinct: dict[frozenset[str], str] = {}
-    for sentence in chain.from_iterable(map(sentences_of, texts)):
+    for sentence in chain.from_iterable(map(split_sentences, texts)):
         original = distinct.setdefault(frozenset(significant_words(sentence)), sentence)
         counts[original] += 1
     sentences_with_words = [sentence for words, sentence in distinct.items() if words] or list(distinct.values())
@@ -178,7 +178,7 @@ def _most_central(sentences: Sequence[str], encode: Encode, n: int, max_sentence
     return [compared[position] for position in sorted(best)]
 
 
-def sentences_of(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences and lines of a text, each on one line."""
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
 
@@ -249,7 +249,7 @@ class Summariser:
         question = Question(
             system=JOURNAL_SUMMARY.text,
             prompt=prompt,
-            schema=schema_of(texts),
+            schema=build_schema(texts),
             validate=partial(_points, limit=sum(map(len, texts.values()))),
             prose=frozenset({"text"}),
             is_grounded=lambda answer: True,

@@ -23,7 +23,7 @@ from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import retry
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.strategies.merging import StrategyMergePlan, merge_of, plan_strategy_merge
+from atlas.memory.strategies.merging import StrategyMergePlan, build_merge, plan_strategy_merge
 from atlas.memory.strategies.outcomes import (
     RETIREMENT,
     RetirementRule,
@@ -230,7 +230,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         survivors = [group.kept_id for group in plan.groups]
         rows = {row["id"]: row for row in self._store.get(survivors)}
-        merges = [merge_of(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
+        merges = [build_merge(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
         if merges:
             scoped.merge(merges, plan.moment)

@@ -63,7 +63,7 @@ def plan_strategy_merge(
     return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
-def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
+def build_merge(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
     """Return the merged row of a group, or raise `PlanOutdated` if the kept record was deleted."""
     removed = [strategy.id for strategy in group.removed]
     return merge_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)

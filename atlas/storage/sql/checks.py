@@ -37,7 +37,7 @@ ForeignObjects = Callable[[Connection], list[str]]
 """Function that returns foreign objects in a ledger's schema."""
 
 
-def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
+def build_checks(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
     """Return the checks, in order."""
     return (
         Check("ledger file", partial(_check_file, database), stops_on_failure=True),

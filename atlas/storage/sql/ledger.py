@@ -32,7 +32,7 @@ from atlas.storage.records import (
     VectorChange,
 )
 from atlas.storage.sql import meta
-from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
+from atlas.storage.sql.checks import ForeignObjects, build_checks, foreign_problem
 from atlas.storage.sql.columns import SqlColumns, check_unique
 from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, clamp_rows
 from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
@@ -153,7 +153,7 @@ class SqlLedger:
 
     def checks(self) -> tuple[Check, ...]:
         """Return the checks of the ledger's own tables, in order."""
-        return checks_of(self.database, self._find_foreign)
+        return build_checks(self.database, self._find_foreign)
 
     # Reading
 

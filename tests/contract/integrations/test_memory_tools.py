@@ -10,7 +10,7 @@ import pytest
 
 import atlas
 from atlas.integrations.tools import NOTHING, AttemptStep, MemoryTools
-from tests.support.frameworks import schema_of
+from tests.support.frameworks import build_schema
 
 TASK = "refund the order of a customer"
 STEPS = [AttemptStep("above 500", "ask the manager", "approved")]
@@ -36,7 +36,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 def test_a_strict_schema_can_have_every_tool(tools):
     functions = tools.functions()
     assert [function.__name__ for function in functions] == ["recall", "search", "store_attempt", "note"]
-    for schema in map(schema_of, functions):
+    for schema in map(build_schema, functions):
         for each in objects(schema):
             assert each.get("additionalProperties", False) is False
             assert set(each["required"]) == set(each["properties"])
@@ -44,7 +44,7 @@ def test_a_strict_schema_can_have_every_tool(tools):
 
 def test_every_argument_of_a_tool_is_described(tools):
     for function in tools.functions():
-        assert all(f"{name}: " in function.__doc__ for name in schema_of(function)["properties"])
+        assert all(f"{name}: " in function.__doc__ for name in build_schema(function)["properties"])
 
 
 def test_an_attempt_is_recalled_and_found_within_its_scope(memory, tools):

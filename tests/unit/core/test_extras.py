@@ -38,7 +38,7 @@ from atlas.llm.structured_output import Question, ask
 from atlas.maps.domains import find_domains, match_domains
 from atlas.maps.knn import nearest_neighbours
 from atlas.maps.projection import fit
-from atlas.memory.base.tables import frame_of
+from atlas.memory.base.tables import build_frame
 from atlas.storage.following_index import IndexUnreachable
 from atlas.storage.vectors.remote.chroma import ChromaService
 from atlas.testing import ScriptedLLM
@@ -95,7 +95,7 @@ FEATURES = [
     Feature("models", "onnx", lambda path: OnnxCache(path / "cache").has(path), MissingExport),
     Feature("models", "sentence_transformers", lambda _: load_model("some/model"), EmbeddingUnavailable),
     Feature("models", "torch", lambda _: CrossEncoderReranker("some/model").prepare(str), EmbeddingUnavailable),
-    Feature("tables", "pandas", lambda _: frame_of({})),
+    Feature("tables", "pandas", lambda _: build_frame({})),
     Feature("tables", "pyarrow", lambda _: FORMS["Parquet"](None)),
 ]
 

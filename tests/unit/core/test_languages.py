@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.core.ranking.languages import language_of, languages_of
+from atlas.core.ranking.languages import detect_languages, language_of
 from atlas.embedding.foreign_queries import OTHERS, load_queries
 
 
@@ -39,11 +39,11 @@ def test_nearly_every_sentence_of_a_language_is_recognised_or_left_open(language
 
 def test_a_few_texts_in_another_language_make_a_store_no_other():
     german, chinese = load_queries("de")[:30], load_queries("zh")[:10]
-    assert languages_of([*german, chinese[0]]) == ("de",)
-    assert languages_of([*german, *chinese]) == ("de", "zh")
-    assert languages_of([*20 * ["x = 1"], chinese[0]]) == ("en",)
+    assert detect_languages([*german, chinese[0]]) == ("de",)
+    assert detect_languages([*german, *chinese]) == ("de", "zh")
+    assert detect_languages([*20 * ["x = 1"], chinese[0]]) == ("en",)
 
 
 def test_texts_of_no_known_language_count_as_english():
-    assert languages_of(["x = 1", "404"]) == ("en",)
-    assert languages_of([]) == ("en",)
+    assert detect_languages(["x = 1", "404"]) == ("en",)
+    assert detect_languages([]) == ("en",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.core.ranking.level import costs_of, level_between, own_relevance
+from atlas.core.ranking.level import level_between, measure_costs, own_relevance
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, PRICE
 
 FOREIGN = np.linspace(0.0, 0.4, 101)
@@ -28,19 +28,19 @@ def test_where_own_queries_lie_among_foreign_ones_it_costs_no_more_than_any_othe
     assert LOWEST_LEVEL < chosen < level_between(FOREIGN, NONE, "de")
 
     def price(level: float) -> float:
-        costs = costs_of(FOREIGN, own, level, level)
+        costs = measure_costs(FOREIGN, own, level, level)
         return PRICE * costs.own_hidden + costs.foreign_shown
 
     assert price(chosen) <= min(map(price, np.linspace(LOWEST_LEVEL, 0.4, 50))) + 1e-9
 
 
 def test_costs_are_shares_on_either_side():
-    costs = costs_of(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.5]), 0.3, 0.3)
+    costs = measure_costs(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.25, 0.5]), 0.3, 0.3)
     assert (costs.level, costs.foreign_shown, costs.own_hidden) == (0.3, 0.5, 0.5)
 
 
 def test_each_query_counts_at_its_own_level():
-    costs = costs_of(np.array([0.1, 0.4]), np.array([0.25, 0.25]), np.array([0.05, 0.5]), np.array([0.2, 0.3]))
+    costs = measure_costs(np.array([0.1, 0.4]), np.array([0.25, 0.25]), np.array([0.05, 0.5]), np.array([0.2, 0.3]))
     assert (costs.level, costs.foreign_shown, costs.own_hidden) == (0.5, 0.5, 0.5)
 
 

@@ -18,7 +18,7 @@ from atlas.embedding.late_interaction import (
     fit,
     join,
     match_scores,
-    projection_of,
+    parse_projection,
 )
 from atlas.testing import HashTokenEmbedder
 
@@ -79,7 +79,7 @@ def test_a_projection_reads_as_it_was_written():
     embedder = HashTokenEmbedder(dimension=32)
     vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
     made = fit(texts, vectors)
-    read = projection_of(made.as_text(), made.directions.shape[0])
+    read = parse_projection(made.as_text(), made.directions.shape[0])
     np.testing.assert_array_equal(read.directions, made.directions)
     assert (read.unrelated, read.growth, read.same, read.cosine) == (
         made.unrelated,
@@ -93,7 +93,7 @@ def test_a_projection_reads_as_it_was_written():
 @pytest.mark.parametrize("text", ["{}", "", "[1]", '{"directions": "~", "levels": [0, 1, 0]}', "null"])
 def test_what_is_no_projection_is_refused(text):
     with pytest.raises(ValueError, match=r"missing or damaged field|do not fit|Expecting value|base85"):
-        projection_of(text, 384)
+        parse_projection(text, 384)
 
 
 def test_a_text_that_was_packed_otherwise_is_refused():

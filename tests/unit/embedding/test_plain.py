@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.plain import PlainEmbedder, whole_embedder
 from atlas.evaluation.ablation import ablate
-from atlas.memory.context.block import counter_of
+from atlas.memory.context.block import make_counter
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.protea import MemoryStore
 from atlas.testing import HashEmbedder
@@ -111,6 +111,6 @@ def test_it_serves_refining_remembering_ablating_and_protea_as_well(tmp_path):
     assert (replayed.n_attempts, replayed.model) == (2, f"{__name__}.Counting")
     remembering = CachedEmbedder(Counting())
     assert remembering.encode_query("a b") == pytest.approx(remembering.encode("a b"))
-    assert counter_of(Counting()).name.startswith("an estimate")
+    assert make_counter(Counting()).name.startswith("an estimate")
     with MemoryStore(tmp_path / "memory", embedder=Counting(), settings=Settings()) as opened:
         assert opened.add(1, "task", "User asked: sort a list") == 1

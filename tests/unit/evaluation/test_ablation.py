@@ -12,7 +12,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.evaluation.ablation import ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
 from atlas.evaluation.replay import ReplayClock, group_by_time, replay
-from atlas.memory.context.block import counter_of
+from atlas.memory.context.block import make_counter
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 
@@ -51,7 +51,7 @@ def test_no_attempt_ever_sees_itself_or_one_that_came_later(tmp_path):
     moments, _ = group_by_time(stream())
     came: list[str] = []
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        for one in replay(memory, moments, ReplayClock(), counter=counter_of(None)):
+        for one in replay(memory, moments, ReplayClock(), counter=make_counter(None)):
             assert one.seen <= set(came)
             assert one.n_before == len(came)
             came.append(one.trajectory.id)
@@ -64,7 +64,7 @@ def test_a_stream_out_of_order_is_put_in_order_before_anything_is_seen(tmp_path)
     times = [together[0].timestamp for together in moments]
     assert times == sorted(times)
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        for one in replay(memory, moments, ReplayClock(), counter=counter_of(None)):
+        for one in replay(memory, moments, ReplayClock(), counter=make_counter(None)):
             later = [other.id for other in stream() if other.timestamp >= one.trajectory.timestamp]
             assert not one.seen.intersection(later)
 
@@ -73,7 +73,7 @@ def test_attempts_of_one_instant_do_not_see_each_other(tmp_path):
     twins = [attempt("cancel the flight", n, minute=0) for n in range(3)]
     moments, _ = group_by_time([*twins, attempt("cancel the flight", 3, minute=1)])
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        seen = [one.seen for one in replay(memory, moments, ReplayClock(), counter=counter_of(None))]
+        seen = [one.seen for one in replay(memory, moments, ReplayClock(), counter=make_counter(None))]
     assert seen[:3] == [frozenset()] * 3
     assert seen[3] == {twin.id for twin in twins}
 
@@ -129,7 +129,7 @@ def test_chance_is_what_a_random_order_would_find():
 def test_nothing_that_was_retrieved_counts_as_used(tmp_path):
     moments, _ = group_by_time(stream())
     with open_memory(tmp_path, embedder=HashEmbedder()) as memory:
-        list(replay(memory, moments, ReplayClock(), counter=counter_of(None)))
+        list(replay(memory, moments, ReplayClock(), counter=make_counter(None)))
         ids = memory.strategies.ids()
         assert [rate.n for rate in memory.strategies.rates(ids).values()] == [0]
         usage = memory.experience.usage(memory.experience.ids())

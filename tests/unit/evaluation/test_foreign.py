@@ -9,8 +9,8 @@ from atlas.evaluation.foreign import (
     SHIPPED,
     TOGETHER,
     ask_foreign,
-    foreign_queries_of,
     load_foreign_queries,
+    select_foreign_queries,
 )
 from atlas.evaluation.measures import JudgedCorpus
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text, from_json
@@ -29,7 +29,7 @@ def asked(**by_source):
 
 def test_what_is_foreign_is_a_corpus_own_nonsense_and_what_others_are_asked():
     flights, kitchen = corpus("flights", "cancel", nonsense=("qqq",)), corpus("kitchen", "oven", nonsense=("zzz",))
-    assert foreign_queries_of(flights, [flights, kitchen], "both") == {
+    assert select_foreign_queries(flights, [flights, kitchen], "both") == {
         NONSENSE: {"qqq": "qqq"},
         "kitchen": {"oven": "oven"},
     }
@@ -42,8 +42,8 @@ def test_corpora_that_share_a_query_are_not_foreign_to_each_other():
         corpus("kitchen", "oven"),
     )
     every = [log, crashes, kitchen]
-    assert foreign_queries_of(log, every, "both") == {NONSENSE: {}, "kitchen": {"oven": "oven"}}
-    assert foreign_queries_of(kitchen, every, "both") == {
+    assert select_foreign_queries(log, every, "both") == {NONSENSE: {}, "kitchen": {"oven": "oven"}}
+    assert select_foreign_queries(kitchen, every, "both") == {
         NONSENSE: {},
         "log": {"it crashed": "it crashed", "more": "more"},
         "crashes": {},
@@ -52,7 +52,7 @@ def test_corpora_that_share_a_query_are_not_foreign_to_each_other():
 
 def test_each_half_has_its_own_foreign_queries():
     flights, kitchen = corpus("flights", "cancel"), corpus("kitchen", *map(str, range(40)))
-    halves = {half: {*foreign_queries_of(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
+    halves = {half: {*select_foreign_queries(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
     assert halves["test"] == {text for text in halves["both"] if is_test(text)}
     assert halves["dev"] == halves["both"] - halves["test"]
     assert {*load_foreign_queries("dev")[SHIPPED]}.isdisjoint(load_foreign_queries("test")[SHIPPED])

@@ -19,7 +19,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
-from atlas.evaluation.trial.figures import TrialReport, differing_runs, report_of
+from atlas.evaluation.trial.figures import TrialReport, build_report, differing_runs
 from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines, read_report
@@ -289,7 +289,7 @@ def test_mcnemars_test_is_of_the_tasks_that_differ():
     first = {n: n < 9 for n in range(20)}
     second = {n: n < 1 or n >= 18 for n in range(20)}
     cells = [cell(n, arm, went[n]) for arm, went in (("b", second), ("a", first)) for n in range(20)]
-    pair = report_of(DESIGN, ["b", "a"], list(map(task, range(20))), cells, 40).comparisons[0].every
+    pair = build_report(DESIGN, ["b", "a"], list(map(task, range(20))), cells, 40).comparisons[0].every
     # scipy.stats.binomtest(2, 10).pvalue
     assert (pair.n_won, pair.n_lost, pair.chance) == (8, 2, pytest.approx(0.109375))
     assert pair.difference == pytest.approx(0.3)
@@ -298,12 +298,12 @@ def test_mcnemars_test_is_of_the_tasks_that_differ():
 
 def test_repeats_of_a_task_count_as_one_task():
     cells = [cell(0, arm, arm == "a", repeat) for arm in "ab" for repeat in range(50)]
-    pair = report_of(DESIGN, ["b", "a"], [task(0)], cells, 100).comparisons[0].every
+    pair = build_report(DESIGN, ["b", "a"], [task(0)], cells, 100).comparisons[0].every
     assert (pair.n_tasks, pair.n_won, pair.chance, pair.interval) == (1, 1, 1.0, None)
 
 
 def test_an_unfinished_pair_is_compared_nowhere():
-    report = report_of(DESIGN, ["b", "a"], [task(0)], [cell(0, "a", True)], 2)
+    report = build_report(DESIGN, ["b", "a"], [task(0)], [cell(0, "a", True)], 2)
     assert report.comparisons[0].every is None
     assert "a − b" in as_text(replace(report, design=full_design()))
 
@@ -329,7 +329,7 @@ def test_the_report_is_the_same_figures_as_text_markdown_json_and_a_page(store, 
 
 
 def test_a_report_that_is_none_is_refused(tmp_path):
-    saved = json.loads(as_json(report_of(full_design(), ["b", "a"], [task(0)], [cell(0, "a", True)], 2)))
+    saved = json.loads(as_json(build_report(full_design(), ["b", "a"], [task(0)], [cell(0, "a", True)], 2)))
     for changes, message in (
         (
             {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
@@ -347,7 +347,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
 def test_the_runs_shown_of_a_task_are_those_that_decided_it():
     went = {"a": (False, True, True), "b": (True, False, False)}
     cells = [cell(0, arm, success, repeat) for arm in went for repeat, success in enumerate(went[arm])]
-    report = report_of(full_design(), ["b", "a"], [task(0)], cells, 6)
+    report = build_report(full_design(), ["b", "a"], [task(0)], cells, 6)
     first, second = differing_runs(report, report.comparisons[0], 0)
     assert (first.cell.arm, first.cell.repeat, second.cell.repeat) == ("a", 1, 1)
 
@@ -356,7 +356,7 @@ def test_both_runs_of_a_task_are_conversations_and_what_was_shown_is_not_called_
     won, lost = cell(0, "a", True), cell(0, "b", False)
     won = replace(won, shown={"experience": ("e",)}, block_tokens=7, result=replace(won.result, solution="pay first"))
     lost = replace(lost, result=replace(lost.result, steps=({"thought": "hm", "action": "ask"},), error="late"))
-    report = report_of(full_design(), ["b", "a"], [task(0)], [won, lost], 2)
+    report = build_report(full_design(), ["b", "a"], [task(0)], [won, lost], 2)
     assert [each.label for each in differing_tasks(report, report.comparisons[0])] == ["won: task 0"]
     first, second = traces_as_json(report, report.comparisons[0], 0, START)["traces"]
     assert (first["heading"], second["heading"]) == ("a · 1 record shown, 7 tokens", "b · 0 records shown, 0 tokens")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.evaluation.foreign import foreign_queries_of
+from atlas.evaluation.foreign import select_foreign_queries
 from atlas.importers.corpora import tau_bench
 
 LATER = "I would rather fly on the second of May if that is possible"
@@ -49,4 +49,4 @@ def test_a_later_message_that_says_something_finds_the_other_trials_of_its_task(
 def test_what_is_made_of_the_same_runs_is_not_foreign_to_each_other():
     made = corpora()
     for corpus in made:
-        assert set(foreign_queries_of(corpus, made, "both")) == {"nonsense"}
+        assert set(select_foreign_queries(corpus, made, "both")) == {"nonsense"}

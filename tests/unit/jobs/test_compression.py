@@ -14,7 +14,7 @@ import pytest
 import atlas
 from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
 from atlas.jobs.artefact import CACHE, save_artefact
-from atlas.jobs.compression import CompressionJob, add_concepts, compress_now, strategy_of
+from atlas.jobs.compression import CompressionJob, add_concepts, choose_strategy, compress_now
 from atlas.jobs.compression.automatic import additions
 from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.jobs.worker import Worker
@@ -279,7 +279,7 @@ def test_a_language_model_can_propose_what_is_proven_and_kept(memory, tmp_path):
     answer = {"functions": [{"code": each, "programs": ["p1", "p2"]} for each in code]}
     unnamed = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}
     llm = ScriptedLLM([answer, unnamed])
-    found = compress_now(memory, strategy=strategy_of(llm))
+    found = compress_now(memory, strategy=choose_strategy(llm))
     (one,) = found.learned
     assert (one.n_verified, one.n_checked) == (4, 4)
     assert found.engine == "scripted"
@@ -290,7 +290,7 @@ def test_a_language_model_can_propose_what_is_proven_and_kept(memory, tmp_path):
 
 
 def test_without_a_model_stitch_searches():
-    assert isinstance(strategy_of(), StitchCompressionStrategy)
+    assert isinstance(choose_strategy(), StitchCompressionStrategy)
 
 
 def test_a_job_for_a_model_says_that_there_is_none(memory, tmp_path, monkeypatch):

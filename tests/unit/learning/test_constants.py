@@ -11,7 +11,7 @@ from atlas.learning.compression import compress
 from atlas.learning.results import Compression
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.scopes import constants_of
+from atlas.learning.terms.scopes import find_constants
 
 SOURCE = """\
 RATE = {rate}
@@ -85,4 +85,4 @@ def test_a_whole_function_is_shared_with_the_constant_that_it_reads() -> None:
     ],
 )
 def test_what_may_have_another_value_is_no_constant(source: str) -> None:
-    assert constants_of(ast.parse(source)) == {}
+    assert find_constants(ast.parse(source)) == {}

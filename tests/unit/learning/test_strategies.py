@@ -12,7 +12,7 @@ import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.learning.examples import RecordedProgram, examples_of, run_concept_examples
+from atlas.learning.examples import RecordedProgram, find_examples, run_concept_examples
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.limits import Limits
@@ -105,7 +105,7 @@ def test_a_function_that_prints_much_has_examples(found: Proposal):
         functions=PRINTING, program="", tests="shout(2)\nshout('a')", called_by={concept.id: "shout"}
     )
     with Sandbox() as sandbox:
-        examples = examples_of([concept], [program], sandbox)[concept.id]
+        examples = find_examples([concept], [program], sandbox)[concept.id]
     assert examples == (("shout(2)", "[2, 6]"), ("shout('a')", "['a', 'aaa']"))
     assert all(run.passed for run in run_concept_examples(replace(concept, examples=examples)))
 

@@ -13,13 +13,13 @@ from atlas.importers import Limits, detect
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
-from atlas.learning.workflows import calls_of, strategy_of_workflow, workflows_of
+from atlas.learning.workflows import extract_calls, find_workflows, strategy_of_workflow
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from tests.support.learning.tool_calls import call, refund
 
 
 def test_results_become_variables_and_other_values_parameters() -> None:
-    (workflow,) = workflows_of([refund(n) for n in range(6)])
+    (workflow,) = find_workflows([refund(n) for n in range(6)])
     assert workflow.code == (
         "def workflow_1(email, order_id, reason):\n"
         "    find_user(email=email)\n"
@@ -31,7 +31,7 @@ def test_results_become_variables_and_other_values_parameters() -> None:
 
 
 def test_a_customer_of_two_tasks_is_not_in_the_code() -> None:
-    (workflow,) = workflows_of([refund(n, customer="mia_1") for n in range(6)])
+    (workflow,) = find_workflows([refund(n, customer="mia_1") for n in range(6)])
     assert "mia" not in workflow.code
     assert "late" not in workflow.code, "a value of all runs is a parameter too"
 
@@ -56,7 +56,7 @@ def test_a_customer_of_two_tasks_is_not_in_the_code() -> None:
     ids=["one attempt", "one task", "one success", "calls that share no value", "one tool"],
 )
 def test_what_is_no_workflow_of_several_tasks_is_left_out(attempts: list[Trajectory]) -> None:
-    assert workflows_of(attempts) == []
+    assert find_workflows(attempts) == []
 
 
 def propose(attempts: list[Trajectory]) -> Proposal:
@@ -84,7 +84,7 @@ def test_names_of_tools_are_no_parameters() -> None:
         )
         for n in range(20)
     ]
-    (workflow,) = workflows_of(attempts)
+    (workflow,) = find_workflows(attempts)
     assert workflow.code.startswith("def workflow_1(amount, pay_2):")
     assert "refund(pay=pay_2, card=pay_result['card'])" in workflow.code
 
@@ -101,19 +101,19 @@ def test_a_truth_in_a_result_is_no_number() -> None:
         )
         for n in range(20)
     ]
-    (workflow,) = workflows_of(attempts)
+    (workflow,) = find_workflows(attempts)
     assert "number_of_pieces=number_of_pieces" in workflow.code
 
 
 def test_deeply_nested_results_are_read_as_texts() -> None:
     deep = "[" * 600 + "]" * 600
     attempt = Trajectory(Task("t", "", "x"), (call("get", deep, key="a"),), Outcome(True))
-    (made,) = calls_of(attempt)
+    (made,) = extract_calls(attempt)
     assert made.result == deep
 
 
 def test_a_replay_fails_where_the_code_makes_other_calls() -> None:
-    (workflow,) = workflows_of([refund(n) for n in range(6)])
+    (workflow,) = find_workflows([refund(n) for n in range(6)])
     other = workflow.code.replace("order_id=order_id, method", "order_id=reason, method")
     with Sandbox() as sandbox:
         same, wrong = sandbox.run_all([(workflow.code, workflow.test(0)), (other, workflow.test(0))])

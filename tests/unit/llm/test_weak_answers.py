@@ -291,12 +291,12 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
         (ATTEMPT_SUMMARY, model_extraction.SCHEMA),
         (STRATEGY, strategies.SCHEMA),
         (STRATEGY_MERGE, strategies.SAME_SCHEMA),
-        (REFINEMENT, refining.schema_of(["e901", "e902", "e903"])),
-        (JOURNAL_SUMMARY, summaries.schema_of(["901", "902", "903"])),
+        (REFINEMENT, refining.build_schema(["e901", "e902", "e903"])),
+        (JOURNAL_SUMMARY, summaries.build_schema(["901", "902", "903"])),
         (AUTODOC, autodoc.SCHEMA),
         (COMPOSITION, model_composition.SCHEMA),
-        (ABSTRACTION, model_engine.schema_of(["p901", "p902"])),
-        (DOMAIN_NAMES, suggesting.schema_of([901, 902])),
+        (ABSTRACTION, model_engine.build_schema(["p901", "p902"])),
+        (DOMAIN_NAMES, suggesting.build_schema([901, 902])),
         (CHECK, check.SCHEMA),
     ]
     for prompt, schema in pairs:

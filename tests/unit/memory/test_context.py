@@ -19,7 +19,7 @@ from atlas.memory.context.block import (
     Omission,
     TokenCounter,
     build_context,
-    counter_of,
+    make_counter,
     omission_line,
     tools_of,
 )
@@ -438,10 +438,10 @@ def test_it_counts_with_the_embedders_tokenizer_or_says_that_it_estimates():
         def count_tokens(self, text):
             return len(text.split())
 
-    assert counter_of(Tokenizing()).name == "the tokenizer of hash"
-    assert counter_of(Tokenizing()).count("a b") == 2
-    assert counter_of(HashEmbedder()).name == "an estimate of 3 characters a token"
-    assert counter_of(HashEmbedder()).count("four") == 2
+    assert make_counter(Tokenizing()).name == "the tokenizer of hash"
+    assert make_counter(Tokenizing()).count("a b") == 2
+    assert make_counter(HashEmbedder()).name == "an estimate of 3 characters a token"
+    assert make_counter(HashEmbedder()).count("four") == 2
 
 
 def test_a_strategy_s_record_lies_within_its_own_interval():

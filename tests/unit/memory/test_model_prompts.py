@@ -8,7 +8,7 @@ import atlas
 from atlas.core.errors import EmbeddingModelMismatch
 from atlas.embedding import onnx_cache
 from atlas.embedding.prompts import NO_PROMPTS, Prompts
-from atlas.embedding.scale import scale_of
+from atlas.embedding.scale import measure_scale
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.base.calibration.scale import USUAL, usual_scale
 from atlas.memory.open import reembed_store
@@ -148,7 +148,7 @@ def test_the_level_of_a_store_follows_the_scale_of_its_model(place):
         vectors = encode(texts) + 2.0 * encode(["one direction"])
         return vectors / ((vectors**2).sum(axis=1, keepdims=True) ** 0.5)
 
-    assert scale_of(tilted).unrelated > scale_of(encode).unrelated + 0.3
+    assert measure_scale(tilted).unrelated > measure_scale(encode).unrelated + 0.3
     embedder._encode = tilted
     with atlas.open_memory(place / "store", embedder=embedder, settings=atlas.Settings()) as memory:
         memory.experience.store(attempt("bake a cake with quinces"))

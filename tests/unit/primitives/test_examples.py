@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
-from atlas.primitives.examples import ExampleResult, grids_of, run_examples
+from atlas.primitives.examples import ExampleResult, parse_grids, run_examples
 
 TOUCH = "__import__('pathlib').Path('ran').touch()"
 
@@ -83,13 +83,13 @@ def test_examples_leave_nothing_behind(library, tmp_path, monkeypatch):
 
 
 def test_the_grids_of_an_example_are_those_of_its_call_and_of_its_result():
-    grids = grids_of(("overlay([[1, 1]], [[0, 5]], transparent=0)", "[[1, 5]]"))
+    grids = parse_grids(("overlay([[1, 1]], [[0, 5]], transparent=0)", "[[1, 5]]"))
     assert grids.inputs == ([[1, 1]], [[0, 5]])
     assert grids.outputs == ([[1, 5]],)
 
 
 def test_a_list_of_grids_is_several():
-    grids = grids_of(("join_horizontal([[[1]], [[2], [3]]])", "[[[1, 2]], [[3, 4]]]"))
+    grids = parse_grids(("join_horizontal([[[1]], [[2], [3]]])", "[[[1, 2]], [[3, 4]]]"))
     assert grids.inputs == ([[1]], [[2], [3]])
     assert grids.outputs == ([[1, 2]], [[3, 4]])
 
@@ -112,12 +112,12 @@ def test_a_list_of_grids_is_several():
     ],
 )
 def test_what_is_no_grid_is_none(text):
-    assert grids_of((text, text)).inputs == grids_of((text, text)).outputs == ()
+    assert parse_grids((text, text)).inputs == parse_grids((text, text)).outputs == ()
 
 
 def test_grids_are_read_and_not_executed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert grids_of((f"f({TOUCH}, [[1]])", TOUCH)).inputs == ([[1]],)
+    assert parse_grids((f"f({TOUCH}, [[1]])", TOUCH)).inputs == ([[1]],)
     assert not (tmp_path / "ran").exists()
 
 
@@ -125,6 +125,6 @@ def test_every_grid_in_the_grid_primitives_examples_is_found():
     for concept in ARCPrimitiveLoader().load().values():
         takes_grid, gives_grid = "grid: Grid" in concept.signature, concept.signature.endswith("-> Grid")
         for example in concept.examples:
-            grids = grids_of(example)
+            grids = parse_grids(example)
             assert not takes_grid or grids.inputs, example
             assert not gives_grid or len(grids.outputs) == 1, example

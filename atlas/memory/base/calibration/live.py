@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import AtlasError
-from atlas.core.ranking.languages import ENGLISH, language_of, languages_of
+from atlas.core.ranking.languages import ENGLISH, detect_languages, language_of
 from atlas.core.ranking.level import LevelCosts
 from atlas.core.ranking.tuned import (
     ANSWERS,
@@ -220,7 +220,7 @@ class LiveCalibration:
         unrelated, neighbours = self.store.similarities(SAMPLED)
         n_records = self.store.n_upper_bound()
         texts = self.store.sample_texts(OWN)
-        languages = languages_of(list(texts.values()))
+        languages = detect_languages(list(texts.values()))
         has_level = len(neighbours) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
         answers = self._run_queries(texts, languages) if runs_queries and has_level else {}
         return LevelMeasurement(

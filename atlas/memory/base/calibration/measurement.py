@@ -11,7 +11,7 @@ import numpy as np
 
 from atlas.core.hits import Hit
 from atlas.core.ranking.languages import ENGLISH, language_of
-from atlas.core.ranking.level import LevelCosts, costs_of, level_between, own_relevance
+from atlas.core.ranking.level import LevelCosts, level_between, measure_costs, own_relevance
 from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
@@ -169,7 +169,7 @@ class LevelMeasurement:
         levels = {name: weights.strictness * level for name, level in self._levels(weights).items()}
         languages = self._foreign_languages
         own_languages = self.own_languages or [""] * len(self.own_answers)
-        return costs_of(
+        return measure_costs(
             self._values_per_query(languages, weights, lambda weights: self._best_relevances(self.answers, weights)),
             self._values_per_query(own_languages, weights, self._own_relevances),
             np.array([levels[name] for name in languages]),

@@ -27,7 +27,7 @@ NO_TASK = "There is no task at hand: the memory itself is tidied."
 _WORTH = {True: 2, None: 1, False: 0}
 
 
-def schema_of(names: Iterable[str]) -> Mapping[str, Any]:
+def build_schema(names: Iterable[str]) -> Mapping[str, Any]:
     """Return the JSON schema of decisions on experiences, by their ids in the prompt."""
     decision = {
         "type": "object",
@@ -75,7 +75,7 @@ class LLMRefineStrategy:
         question = Question(
             system=REFINEMENT.text,
             prompt=_prompt(by_name, context),
-            schema=schema_of(by_name),
+            schema=build_schema(by_name),
             validate=lambda answer: _check_decisions(answer["decisions"], by_name, mix_outcomes=context is not None),
             prose=frozenset({"reason"}),
             max_tokens=256 + TOKENS_PER_DECISION * len(by_id),

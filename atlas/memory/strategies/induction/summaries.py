@@ -99,24 +99,24 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     return unique
 
 
-def reflections_of(trajectory: Trajectory) -> list[str]:
+def find_reflections(trajectory: Trajectory) -> list[str]:
     """Return the agent's latest reflections on earlier tries, which are the thoughts without an action."""
     thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
     return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
 
-def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+def find_feedback(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the feedback on the attempt, without the agent's own reflections."""
     feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
-    if not feedback or reflections_of(trajectory):
+    if not feedback or find_reflections(trajectory):
         return []
     return [f"What was said of it: “{_short(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
 
 
-def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+def find_faults(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the distinct mistakes named in the attempt's reflections, latest first."""
     faults = []
-    for thought in reversed(reflections_of(trajectory)):
+    for thought in reversed(find_reflections(trajectory)):
         first = sentences(thought)[0]
         remainder, n_removed = _FAULT.subn("", first, count=1)
         if n_removed and remainder:
@@ -126,14 +126,14 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
     return _distinct(faults)[:MAX_FAULTS]
 
 
-def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
+def find_advice(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
     """Return the advice of the latest reflection."""
-    thoughts = reflections_of(trajectory)
+    thoughts = find_reflections(trajectory)
     advice = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
     return _distinct([_short(generalise(sentence)) for sentence in advice])[:MAX_LESSONS]
 
 
-def program_of(trajectory: Trajectory) -> str:
+def find_program(trajectory: Trajectory) -> str:
     """Return the last action with several lines, which is the program if there is one."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 

@@ -12,13 +12,13 @@ from atlas.core.types import Strategy, Trajectory
 from atlas.core.words import STOP_WORDS
 from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
 from atlas.memory.strategies.induction.summaries import (
-    advice_of,
-    faults_of,
-    feedback_of,
+    find_advice,
+    find_faults,
+    find_feedback,
+    find_program,
+    find_reflections,
     is_program,
     program_gist,
-    program_of,
-    reflections_of,
     sentences,
     steps_of,
 )
@@ -77,7 +77,7 @@ class TemplateStrategyAbstractor:
 def _abstract(trajectory: Trajectory) -> Strategy | None:
     if trajectory.outcome.success is not True:
         return None
-    generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(program_of(trajectory)) else ())
+    generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(find_program(trajectory)) else ())
     situation = _situation(trajectory, generalise)
     lines = _suggestion(trajectory, generalise)
     if not situation or not lines:
@@ -98,7 +98,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
     situation, domain = _task_prose(trajectory.task.description, generalise), trajectory.task.domain
     if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
         return situation
-    situation = _subject_of_reflections(reflections_of(trajectory), generalise)
+    situation = _subject_of_reflections(find_reflections(trajectory), generalise)
     if _n_content_words(situation, domain) < MIN_TOLD_WORDS:
         return ""
     return f"In {domain}: {situation}" if domain else situation
@@ -140,19 +140,19 @@ def _fitting_parts(parts: Sequence[str]) -> str:
 
 
 def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
-    faults, advice = faults_of(trajectory, generalise), advice_of(trajectory, generalise)
-    steps, feedback = steps_of(trajectory, generalise), feedback_of(trajectory, generalise)
+    faults, advice = find_faults(trajectory, generalise), find_advice(trajectory, generalise)
+    steps, feedback = steps_of(trajectory, generalise), find_feedback(trajectory, generalise)
     if not (faults or advice or feedback) and len(steps) < MIN_STEPS:
         return []
     failed = [f"It failed before {fault}" for fault in faults]
-    code = program_gist(program_of(trajectory))
+    code = program_gist(find_program(trajectory))
     worked = ["What worked:", textwrap.indent(code, "    ")] if code else []
     return [*failed, *advice, *feedback, *worked, *(f"{n}. {step}" for n, step in enumerate(steps, start=1))]
 
 
 def _rationale(trajectory: Trajectory) -> str:
     n_calls = sum(parse_call(step.action) is not None for step in trajectory.steps)
-    n_reflections = len(reflections_of(trajectory))
+    n_reflections = len(find_reflections(trajectory))
     counts = [_count(len(trajectory.steps), "step")]
     if n_calls:
         counts.append(_count(n_calls, "tool call"))

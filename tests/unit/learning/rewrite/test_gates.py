@@ -22,7 +22,7 @@ from atlas.learning.rewrite.gates import (
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.search.templates import patterns_of
+from atlas.learning.search.templates import extract_patterns
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.patterns import rewrite
 from atlas.learning.terms.programs import Program
@@ -164,7 +164,7 @@ class Proposing:
     name = "proposing"
 
     def __init__(self, code: str) -> None:
-        self.pattern = replace(patterns_of(code)[0], name="fn_0")
+        self.pattern = replace(extract_patterns(code)[0], name="fn_0")
 
     def abstractions(self, corpus: Corpus, limits: Limits, **_: object) -> Proposal:
         terms = tuple(rewrite(term, [self.pattern]) for term in corpus.terms)

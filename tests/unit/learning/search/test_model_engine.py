@@ -15,7 +15,7 @@ from atlas.learning.search.engines import Corpus
 from atlas.learning.search.engines import Proposal as Findings
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
-from atlas.learning.search.templates import patterns_of
+from atlas.learning.search.templates import extract_patterns
 from atlas.learning.strategies import LLMCompressionStrategy, Proposal
 from atlas.testing import ScriptedLLM
 from tests.support.learning.patterns import term_of
@@ -188,9 +188,9 @@ def test_what_the_library_has_is_found_again_and_not_proposed():
 
 
 def test_parameters_that_are_assigned_stand_for_variables_and_others_for_any_expression():
-    (pattern, *_) = patterns_of("def f(a, b):\n    a += b\n    print(a)\n")
+    (pattern, *_) = extract_patterns("def f(a, b):\n    a += b\n    print(a)\n")
     assert pattern.hole_sorts == ("sym", "e")
-    (pattern,) = patterns_of("def f(a, b):\n    return a - b\n")
+    (pattern,) = extract_patterns("def f(a, b):\n    return a - b\n")
     assert pattern.hole_sorts == ("e", "e")
     with pytest.raises(InvalidInput):
-        patterns_of("class A: pass")
+        extract_patterns("class A: pass")

@@ -14,7 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.map import MapFile, positions_on, saved_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
-from atlas.memory.base.tables import FIRST, MapPosition, columns_of, for_spreadsheets, frame_of
+from atlas.memory.base.tables import FIRST, MapPosition, build_columns, build_frame, for_spreadsheets
 from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
@@ -77,7 +77,7 @@ def test_a_column_has_values_of_one_kind():
         {"id": "a", "document": "", "metadata": {"reward": 1, "tool": ["x", "y"], "content_hash": "h"}},
         {"id": "b", "document": "", "metadata": {"reward": "high", "score": 1}},
     ]
-    columns = columns_of(rows, {}, {}, {})
+    columns = build_columns(rows, {}, {}, {})
     assert columns["reward"] == ["1", "high"]
     assert columns["tool"] == ["x, y", None]
     assert columns["score"] == [None, 1]
@@ -90,8 +90,8 @@ BLANKS = [" ", "\xa0", "\u2003", "\u3000", "\ufeff", "\u200b", " \xa0\t ", "\x00
 
 @pytest.mark.parametrize("text", [*FORMULAS, *(f"{blanks}=1" for blanks in BLANKS), "  -2+3", "\xa0@SUM(A1)"])
 def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
-    frame = frame_of(
-        columns_of([{"id": "a", "document": text, "metadata": {text: "x", "self": text, "score": -1.5}}], {}, {}, {})
+    frame = build_frame(
+        build_columns([{"id": "a", "document": text, "metadata": {text: "x", "self": text, "score": -1.5}}], {}, {}, {})
     )
     safe = for_spreadsheets(frame)
     assert safe.loc[0, "text"] == f"'{text}"
@@ -103,7 +103,7 @@ def test_no_text_of_a_table_for_spreadsheets_is_a_formula(text):
 
 @pytest.mark.parametrize("text", ["-3.5", "+12", " -3.5", "\xa0+12 ", "a = b", "'=1", "", " ", " a=1", "x\n=1"])
 def test_a_table_for_spreadsheets_has_all_other_texts_as_they_are(text):
-    frame = frame_of(columns_of([{"id": "a", "document": text, "metadata": {}}], {}, {}, {}))
+    frame = build_frame(build_columns([{"id": "a", "document": text, "metadata": {}}], {}, {}, {}))
     assert for_spreadsheets(frame).loc[0, "text"] == text
 
 

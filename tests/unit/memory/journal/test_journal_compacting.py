@@ -15,7 +15,7 @@ from atlas.memory.journal.summaries import (
     MIN_SENTENCES,
     central_sentences,
     recurring_faults,
-    sentences_of,
+    split_sentences,
 )
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.support.journals import write
@@ -188,8 +188,8 @@ def test_a_summary_takes_the_most_central_sentences_once():
     said = central_sentences(texts, HashEmbedder().encode_batch, 2)
     assert len(said) == 2
     assert any("loop" in sentence for sentence in said)
-    assert sentences_of("One. Two!\nThree") == ["One.", "Two!", "Three"]
-    assert sentences_of("引数。本\uff01\uff01終") == ["引数。", "本\uff01\uff01", "終"]
+    assert split_sentences("One. Two!\nThree") == ["One.", "Two!", "Three"]
+    assert split_sentences("引数。本\uff01\uff01終") == ["引数。", "本\uff01\uff01", "終"]
 
 
 def test_a_summary_of_crashes_tells_their_reasons_and_no_line_of_their_tests():
