@@ -32,7 +32,7 @@ LAST = "protea_last"
 """Key of a note with the last number before the store was cleared, as an undo may restore the entries."""
 
 OVERFETCH = 10
-"""Overfetch factor of a search, as not all results contain every keyword."""
+"""Overfetch factor of a search. Not all results contain every keyword."""
 
 
 class MemoryStore:

@@ -1,6 +1,6 @@
 """People who sign in, and their roles. The role is read again for every action.
 
-A person is identified by the provider and their `sub` there, since names and addresses may be reassigned.
+A person is identified by the provider and their `sub` there, because names and addresses may be reassigned.
 """
 
 from __future__ import annotations

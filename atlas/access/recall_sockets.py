@@ -68,7 +68,7 @@ def listening(settings: Settings, answer: Answer) -> Iterator[None]:
 
 
 def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the response of a process with the open store, or None if none answers in time.
+    """Return the response of a process that has opened the store, or None if none answers in time.
 
     Args:
         scope: Metadata of all records that the process reads, empty for a process that reads all.

@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 
 OUTAGE = "the store cannot be reached, so access cannot be checked; try again later. The server's log has the reason"
-"""Message for visitors during an outage, without addresses and paths, as visitors are not authenticated."""
+"""Message for visitors during an outage. It names no addresses or paths, because visitors are not authenticated."""
 
 DAMAGE = (
     "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "

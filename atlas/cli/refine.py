@@ -92,7 +92,7 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
 
 
 def _model(settings: Settings) -> ModelClient | None:
-    """Return the configured language model, or None, which the plan reports."""
+    """Return the configured language model, or None if there is none. The plan reports that."""
     try:
         return interactive_model(settings)
     except LLMUnavailable as error:

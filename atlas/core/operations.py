@@ -109,7 +109,7 @@ class UndoneMany:
 
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The ids of undone and of other operations."""
+        """The ids of the undone operations, and of those that can no longer be undone."""
         return tuple(operation.id for operation in self.undone), tuple(operation.id for operation, _ in self.refused)
 
 

@@ -162,7 +162,7 @@ class Experience(VectorRecord):
 
     @property
     def timestamp(self) -> datetime:
-        """`created_at`, by the name that the memory pillar's specification uses."""
+        """`created_at`, under its name in the specification of the memory."""
         return self.created_at
 
     def _caption(self) -> str:

@@ -122,8 +122,8 @@ def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
 def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
     """Return the span of characters of the document's window that is nearest to a query.
 
-    Return None for a document that fits one window, and if the number of vectors does not match the document's windows,
-    as with vectors from an older version or another source. Takes some 6 ms per 1,000 words.
+    Return None for a document that fits one window. Also return None if the number of vectors is not the number of
+    windows, for example after an older version made the vectors. Takes some 6 ms per 1,000 words.
 
     Args:
         vectors: The document's, shape (n, dim).

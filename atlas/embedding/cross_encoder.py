@@ -21,7 +21,7 @@ PAIR_BATCH = 20
 class CrossEncoderReranker:
     """A lazily loaded cross-encoder as a reranker.
 
-    No cross-encoder was evaluated, as no weights were available. One that was trained on web search may well rank
+    No cross-encoder was evaluated, because no weights were available. One that was trained on web search may well rank
     attempts at tasks worse.
     """
 

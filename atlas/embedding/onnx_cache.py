@@ -53,7 +53,7 @@ _SPACE_FACTOR = 5
 """Disk space that an export needs, as a multiple of the model's size."""
 
 _RETRY_SECONDS = 86_400.0
-"""Time after which a failed export is retried, as memory or disk space may have been short."""
+"""Time after which a failed export is retried. Memory or disk space may have been short."""
 
 _STALE_SECONDS = 3_600.0
 """Age after which the directory of an unfinished export is removed."""

@@ -27,7 +27,7 @@ TOLERANCE = 1e-5
 OPSET = 17
 
 MAX_WINDOW = 1_024
-"""Maximum window of a model, as the memory of eager attention is quadratic in it."""
+"""Maximum window of a model. The memory of eager attention is quadratic in it."""
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _RAW = "raw.onnx"

@@ -249,7 +249,7 @@ class SentenceTransformerEmbedder:
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
         spread evenly with gaps. A text that fits has one window. Every text has one if the model's tokenizer cannot
-        return offsets, as it is not from the package `tokenizers`.
+        return offsets because it is not from the package `tokenizers`.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.

@@ -171,7 +171,7 @@ OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the compared rows of a memory, which do not count retrievals."""
+    """Return the retrievers to compare on a memory. They do not count retrievals."""
     return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 

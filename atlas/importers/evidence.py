@@ -85,7 +85,7 @@ def _calls(step: Step) -> Iterator[list[Any]]:
 
 
 def outcome_by_answer(attempt: Trajectory) -> bool | None:
-    """Return True if the final answer is the expected one, or None if it is worded differently, as it may be right."""
+    """Return True if the final answer is the expected one, or None if it is worded differently."""
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
     if not isinstance(target, str) or not isinstance(answer, str):
         return None

@@ -58,10 +58,10 @@ class Background:
             thread.join(timeout_seconds)
 
     def before_fork(self) -> None:
-        """Do nothing, as the parent continues the work."""
+        """Do nothing. The parent continues the work."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Forget the thread in a child, as threads are not inherited."""
+        """Forget the thread in a child. Threads are not inherited."""
         if in_child:
             self._thread, self._start_lock = None, threading.Lock()
 
@@ -111,10 +111,10 @@ class Batcher(Generic[T]):
         return request.result.result()
 
     def before_fork(self) -> None:
-        """Do nothing, as the parent continues the runs."""
+        """Do nothing. The parent continues the runs."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Forget the other threads in a child, as threads are not inherited."""
+        """Forget the other threads in a child. Threads are not inherited."""
         if in_child:
             self._forget()
 

@@ -54,7 +54,7 @@ class _Twin:
             return future
 
     def cancel(self) -> None:
-        """Cancel the running coroutine, and start no other, as the twin was cancelled."""
+        """Cancel the running coroutine, and start no other, because the twin was cancelled."""
         with self._lock:
             self._is_cancelled, running = True, self._running
         if running is not None and not self.loop.is_closed():
@@ -229,7 +229,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 class _Threads:
     """The threads of this process: one with an event loop, and the workers of the async twins.
 
-    The number of workers is unlimited, as nested calls would deadlock at a limit.
+    The number of workers is unlimited, because nested calls would deadlock at a limit.
     """
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ def watch(resource: ForkAware) -> None:
 
 
 def abandon(inherited: object) -> None:
-    """Keep an inherited object alive in a child, as closing it there would release the parent's locks."""
+    """Keep an inherited object alive in a child. Closing it there would release the parent's locks."""
     _abandoned.append(inherited)
 
 

@@ -1,8 +1,8 @@
 """Permissions of files and directories: private, or shared with a group.
 
 A directory is shared if it is group-writable or has the set-group-ID bit. Then its files are accessible to the group
-too, but never to others. Permissions of existing files are only ever reduced. The umask is not changed, as all threads
-share it.
+too, but never to others. Permissions of existing files are only ever reduced. The umask is not changed, because all
+threads share it.
 """
 
 from __future__ import annotations

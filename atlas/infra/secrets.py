@@ -23,7 +23,7 @@ T = TypeVar("T", bound=Scrubbable)
 V = TypeVar("V")
 
 HOME = "home directories"
-"""Kind of home directories. Not secret, but imports of logs shorten them, as they contain a user's name."""
+"""Kind of home directories. Not secret, but imports of logs shorten them, because they contain a user's name."""
 
 _KEY_SHAPES = (
     r"sk-(?=[A-Za-z0-9_-]{0,200}?(?<=[_-])(?=[A-Za-z0-9]{8})(?=\d{0,200}[A-Za-z])[A-Za-z]{0,200}\d)"
@@ -206,10 +206,10 @@ SCRUBBED_FIELDS: Mapping[type[Scrubbable], tuple[str, ...]] = {
     Strategy: ("title", "situation", "suggestion", "parameters", "rationale", "metadata"),
     CodeConcept: ("description", "guidance"),
 }
-"""Fields that are scrubbed. A concept's code and examples are not, as they are run to prove it."""
+"""Fields that are scrubbed. A concept's code and examples are not, because they are run to prove it."""
 
 TESTS = ("test", "tests", "test_list", "test_setup_code")
-"""Keys of a task's context and verification that are not scrubbed, as they are run to prove its solution."""
+"""Keys of a task's context and verification that are not scrubbed, because they are run to prove its solution."""
 
 _CUES = tuple(dict.fromkeys(cue for kind in KINDS for cue in kind.cues))
 
@@ -218,9 +218,9 @@ _counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", de
 
 @contextmanager
 def counting_secrets() -> Iterator[Counter[str]]:
-    """Yield a counter, by kind, of the secrets that are replaced in the block's writes.
+    """Yield the number of secrets that the block's writes replace, by kind. It grows during the block.
 
-    Threads and tasks of the block are included if they inherit its context, as async twins do.
+    Threads and tasks of the block are included if they inherit its context, like async twins.
     """
     counter = Counter[str]()
     token = _counters.set((*_counters.get(), counter))

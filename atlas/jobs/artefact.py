@@ -205,7 +205,7 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
 
 @contextmanager
 def open_database_store(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
-    """Yield the store in a database whose local files are in a directory, or None for a store in the directory."""
+    """Yield the PostgreSQL store whose local files are in a directory, or None if the directory itself is a store."""
     if (directory / LEDGER).exists() or not (directory / LABEL).exists():
         yield None
         return

@@ -122,7 +122,7 @@ class LiveMap(LiveResult[MemoryMap]):
             return self._map
 
     def _is_purged(self, memory_map: MemoryMap) -> bool:
-        """Return whether a purge deleted the map's file, as domain names may contain purged text."""
+        """Return whether a purge deleted the map's file. Domain names may contain purged text."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == memory_map.ledger_id:
             return False
         return not self._stored_file().written_at

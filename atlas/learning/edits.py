@@ -1,7 +1,7 @@
 """Files that an agent created, with all of its edits applied.
 
 The module reads SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. Files
-that existed before are left out, since their full content is not recorded. Edits that the environment refused are
+that existed before are left out, because their full content is not recorded. Edits that the environment refused are
 skipped.
 """
 

@@ -82,7 +82,7 @@ import io as {recorder}_io, sys as {recorder}_sys
 {recorder}_output, {recorder}_sys.stdout = {recorder}_sys.stdout, {recorder}_io.StringIO()
 print(repr({call}), file={recorder}_output, flush=True)
 """
-"""Prints the result of a call alone. The function's own output would displace it, as only so much is captured."""
+"""Prints the result of a call alone. The function's own output could displace it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -177,7 +177,7 @@ def _fenced_blocks(text: str) -> list[tuple[str, str]]:
 
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
-    """Yield the parts of the steps that may be a program, the last first."""
+    """Yield the parts of the steps that may be programs, latest first."""
     yield from reversed(rebuild_files(attempt.steps))
     for step in reversed(attempt.steps):
         if END_OF_EDIT not in step.action:  # an edit command may parse as Python together with the text around it

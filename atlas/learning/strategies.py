@@ -285,7 +285,7 @@ def _index_by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], Cod
 
 
 def _shape(concept: CodeConcept) -> tuple[str, str]:
-    """Return the shape of a concept's code, and its scope, since scopes do not share concepts."""
+    """Return the shape of a concept's code, and its scope."""
     return shape(concept.code), dump(scope_of(concept.metadata))
 
 
@@ -324,7 +324,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
 
 
 def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return the concept of an abstraction with calls of later concepts too, for mutually recursive functions."""
+    """Return an abstraction as a concept, with its calls of later concepts, if functions are mutually recursive."""
     concept = concepts[abstraction.name]
     later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
     if not later:
@@ -352,7 +352,7 @@ def _examples(
 
 
 def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
-    """Return the concept with a free name, since documenters track only their own names. A class keeps its name."""
+    """Return the concept with a free name. A class keeps its name."""
     if defines_class(concept.code):
         return concept
     free = unused_name(concept.name, reserved)

@@ -89,7 +89,7 @@ class Workflow:
 
     @property
     def saving(self) -> int:
-        """Number of tokens that calls of the workflow save over its single calls, minus the length of its code."""
+        """Number of tokens that the workflow saves if it replaces its single calls, minus the length of its code."""
         written = sum(n_tokens(f"{call.tool}({dict(call.arguments)!r})") for run in self.runs for call in run.calls)
         called = sum(n_tokens(f"{self.name}({dict(arguments)!r})") for arguments in self.arguments)
         return written - called - n_tokens(self.code)

@@ -24,7 +24,7 @@ class AnthropicApi:
     def __init__(self, base_url: str, api_key: str, timeout_seconds: float) -> None:
         """Create the SDK's client, which connects lazily.
 
-        The SDK's retries are off, as they block a thread for any `retry-after`.
+        The SDK's retries are off, because they block a thread for any `retry-after`.
         """
         with extra("llm", "a language model", LLMUnavailable):
             import anthropic
@@ -57,7 +57,7 @@ class AnthropicApi:
             raise ApiError(f"the reply is not JSON ({error})", status=200) from error
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a model rejects a forced tool call, as thinking models do."""
+        """Return whether a model rejects a forced tool call, like thinking models."""
         return error.status == 400 and "tool_choice" in str(error)
 
     def close(self) -> None:

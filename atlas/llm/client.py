@@ -355,7 +355,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _may_succeed_later(error: ApiError) -> bool:
-    """Return whether a retry may succeed, as after a timeout or a broken connection."""
+    """Return whether a retry may succeed, for example after a timeout or a broken connection."""
     status = error.status
     if status is None or status < 400 or status in RETRY_STATUSES:
         return True

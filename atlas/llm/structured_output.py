@@ -62,7 +62,7 @@ class Question(Generic[T]):
     """Predicate: whether an answer's prose may only use names from the data, as in a summary."""
 
     may_copy: bool = False
-    """True if prose may quote long parts of the data, as merged advice does."""
+    """True if prose may quote long parts of the data, like merged advice."""
 
     declines: Callable[[Any], bool] = lambda answer: False
     """Predicate: whether an answer declines, so that its prose may be empty."""

@@ -176,7 +176,7 @@ def _with_name(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the decoded entries, and the others unchanged, since a later version may have written them."""
+    """Return the entries, decoded if possible. A later version may have written the others, so they are unchanged."""
     named_domains, unreadable = [], []
     for entry in entries:
         try:

@@ -394,7 +394,7 @@ def _measure_domains(
 def _most_typical(vectors: Vectors) -> list[int]:
     """Return the rows nearest to the mean direction, at most `MAX_TYPICAL`, nearest first.
 
-    Equal vectors, which attempts at one task have, count once as long as there are others.
+    Attempts at one task have equal vectors. Of equal ones only the first counts, unless there are too few others.
     """
     nearest = np.argsort(-(vectors @ vectors.mean(axis=0)), kind="stable").tolist()
     first = {vectors[row].tobytes(): row for row in reversed(nearest)}

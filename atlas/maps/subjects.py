@@ -396,7 +396,7 @@ class _Nouns:
         return plural(cased) if singular(word.lower()) in self.countable and cased.islower() else cased
 
     def _usual_spelling(self, word: str) -> str:
-        """Return a word as it is mostly written within sentences."""
+        """Return the most frequent spelling of a word within sentences."""
         forms = self.forms.get(word.lower())
         return max(forms, key=lambda form: (forms[form], form)) if forms else word.lower()
 

@@ -31,7 +31,7 @@ class PromotingMemories(ABC):
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Return a plan to promote an entry of the journal. The store is not changed.
 
-        A crash becomes an experience with its fix as the solution and an unknown outcome, since no run has confirmed
+        A crash becomes an experience with its fix as the solution and an unknown outcome, because no run has confirmed
         the fix. A reflection becomes an untried strategy.
 
         Raises:

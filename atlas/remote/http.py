@@ -78,7 +78,7 @@ class Server:
         return response.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
-        """Send a request, and retry after `retry-after` if the server is busy, as it has not processed it."""
+        """Send a request, and retry after `retry-after` if the server is busy. A busy server has not processed it."""
         for _ in range(MAX_RETRIES):
             response = self._client.post(url, content=content, headers=headers)
             wait = response.headers.get("Retry-After", "")

@@ -249,7 +249,7 @@ class BodyLimitMiddleware:
 
 
 def entry_problem(error: AtlasError) -> Problem:
-    """Return the problem for a refused visitor: 401 for a wrong key, as another key may work."""
+    """Return the problem for a refused visitor: 401 for a wrong key, because another key may work."""
     problem = problem_of(error)
     return Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
 

@@ -116,7 +116,7 @@ class Entrance:
         return answer
 
     def _follow(self, request: Request) -> Response:
-        """Open a demonstration link. A user with a session has to confirm, as opening it ends the session."""
+        """Open a demonstration link. A user with a session has to confirm, because opening it ends the session."""
         secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
             if request.method != "POST" and (name := self._sessions.find_ended_user(secret, **browser)):
@@ -154,7 +154,7 @@ class Entrance:
     def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         """Return the form after a refused sign-in.
 
-        It does not count as a wrong key, as others may share the address.
+        It does not count as a wrong key, because others may share the address.
         """
         self._sessions.stores.refuse(peer(request.scope), problem, error, counts=False)
         return self._form(request, problem, 401)

@@ -20,4 +20,4 @@ class ServedMemory:
 
 
 Open = Callable[[], ServedMemory]
-"""Returns the memory of the current actor. It is called for each request, as the store may have been replaced."""
+"""Returns the memory of the current actor. It is called for each request, because the store may have been replaced."""

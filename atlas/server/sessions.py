@@ -68,7 +68,7 @@ class Sessions:
     stores: Stores
     seconds: float = SESSION_SECONDS
     cookie: str = COOKIE
-    """Name of the session cookie. It is unique per server, as browsers share cookies between ports."""
+    """Name of the session cookie. It is unique per server, because browsers share cookies between ports."""
 
     monotonic: Callable[[], float] = time.monotonic
     """Returns monotonic time in seconds."""

@@ -45,7 +45,7 @@ class Seal:
     """Number of the newest change in the ledger at that time."""
 
     change_name: str = ""
-    """Unique name of that change, since a restored ledger may reuse its number."""
+    """Unique name of that change. A restored ledger may reuse its number."""
 
     @property
     def is_sound(self) -> bool:
@@ -108,7 +108,7 @@ class FollowingIndex(Protocol):
         """Return the seal for queries, from the last writer, empty if a write is unfinished."""
 
     def written(self) -> Seal:
-        """Return the seal for writers. Later than `seal` while writes are not visible yet."""
+        """Return the seal for writers. It is later than `seal` while searches do not find the latest writes yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin writing from a seal."""

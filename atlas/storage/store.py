@@ -499,7 +499,7 @@ def _tighten(path: Path) -> None:
 
 
 def _check_not_lost(path: Path) -> None:
-    """Raise `StoreDamaged` for a label without a ledger, because the store is not new, and its ledger was lost."""
+    """Raise `StoreDamaged` for a label without a ledger. A new store has no label, so the ledger was lost."""
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
         raise damage_error(ledger, "the file is missing or empty, though the store was in use")

@@ -202,7 +202,7 @@ class Readers:
     def _check_names(self, value: Json, expected: Sequence[_Field]) -> None:
         """Raise `Mismatch` for unknown names.
 
-        By default they are accepted, as records of newer versions may have more.
+        By default they are accepted, because records of newer versions may have more.
         """
 
     def _union(self, parts: list[Any], is_optional: bool) -> Reader:

@@ -34,7 +34,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
 
     Args:
         encoder: The bundled model.
-        projection: The model's projection. Only projected token vectors are stored, as nothing else is compared.
+        projection: The model's projection. Only projected token vectors are stored, because nothing else is compared.
     """
     columns: dict[str, npt.NDArray[Any]] = {_TEXTS: np.array(checksum())}
     for language, texts in load_calibration_queries(LANGUAGES).items():

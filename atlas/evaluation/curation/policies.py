@@ -138,7 +138,7 @@ def _ids(group: Sequence[Trajectory]) -> frozenset[str]:
 
 
 def _groups(memory: Shrinking) -> list[list[Trajectory]]:
-    """Return groups of attempts by average linkage, one for each record to keep, each in the order of its attempts."""
+    """Return a group of attempts for each record to keep, by average linkage. Attempts keep their order."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     if memory.n_kept >= len(memory.attempts):

@@ -78,7 +78,7 @@ class ArmComparison:
     first: str
     second: str
     every: PairFigure | None
-    """None if the arms have no task in common, as for `seen` and `new`."""
+    """None if the arms have no task in common, such as `seen` and `new`."""
 
     seen: PairFigure | None
     new: PairFigure | None

@@ -89,7 +89,7 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 
 
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
-    """Return whether an entry has the reflection's text, or is of its generation without being its crash."""
+    """Return whether an entry has the reflection's text, or belongs to its generation and is not a crash."""
     if other.generation == reflection.generation and other.kind != CRASH:
         return True
     return other.text == reflection.text

@@ -8,7 +8,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
     """Return a run as a record with a description, its solution and its outcome.
 
-    Steps, feedback and context are left out, as they may contain the query itself (such as a reflection).
+    Steps, feedback and context are left out, because they may contain the query itself (such as a reflection).
     """
     solution = run.metadata.get("solution", "")
     return Trajectory(

@@ -79,7 +79,7 @@ def _instructions(name: str, instructions: Mapping[str, str], trials: Mapping[st
 
 
 def _first_message(run: Trajectory) -> str:
-    """Return the text before the agent's first message, which the importer stores as a step without an action."""
+    """Return the user's first message. The importer stores it as a step without an action."""
     opening = run.steps[0] if run.steps else None
     if opening is None or opening.action or not opening.observation.strip():
         raise ImportFailed(f"a run of {run.task.id} does not begin with a user message; leave it out")

@@ -5,7 +5,7 @@ Newer databases also have a table of links.
 The database is opened read-only, and may be imported while Protea writes to it: it is copied first, and only the copy
 takes a lock. An entry's id is derived from its row and its log (see `protea_logs`). So a second import adds no
 duplicates, equal rows of two logs stay apart, and links resolve in any order. All columns are imported except two:
-vectors, which ATLAS computes itself, and the time of a link, as links have none in ATLAS.
+vectors, which ATLAS computes itself, and the time of a link, because links have none in ATLAS.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _make_table(path: Path) -> None:
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
-    """Return the database, opened read-only. Strings are returned as bytes, as they may be invalid UTF-8."""
+    """Return the database, opened read-only. Strings are returned as bytes, because they may be invalid UTF-8."""
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_SECONDS)
     try:
@@ -292,7 +292,7 @@ def _optional_text(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def _n_bytes(content: Any) -> int:
-    """Return the length of a string in bytes, or 0 for other types, as SQLite columns are dynamically typed."""
+    """Return the length of a string in bytes, or 0 for other types. SQLite columns are dynamically typed."""
     return len(content) if isinstance(content, bytes) else 0
 
 

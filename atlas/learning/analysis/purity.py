@@ -148,7 +148,7 @@ class Purity:
     def is_atomic(self, node: ast.AST) -> bool:
         """Return whether a node is a constant or a name with one value, so that it may be evaluated at any time.
 
-        A local variable qualifies, since only the surrounding code can assign it.
+        A local variable qualifies, because only the surrounding code can assign it.
         """
         match node:
             case ast.Constant():

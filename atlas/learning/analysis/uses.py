@@ -99,7 +99,7 @@ def _argument_names(argument: ast.expr) -> list[str]:
 
 
 def _argument_kinds(argument: ast.expr) -> list[str]:
-    """Return a word for an argument without a name in a list, which is empty for a named argument."""
+    """Return a list with one word for an argument without a name, or an empty list for a named argument."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]

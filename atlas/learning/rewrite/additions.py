@@ -172,7 +172,7 @@ def _try(
     """Return the effect of a pattern on rewritten programs and add its function, or None if it cannot be one."""
     originals = {program: shelf.originals[program] for program in rewritten}
     trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern], trees=shelf.trees)
-    judged = _judged(pattern, trial)
+    judged = _inline_misfits(pattern, trial)
     if judged is None:
         return None
     interface, occurrences = judged
@@ -191,8 +191,8 @@ def _try(
     )
 
 
-def _judged(pattern: Pattern, trial: Shelf) -> tuple[Interface, list[Occurrence]] | None:
-    """Return the interface of a pattern and its occurrences, after the calls that do not fit are inlined."""
+def _inline_misfits(pattern: Pattern, trial: Shelf) -> tuple[Interface, list[Occurrence]] | None:
+    """Inline the calls that do not fit a pattern, and return its interface and the other occurrences."""
     while True:
         by_pattern, programs = locate_occurrences(trial)
         occurrences = by_pattern.get(pattern.name, [])

@@ -1,7 +1,7 @@
 """Search for candidates: patterns that make a corpus of programs smaller.
 
 An `Engine` takes a `Corpus` of terms and returns a `Proposal`. `StitchEngine` runs Stitch in a process of its own,
-since it cannot be interrupted. `AntiUnificationEngine` is plain Python, for expressions only. `ModelEngine` lets a
+because it cannot be interrupted. `AntiUnificationEngine` is plain Python, for expressions only. `ModelEngine` lets a
 language model propose functions, and `templates` converts these to patterns. `sampling` selects programs from a corpus
 that is too large. `forms` computes canonical forms of functions.
 """

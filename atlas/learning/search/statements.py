@@ -23,7 +23,7 @@ MAX_COMPARED = 2 * MAX_ALIKE**2
 """Largest number of comparisons of pieces with the same statements. All pairs are among them."""
 
 MAX_CACHED = 2**16
-"""Largest number of terms in a cache, as the process that searches goes on to the next store."""
+"""Largest number of terms in a cache. The process that searches goes on to the next store."""
 
 MAX_ARITY = 3
 MIN_SIZE = 8
@@ -81,7 +81,7 @@ def _length(chain: Term) -> int:
 
 
 def _kind(piece: _Piece) -> str:
-    """Return a text that is equal for pieces with the same kinds of statements."""
+    """Return a key that is equal for pieces with the same kinds of statements."""
     _, term, n = piece
     if not n:
         return _outline(term)
@@ -158,7 +158,7 @@ def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candida
 
 
 def bound_on(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
-    """Return the cost that a pattern may save at most in rewritten programs, by name."""
+    """Return an upper bound of the cost that a pattern saves in programs. Both arguments map names to programs."""
     savings = 0
     for name, term in rewritten.items():
         n_calls = sum(part.head == pattern.name for part in term.walk())

@@ -30,7 +30,7 @@ _OF_STACK = frozenset({
 """Names that give access to stack frames, or to the source code of functions on the stack."""
 
 _OF_INSPECT = frozenset({"stack", "trace", "*"})
-"""More such names, which count only in code that imports `inspect`, as other code may use them differently."""
+"""More such names, in code that imports `inspect`. Other code may use them differently."""
 
 
 def is_available(name: str) -> bool:

@@ -67,8 +67,8 @@ def rank(
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Ties keep their order.
 
-    All nudges together add between 0 and `weights.nudges`, with a domain at most `SAME_DOMAIN` more. So no hit ranks
-    above another whose relevance is higher by more than that.
+    All nudges of a hit add up to at most `weights.nudges`, plus `SAME_DOMAIN` if it is of the requested domain. So no
+    hit ranks above another one whose relevance is higher by more than that.
 
     Args:
         is_kept: Predicate for the hits to keep. None keeps all.

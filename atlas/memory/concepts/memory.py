@@ -113,7 +113,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
         Raises:
             InvalidInput: The code is empty or does not parse, the name is not an identifier, or the library has a
-                concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
+                concept with the same code, id or name. Concepts added in a batch, such as an import, may share a name.
         """
         concept = self._new(validate(concept))
         added = retry(lambda: self._writer.add_alone(concept))

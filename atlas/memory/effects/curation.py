@@ -199,7 +199,7 @@ def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: Rec
 def _lost_records(
     replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
 ) -> list[tuple[Any, list[str]]]:
-    """Return each removed record that was the best of a task, with these tasks. The most needed record is first."""
+    """Return the removed records that were the best hit of a task, each with its tasks. The best record is first."""
     records: dict[str, Any] = {}
     record_tasks = defaultdict[str, list[str]](list)
     for replay in replays:

@@ -251,7 +251,7 @@ class ChromaExperienceMemory(Memory[Experience]):
                 `tag`; see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that
                 lack its value.
             among: Ids of the only records that may be removed. Without criteria, all of these are removed.
-            keep: Ids of records that are not removed. The others are removed or saved as without them.
+            keep: Ids of records that are not removed. They do not change the decisions on the others.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.

@@ -80,7 +80,7 @@ class Eviction:
     generation: int
     tier: str
     value: float
-    """Value in [0, 3], as for a move."""
+    """Value in [0, 3], like that of a move."""
 
     reason: str
 

@@ -102,7 +102,7 @@ class EntryTypes:
     def of(self, name: str) -> EntryType:
         """Return the type of this name.
 
-        An unknown name, as from an import, gets a default type.
+        An unknown name, for example from an import, gets a default type.
         """
         return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 

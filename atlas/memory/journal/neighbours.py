@@ -106,7 +106,7 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text to embed and index: the content after the beginnings of its predecessors."""
+    """Return the text to embed and index: first the beginnings of its predecessors, then the content."""
     return "\n\n".join([content, *before])
 
 

@@ -30,7 +30,7 @@ def success_rate_text(n_succeeded: int, n: int) -> str:
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:
-    """Return whether the success rate is below one half with a probability of 90 %, as after 3 of 3 failures."""
+    """Return whether the success rate is below one half with a probability of 90 %, for example after 3 failures."""
     return n > 0 and credible_interval(n_succeeded, n, level=0.8).high < 0.5
 
 

@@ -1,4 +1,4 @@
-"""Opening a memory in the background, as clients time out if a server is slow to list its tools."""
+"""Opening a memory in the background. Clients time out if a server is slow to list its tools."""
 
 from __future__ import annotations
 

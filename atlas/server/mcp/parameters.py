@@ -27,7 +27,7 @@ _NOUNS = {
 
 
 def slim(schema: Any) -> Any:
-    """Return a schema without titles, empty defaults, and null as an option, as arguments can be omitted."""
+    """Return a schema without titles, empty defaults, and null as an option. Arguments can be omitted instead."""
     if isinstance(schema, list):
         return [slim(part) for part in schema]
     if not isinstance(schema, dict):

@@ -96,7 +96,7 @@ class PlainCollection(Collection):
         return self._vector_store
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records that exist. An empty list is not sent to the store, as chromadb refuses it."""
+        """Return the records that exist. An empty list is not sent to the store, because chromadb refuses it."""
         return run(self._store.get(ids)) if ids else []
 
     def add(
@@ -122,7 +122,7 @@ class PlainCollection(Collection):
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add all records, as records of other writers cannot be detected.
+        """Add all records. Records of other writers cannot be detected.
 
         Marks are refused. Of usage, only the counts are kept.
         """

@@ -12,7 +12,7 @@ from atlas.storage.sql.connection import Connection, Sql, Texts, Words
 from atlas.storage.sql.filters import OPERATORS, to_bindable
 
 INDEXED_CHARACTERS = 500
-"""Number of characters of a string in an index. The rest is in a separate column, as index pages are small."""
+"""Number of characters of a string in an index. The rest is in a separate column, because index pages are small."""
 
 
 _NUMBERED = ("operations", "changes", "events")

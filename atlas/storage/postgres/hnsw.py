@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Drop the HNSW index, as building a new one is faster. The index is kept if a reader locks it for long."""
+        """Drop the HNSW index, to build a new one, which is faster. It is kept if a reader locks it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
@@ -278,7 +278,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Raise `IndexUnusable` if the server fails to use the index, since queries work without it."""
+        """Raise `IndexUnusable` if the server fails to use the index. Queries work without it."""
         try:
             yield
         except (errors.DataException, errors.UndefinedObject, errors.UndefinedTable, errors.DiskFull) as error:

@@ -47,7 +47,7 @@ BUILD_BATCH = 4_000
 """Number of records in a batch when a table is built."""
 
 MERGE_BATCH = 100_000
-"""Maximum number of rows that one transaction merges, as other writers wait for it."""
+"""Maximum number of rows that one transaction merges. Other writers wait for it."""
 
 _END = "\U0010ffff"
 

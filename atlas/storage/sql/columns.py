@@ -230,7 +230,7 @@ class _IdsBySeq(dict[int, str]):
 
 
 def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _IdsBySeq:
-    """Return the ids of records by number, possibly of more records if that is faster."""
+    """Return ids of records by their numbers. Many numbers are looked up by reading the whole collection."""
     if len(seqs) <= MAX_LOOKUPS:
         rows = connection.execute(
             "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)

@@ -65,7 +65,7 @@ class ConnectionPool(Generic[C]):
                 self._release(connection)
 
     def in_use(self) -> C | None:
-        """Return this thread's connection, or None."""
+        """Return this thread's connection, or None if it has none."""
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
 
@@ -121,7 +121,7 @@ class ConnectionPool(Generic[C]):
         self._open = {}
 
     def _close_orphans(self) -> None:
-        """Close the connections of ended threads, since a dashboard runs each of its scripts in a new thread."""
+        """Close the connections of ended threads. A dashboard runs each of its scripts in a new thread."""
         for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
             del self._open[connection]
             connection.close()

@@ -151,7 +151,7 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
 
 
 def _copy_attributes(source: Connection, open_transaction: OpenTransaction, on_copied: Callable[[int], None]) -> int:
-    """Copy the attributes for filters. The last copied record is repeated, as it may be incomplete."""
+    """Copy the attributes for filters. The last copied record is repeated, because it may be incomplete."""
     with open_transaction() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])

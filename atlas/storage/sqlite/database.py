@@ -175,7 +175,7 @@ class SqliteDatabase:
 
     @contextmanager
     def session(self) -> Iterator[SqliteConnection]:
-        """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
+        """Yield this thread's connection, for temporary tables. Each statement is its own transaction."""
         with self._translate_errors(), self._connections.connection() as connection:
             yield connection
 

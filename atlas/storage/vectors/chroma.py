@@ -215,7 +215,7 @@ class ChromaIndex(LocalIndex):
                 self._threads.release()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Reopen the files on demand, since a forked child lacks the threads of ChromaDB."""
+        """Reopen the files on demand. A forked child lacks the threads of ChromaDB."""
         if in_child:
             fork_safety.abandon(self._system)
             self._system = self._collection = self._opened_seal = None

@@ -214,7 +214,7 @@ def _write(
 
 
 def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records that match a filter, in batches, as ChromaDB limits the size of a result."""
+    """Yield the records that match a filter, in batches, because ChromaDB limits the size of a result."""
     names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
     for offset in count(0, BATCH):
         result = collection.get(where=where, limit=BATCH, offset=offset, include=include)

@@ -1,7 +1,7 @@
 """Exact search over vectors in memory, or over a few read from the ledger.
 
-A collection with an index is not read into memory for a single query, as that takes seconds. Such a collection is read
-in the background once queries have taken about as long, because exact search in memory is faster than the index.
+Reading a collection takes seconds. One that has an index is therefore read in the background, once queries have taken
+about as long. After that, exact search in memory is faster than the index.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class IndexedSearch:
     def _refresh_tail(self, seal: Seal, now: Position) -> None:
         """Read the changes after the seal.
 
-        The tail may begin before the seal, as records of the tail replace records of the index.
+        The tail may begin before the seal, because its records replace those of the index.
         """
         base = self._tail.base
         is_usable = base.ledger_id == now.ledger_id and 0 <= seal.revision - base.revision <= self._longest_tail

@@ -138,7 +138,7 @@ class Nearest:
         return now
 
     def _close_index(self) -> None:
-        """Close the index, as memory has its vectors too, unless another process writes it."""
+        """Close the index unless another process writes it. Its vectors are in memory too."""
         if self.index is not None:
             with self.index.locked(LOCK_SECONDS, to_write=False) as is_locked:
                 if is_locked:

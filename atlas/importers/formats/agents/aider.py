@@ -93,7 +93,7 @@ def _author(line: str) -> str:
 class _History:
     """The requests of one session.
 
-    The name of the project's directory is part of their ids, as two projects may begin in the same second.
+    The name of the project's directory is part of their ids, because two projects may begin in the same second.
     """
 
     def __init__(self, project: str) -> None:

@@ -206,7 +206,7 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
 def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanRequest]:
     """Yield one request per span, and call `refuse` with the reason for each unreadable span.
 
-    Only the service name of a span's resource is kept, as nothing else is read.
+    Only the service name of a span's resource is kept, because nothing else is read.
 
     Raises:
         InvalidInput: The request as a whole is malformed.

@@ -286,7 +286,7 @@ def _forget_traces(
 
 
 def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
-    """Remove a purged record's hashes from its replacement, since a short secret could be guessed from its hash."""
+    """Remove a purged record's hashes from its replacement. A short secret could be guessed from its hash."""
     condition = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
@@ -323,7 +323,7 @@ def _remove_hashes(text: str, hashes: Iterable[str]) -> str:
 
 
 def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
-    """Remove ids of purged tasks from uses, since an id may contain text. Ids that another record has are kept."""
+    """Remove ids of purged tasks from uses, because an id may contain text. Ids that another record has are kept."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "

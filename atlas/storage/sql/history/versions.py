@@ -18,8 +18,8 @@ UNDONE_AS_A_WHOLE = ("merge", "refine", "undo")
 def read_versions(database: Database, collection: str, record_id: str) -> list[Version]:
     """Return the replaced states of a record, latest first.
 
-    Deletions are not versions, nor are merges, refinements and undos, which are undone as a whole in the history. An
-    undone edit is left out as well, since its version is the current one.
+    Deletions, merges, refinements and undos make no versions. The history undoes each of them as a whole. An undone
+    edit is left out as well, because its version is the current one.
     """
     with database.read() as connection:
         if read_purge_id(connection, collection, record_id):

@@ -143,7 +143,7 @@ class SqlWords:
         """Return the document frequencies of words and of pairs without common words, and add postings of pairs.
 
         The frequencies are lower bounds for terms in more than `COMMON` records. Cached counts are used for a few
-        writes, since each write changes the words of one record only.
+        writes, because each write changes the words of one record only.
         """
         common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]

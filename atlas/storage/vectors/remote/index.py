@@ -272,7 +272,7 @@ class RemoteIndex:
         """Do nothing, because the parent process continues to use the index."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Drop the parent's lock in a child, since only the parent is writing."""
+        """Drop the parent's lock in a child. Only the parent is writing."""
         if in_child:
             self._threads, self._n_locks = threading.RLock(), 0
 
@@ -328,7 +328,7 @@ class RemoteIndex:
         return answer
 
     def _check_count(self, note: IndexNote, n_keys: int) -> None:
-        """Raise `IndexUnusable` if the service has another number of keys, unless its counts are delayed."""
+        """Raise `IndexUnusable` if the service has another number of keys. Delayed counts are not checked."""
         if not self._service.sees_at_once:
             return
         n_stored = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
