@@ -254,10 +254,10 @@ def _decode_vectors(value: Any) -> Vectors | None:
         raise InvalidInput("expected rows of the same length for vectors, got different lengths")
     if not all(type(number) in (int, float) for row in value for number in row):
         raise InvalidInput("expected only numbers for vectors, got other values")
-    return _check(value)
+    return _to_vectors(value)
 
 
-def _check(rows: list[list[float]]) -> Vectors:
+def _to_vectors(rows: list[list[float]]) -> Vectors:
     try:
         wide = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:

@@ -108,11 +108,11 @@ def _compare(key: str, name: str, value: Any) -> Compare:
     if name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
             raise InvalidInput(f"expected a list for $in of {key!r}, got {value!r}")
-        return Compare(key, name, tuple(_check_scalar(key, item) for item in value))
-    return Compare(key, name, _check_scalar(key, value))
+        return Compare(key, name, tuple(_parse_scalar(key, item) for item in value))
+    return Compare(key, name, _parse_scalar(key, value))
 
 
-def _check_scalar(key: str, value: Any) -> Scalar:
+def _parse_scalar(key: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float) or value != value:
         raise InvalidInput(f"the filter on {key!r} should compare with a string, number or boolean, but got {value!r}")
     if isinstance(value, str):

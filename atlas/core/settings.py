@@ -252,7 +252,7 @@ class Settings:
         values = {option: _parse(name, text, kind) for name, (option, kind) in variables if (text := texts.get(name))}
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
-        check_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
+        parse_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
         return cls(**values)
 
 
@@ -263,7 +263,7 @@ def _variables() -> dict[str, tuple[str, Any]]:
     return {f"ATLAS_{option.name.upper()}": (option.name, types[option.name]) for option in fields(Settings)}
 
 
-def check_share(name: str, share: float) -> float:
+def parse_share(name: str, share: float) -> float:
     """Return a share of attempts.
 
     Raises:

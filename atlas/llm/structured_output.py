@@ -120,7 +120,7 @@ class _Conversation(Generic[T]):
 
     async def ask_first(self) -> T:
         """Ask the question, and return the value of the answer."""
-        return await self._check(
+        return await self._validate(
             partial(self._llm.complete, self._system, self._question.prompt, **self._request_options), self._basis()
         )
 
@@ -130,11 +130,11 @@ class _Conversation(Generic[T]):
         correction = f"{FAULT_INTRODUCTION}\n{as_data({'reason': fault}, limit=1_000)}"
         basis = self._basis(fault, self.reply)
         if isinstance(self._llm, CorrectableLLM):
-            return await self._check(
+            return await self._validate(
                 partial(self._llm.correct, self._system, prompt, self._answer, correction, **self._request_options),
                 basis,
             )
-        return await self._check(
+        return await self._validate(
             partial(self._llm.complete, self._system, f"{prompt}\n\n{correction}", **self._request_options), basis
         )
 
@@ -150,7 +150,7 @@ class _Conversation(Generic[T]):
             may_copy=self._question.may_copy,
         )
 
-    async def _check(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
+    async def _validate(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
         question = self._question
         try:
             self._answer = answer = await _parse_answer(self._llm, reply)
@@ -258,12 +258,8 @@ def _quote(name: str) -> str:
     return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def check_conforms(answer: Any, schema: Mapping[str, Any]) -> Any:
-    """Return an answer that conforms to the schema.
-
-    Raises:
-        LLMReplyInvalid: The answer does not conform. The message lists the violations.
-    """
+def check_conforms(answer: Any, schema: Mapping[str, Any]) -> None:
+    """Raise `LLMReplyInvalid` with the violations unless an answer conforms to the schema."""
     import jsonschema  # imported late, as it is slow to import
 
     faults = sorted(
@@ -274,7 +270,6 @@ def check_conforms(answer: Any, schema: Mapping[str, Any]) -> Any:
             f"{fault.json_path}: {_shorten_message(fault.message)}" for fault in faults[:MAX_FAULTS]
         )
         raise LLMReplyInvalid(f"the answer does not match the schema: {descriptions}")
-    return answer
 
 
 def _shorten_message(text: str) -> str:

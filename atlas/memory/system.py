@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit, limit_of_list
 from atlas.core.imports.lazy import LazyModule
-from atlas.core.settings import RankingWeights, Settings, check_share
+from atlas.core.settings import RankingWeights, Settings, parse_share
 from atlas.core.types import Task
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
@@ -393,7 +393,7 @@ class MemorySystemImpl(
 
     def _assignment(self, task: Task, holdout: float | None, attempt: str) -> Assignment | None:
         """Return the holdout assignment of an attempt, or None if no attempts are held out."""
-        share = check_share("holdout", self._settings.holdout if holdout is None else holdout)
+        share = parse_share("holdout", self._settings.holdout if holdout is None else holdout)
         if not share:
             return None
         from atlas.memory.effects.holdout import assign, next_attempt

@@ -14,7 +14,7 @@ class _CheckedName:
     """Annotation of a string that is the name of a memory, built-in or of a plug-in."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
-        return core_schema.no_info_after_validator_function(_check, handler(source))
+        return core_schema.no_info_after_validator_function(_validate_name, handler(source))
 
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
@@ -25,7 +25,7 @@ class _CheckedName:
 MemoryName = Annotated[str, _CheckedName()]
 
 
-def _check(name: str) -> str:
+def _validate_name(name: str) -> str:
     if name not in (names := searchable_kinds()):
         *quoted, last = (f"'{each}'" for each in names)
         raise PydanticCustomError("memory_name", f"Input should be {', '.join(quoted)} or {last}")

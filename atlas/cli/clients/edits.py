@@ -208,7 +208,7 @@ class TomlEdit:
             changed = [*lines, *([""] if lines else []), *block]
         else:
             changed = [*lines[: table_lines.start], *block, *lines[table_lines.stop :]]
-        return self._check_only_table(text, "\n".join(changed) + "\n", dict(self.values))
+        return self._validate_edit(text, "\n".join(changed) + "\n", dict(self.values))
 
     def remove_entries(self, text: str) -> str:
         """Return the text of a file without the entries."""
@@ -222,7 +222,7 @@ class TomlEdit:
         if is_after_blank and is_before_blank:
             start -= 1  # the blank line that was added with the table
         changed = [*lines[:start], *lines[table_lines.stop :]]
-        return self._check_only_table(text, "\n".join(changed) + "\n" if changed else "", None)
+        return self._validate_edit(text, "\n".join(changed) + "\n" if changed else "", None)
 
     def _find_table(self, text: str, lines: Sequence[str]) -> range | None:
         """Return the line range of the table, or None if it is missing."""
@@ -254,7 +254,7 @@ class TomlEdit:
         except tomllib.TOMLDecodeError as error:
             raise InvalidInput(f"{self.path} is not TOML: {error}; correct the file") from error
 
-    def _check_only_table(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
+    def _validate_edit(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
         """Return the changed text after checking that only this table differs."""
         try:
             after = tomllib.loads(changed)

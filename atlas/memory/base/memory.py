@@ -20,7 +20,7 @@ from atlas.embedding.met_words import MetWords, met_words
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.ranking import check_threshold
-from atlas.memory.base.records import Records, check_ids
+from atlas.memory.base.records import Records, parse_ids
 from atlas.memory.base.retriever import RankedRecords, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
@@ -175,7 +175,7 @@ class Memory(Records, ABC, Generic[T]):
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
         """Return the records that exist, in this order."""
-        return self._items(self._store.get(check_ids(record_ids)))
+        return self._items(self._store.get(parse_ids(record_ids)))
 
     aget_many = twin(get_many)
 
@@ -200,7 +200,7 @@ class Memory(Records, ABC, Generic[T]):
             NotAllowed: Another actor stored one of the records; nothing was deleted.
         """
         scoped = self if self.operation_id else self.within("forget")
-        own_ids = check_ids(ids)
+        own_ids = parse_ids(ids)
         scoped.collection.check_own(own_ids)
         return scoped.delete(own_ids)
 
@@ -395,7 +395,7 @@ class Memory(Records, ABC, Generic[T]):
         """
         k = limit_of_list(k)
         check_threshold(threshold)
-        checked_filter = self._check_filter(where)
+        checked_filter = self._validate_filter(where)
         with self._store.reading():
             vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
             hits = self._retriever.find_neighbours(vector, k + 1, where=checked_filter, with_buried=with_buried)

@@ -73,7 +73,7 @@ class GroupsPlan(Tabular, Generic[G]):
                 yield {"record": caption_of(record), "would be merged into": group.kept_id[:8]}
 
 
-def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
+def parse_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the groups without repeated ids.
 
     Raises:

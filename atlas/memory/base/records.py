@@ -98,7 +98,7 @@ class Records:
     ) -> list[dict[str, Any]]:
         """Return rows of records (`id`, `metadata`, `document`) without vectors and full content, for tables."""
         return self._store.scan(
-            self._check_filter(where), order_by=order_by, descending=descending, limit=limit, offset=offset
+            self._validate_filter(where), order_by=order_by, descending=descending, limit=limit, offset=offset
         )
 
     abrowse = twin(browse)
@@ -120,7 +120,7 @@ class Records:
             ExtraMissing: pandas is not installed.
         """
         with self._store.reading():
-            rows = self._store.scan(self._check_filter(where)) if ids is None else self._slim_rows(check_ids(ids))
+            rows = self._store.scan(self._validate_filter(where)) if ids is None else self._slim_rows(parse_ids(ids))
             row_ids = [row["id"] for row in rows]
             marks, usage = self._store.marks(row_ids), self._store.usage(row_ids)
         if positions is None:
@@ -132,19 +132,19 @@ class Records:
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
-        return self._store.count(self._check_filter(where))
+        return self._store.count(self._validate_filter(where))
 
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of records for each value of a metadata key such as `source`, most frequent first."""
-        return self._store.count_by(key, self._check_filter(where))
+        return self._store.count_by(key, self._validate_filter(where))
 
     avalues = twin(values)
 
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, in the order they were added."""
-        return self._store.ids(self._check_filter(where))
+        return self._store.ids(self._validate_filter(where))
 
     aids = twin(ids)
 
@@ -156,19 +156,19 @@ class Records:
         Args:
             key: A metadata key such as `outcome`, or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
         """
-        return self._store.column(key, self._check_filter(where))
+        return self._store.column(key, self._validate_filter(where))
 
     acolumn = twin(column)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that exist, by id."""
-        return self._store.titles(check_ids(ids))
+        return self._store.titles(parse_ids(ids))
 
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return the number of attempts by day in UTC (`2026-05-01`) and outcome. Empty days are left out."""
-        return self._store.counts_by_day(self._check_filter(where))
+        return self._store.counts_by_day(self._validate_filter(where))
 
     acounts_by_day = twin(counts_by_day)
 
@@ -218,7 +218,7 @@ class Records:
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return the tags, pin and note of each record, by id."""
-        return self._store.marks(check_ids(ids))
+        return self._store.marks(parse_ids(ids))
 
     amarks = twin(marks)
 
@@ -258,7 +258,7 @@ class Records:
             buried=buried,
             note=self._replace_secrets(note) if note else note,
         )
-        return self._store.change_marks(list(dict.fromkeys(check_ids(ids))), change)
+        return self._store.change_marks(list(dict.fromkeys(parse_ids(ids))), change)
 
     achange_marks = twin(change_marks)
 
@@ -276,13 +276,13 @@ class Records:
             PlanOutdated: A record has changed since that moment; none was accepted.
             NotAllowed: The actor is not a curator.
         """
-        return self._store.release(check_ids(ids), unchanged_since)
+        return self._store.release(parse_ids(ids), unchanged_since)
 
     arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return how often each record was retrieved and used, with the outcomes of its uses."""
-        return self._store.usage(check_ids(ids))
+        return self._store.usage(parse_ids(ids))
 
     ausage = twin(usage)
 
@@ -300,7 +300,7 @@ class Records:
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that belonged to purged records and cannot be reused."""
-        return self._store.purged(check_ids(ids))
+        return self._store.purged(parse_ids(ids))
 
     apurged = twin(purged)
 
@@ -312,11 +312,11 @@ class Records:
         Raises:
             NotFound: An id never had a record; the store was not changed.
         """
-        return self._store.restore(check_ids(ids))
+        return self._store.restore(parse_ids(ids))
 
     arestore = twin(restore)
 
-    def _check_filter(self, where: Where | None) -> Where | None:
+    def _validate_filter(self, where: Where | None) -> Where | None:
         """Return a filter, checked for misspelt names."""
         self.filter_notes(where)
         return where
@@ -400,7 +400,7 @@ def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vect
     return np.stack([vectors.get(record_id, missing) for record_id in ids])
 
 
-def check_ids(ids: Sequence[str]) -> list[str]:
+def parse_ids(ids: Sequence[str]) -> list[str]:
     """Return the ids as a list.
 
     Raises:

@@ -23,8 +23,8 @@ from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import restored_history, stored_at
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import check_ids, encode_entries, retry
+from atlas.memory.base.merging import parse_groups
+from atlas.memory.base.records import encode_entries, parse_ids, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, collect_callees, find_callers, read_concepts
@@ -202,7 +202,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
         """
-        checked_groups = check_groups(groups)
+        checked_groups = parse_groups(groups)
         ids = [concept_id for group in checked_groups for concept_id in group]
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
@@ -387,7 +387,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the other concepts that call one of these concepts or were composed of one."""
-        given_ids = set(check_ids(concept_ids))
+        given_ids = set(parse_ids(concept_ids))
         with self._store.reading():
             return self.get_many(
                 [concept_id for concept_id in find_callers(self._store, concept_ids) if concept_id not in given_ids]

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.memory.base.records import check_ids
+from atlas.memory.base.records import parse_ids
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.storage.records import QUARANTINE, QUARANTINED
 
@@ -40,7 +40,7 @@ def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
     """
     if not reason.strip():
         raise InvalidInput("expected a reason for the quarantine, got an empty text; it is shown with the records")
-    return quarantine_each(system, dict.fromkeys(check_ids(ids), reason.strip()), reason.strip())
+    return quarantine_each(system, dict.fromkeys(parse_ids(ids), reason.strip()), reason.strip())
 
 
 def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
@@ -51,7 +51,7 @@ def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
         NotFound: One of the ids does not exist; nothing was changed.
         NotAllowed: The actor is not a curator.
     """
-    return quarantine_each(system, dict.fromkeys(check_ids(ids), ""), reason or "released")
+    return quarantine_each(system, dict.fromkeys(parse_ids(ids), ""), reason or "released")
 
 
 def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:

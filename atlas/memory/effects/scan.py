@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.infra.actor import Role, check_role
-from atlas.memory.base.records import check_ids
+from atlas.memory.base.records import parse_ids
 from atlas.memory.effects.quarantine import quarantined
 from atlas.memory.effects.store_signs import STORE_SIGNS, signs_of_store
 from atlas.memory.kinds.table import searchable_kinds
@@ -93,7 +93,7 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
         check_role(Role.CURATOR, "scan all records")
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"expected a number from 0 to 1 for minimum, got {minimum!r}")
-    requested_ids = None if ids is None else check_ids(ids)
+    requested_ids = None if ids is None else parse_ids(ids)
     scanned = set[str]()
     hidden = {record.id for record in quarantined(system)}
     signs = signs_of_store(system) if requested_ids is None else {}

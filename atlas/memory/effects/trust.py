@@ -13,7 +13,7 @@ from typing import Any
 
 from atlas.access.people import People
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.memory.base.records import check_ids
+from atlas.memory.base.records import parse_ids
 from atlas.memory.effects.withdrawal import derivations
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.plugged import PluggedMemory
@@ -80,7 +80,7 @@ def trust_labels(system: Any, ids: Sequence[str]) -> dict[str, str]:
         NotFound: One of the ids does not exist.
     """
     known = {record_id: trust for by_id in trust_of_all(system).values() for record_id, trust in by_id.items()}
-    if missing := [record_id for record_id in check_ids(ids) if record_id not in known]:
+    if missing := [record_id for record_id in parse_ids(ids) if record_id not in known]:
         raise NotFound(f"no memory has a record {missing[0]!r}; it may have been deleted")
     return {record_id: known[record_id].label for record_id in ids}
 

@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.operations import Use
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Experience
-from atlas.memory.base.records import check_ids
+from atlas.memory.base.records import parse_ids
 from atlas.memory.effects.reach import NO_REACH, Reach, measure_reach
 from atlas.memory.experience.extraction import merged_attempts
 from atlas.memory.journal.records import promotions_of
@@ -153,7 +153,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
 
 def _plan(system: Any, ids: Sequence[str], keep: Sequence[str]) -> Withdrawal:
     """Return a plan without the reach of its records."""
-    requested, kept_ids = (tuple(dict.fromkeys(check_ids(id_list))) for id_list in (ids, keep))
+    requested, kept_ids = (tuple(dict.fromkeys(parse_ids(id_list))) for id_list in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
     newest = records = [record for record_id in requested for record in _records(system, record_id)]

@@ -17,7 +17,7 @@ from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.memory import Memory, Row, Weights, not_found_error
-from atlas.memory.base.merging import check_groups
+from atlas.memory.base.merging import parse_groups
 from atlas.memory.base.records import EncodedEntries, Entry, drop_known, encode_entries, first_vectors, retry
 from atlas.memory.experience import extraction
 from atlas.memory.experience.refinement import PassthroughRefineStrategy
@@ -302,7 +302,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         from atlas.memory.experience.merging import plan_merge
         from atlas.memory.experience.subjects import merge_subjects
 
-        checked = check_groups(groups)
+        checked = parse_groups(groups)
         ids = [record_id for group in checked for record_id in group]
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()

@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest_rows, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, check_ids, encode_entries, filterable_metadata, retry
+from atlas.memory.base.records import Entry, encode_entries, filterable_metadata, parse_ids, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
@@ -131,7 +131,7 @@ class Conversations(Memory[Turn]):
 
         Raises `NotFound` if an id never had a turn; the store was not changed.
         """
-        return self._log.restore(check_ids(ids))
+        return self._log.restore(parse_ids(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return the recent turns, oldest first.

@@ -16,7 +16,7 @@ from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
-from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, check_noise, check_repetition
+from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, find_noise, find_repetition
 from atlas.memory.journal.records import from_row, to_entry
 from atlas.storage.collection import Collection
 
@@ -140,7 +140,7 @@ class Gates:
     def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
         """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
-        refusal = check_noise(entry.content) if is_on[NOISE] else None
+        refusal = find_noise(entry.content) if is_on[NOISE] else None
         if refusal is not None or not is_on[REPEATED]:
             return refusal
         with log.store.reading():
@@ -150,7 +150,7 @@ class Gates:
             same_type = [
                 entry_id for entry_id, metadata in metadatas.items() if metadata["entry_type"] == entry.entry_type
             ]
-            return check_repetition(entry, log.get(same_type[:N_COMPARED]))
+            return find_repetition(entry, log.get(same_type[:N_COMPARED]))
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:

@@ -102,7 +102,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
     return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * balance))
 
 
-def check_noise(content: str) -> Refusal | None:
+def find_noise(content: str) -> Refusal | None:
     """Return a refusal if a text is noise, or None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
@@ -112,7 +112,7 @@ def check_noise(content: str) -> Refusal | None:
     return Refusal(NOISE, f"{n_words} different words; an informative entry needs {MIN_WORDS}")
 
 
-def check_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
+def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
     """Return a refusal if an entry is a near-duplicate of an earlier entry, or None. Protea's counters are ignored.
 
     Entries with different numbers, such as error codes or scores, are not duplicates.

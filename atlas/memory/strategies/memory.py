@@ -19,7 +19,7 @@ from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import restored_history, stored_at
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.merging import check_groups
+from atlas.memory.base.merging import parse_groups
 from atlas.memory.base.records import retry
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
@@ -212,7 +212,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
         """
-        checked_groups = check_groups(groups)
+        checked_groups = parse_groups(groups)
         ids = [strategy_id for group in checked_groups for strategy_id in group]
         with self._store.reading():
             moment = self._store.moment()

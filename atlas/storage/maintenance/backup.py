@@ -242,7 +242,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
             with file.open(LEDGER) as packed, target.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, _PIECE)
             entries = file.namelist()
-            marks = _check_marks(json.loads(_read_entry(file, MARKS))) if MARKS in entries else None
+            marks = _decode_marks(json.loads(_read_entry(file, MARKS))) if MARKS in entries else None
             names = _read_entry(file, NAMES) if NAMES in entries else None
     except _UNPACKING as error:
         raise InvalidInput(
@@ -299,7 +299,7 @@ def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:,.1f} MB"
 
 
-def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
+def _decode_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
         raise InvalidInput(
             f"expected objects of tags, pinned and note by collection and record in {MARKS}, got {marks!r:.120}; use "

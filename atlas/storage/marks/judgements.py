@@ -68,7 +68,7 @@ class JudgementBook:
             InvalidInput: The query is empty, or the record was purged.
             ReadOnlyStore: The store was opened for reading only.
         """
-        name = JUDGED + _name(check_query(query), collection, record_id)
+        name = JUDGED + _name(parse_query(query), collection, record_id)
         value = {"right": is_right, "judged_at": self._clock.now().isoformat()}
         text = None if is_right is None else json.dumps(value)
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
@@ -99,7 +99,7 @@ class JudgementBook:
             ) from error
 
 
-def check_query(query: str) -> str:
+def parse_query(query: str) -> str:
     """Return a query without surrounding whitespace, or raise `InvalidInput` if it is empty."""
     check_text(query, "the query")
     if not query.strip():

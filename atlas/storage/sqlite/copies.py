@@ -97,7 +97,7 @@ class SqliteCopies:
             InvalidInput: The copy cannot be used.
         """
         try:
-            version = _check_version(source, copy)
+            version = _read_version(source, copy)
             _check_schema(source, copy, version)
             _check_integrity(source, copy)
             if version < SCHEMA_VERSION:
@@ -178,7 +178,7 @@ def _read_hidden(connection: Connection) -> list[tuple[str, str]]:
     ).fetchall()
 
 
-def _check_version(source: Path, ledger: Path) -> int:
+def _read_version(source: Path, ledger: Path) -> int:
     """Return the ledger's schema version, if it is a ledger of this version or an older one."""
     with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]

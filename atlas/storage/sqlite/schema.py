@@ -91,7 +91,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
         StoreDamaged: The file is a SQLite file, but not a ledger.
     """
     with database.read() as connection:
-        version = _check_version(connection, database.path)
+        version = _read_version(connection, database.path)
     if database.read_only:
         if not version:
             raise ReadOnlyStore(
@@ -111,7 +111,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
         _migrate_after_copying(database)
         return
     with database.write() as connection:
-        if _check_version(connection, database.path) == 0:  # otherwise another process has created it
+        if _read_version(connection, database.path) == 0:  # otherwise another process has created it
             _run_script(connection, SCRIPT)
             initialize(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -124,7 +124,7 @@ def _migrate_after_copying(database: SqliteDatabase) -> None:
     try:
         database.copy_to(copy)
         with database.write() as connection:
-            version = _check_version(connection, database.path)
+            version = _read_version(connection, database.path)
             if version < SCHEMA_VERSION:
                 copy.replace(_copy_name(database.path, version))
                 migrate(connection, version, read_files_of(database.path))
@@ -143,7 +143,7 @@ def migrate(connection: Connection, version: int, marks: OldFiles) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def _check_version(connection: Connection, path: Path) -> int:
+def _read_version(connection: Connection, path: Path) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

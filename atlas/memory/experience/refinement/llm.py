@@ -76,7 +76,7 @@ class LLMRefineStrategy:
             system=REFINEMENT.text,
             prompt=_prompt(by_name, context),
             schema=build_schema(by_name),
-            validate=lambda answer: _check_decisions(answer["decisions"], by_name, mix_outcomes=context is not None),
+            validate=lambda answer: _parse_decisions(answer["decisions"], by_name, mix_outcomes=context is not None),
             prose=frozenset({"reason"}),
             max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
         )
@@ -94,7 +94,7 @@ def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
     return f"{task}\n\nThe {len(by_name)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 
 
-def _check_decisions(
+def _parse_decisions(
     answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
     """Return the decisions of an answer, by the experiences' own ids.
