@@ -262,8 +262,10 @@ class MemoryVectorStore:
             raise InvalidInput(
                 f"expected an embedding of {expected} dimensions, got shape {windows.shape}; use the store's embedder"
             )
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise InvalidInput("expected a finite embedding that is not all zeros, as others have no direction")
+        if not np.isfinite(lengths).all():
+            raise InvalidInput("expected finite numbers for an embedding, got others; use the store's embedder")
+        if not lengths.all():
+            raise InvalidInput("expected an embedding with a direction, got only zeros; use the store's embedder")
         scaled: Vectors = windows / lengths
         return scaled
 

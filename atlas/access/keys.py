@@ -237,7 +237,9 @@ def _summary(key: Key) -> str:
 
 
 def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name) or name != name.strip():
+    if name != name.strip():
+        raise InvalidInput(f"expected no spaces at the ends of a key's name, got {name!r:.80}; remove them")
+    if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"expected 1 to 64 letters, digits, spaces or characters of ._@- for a key's name, got {name!r:.80}"
         )

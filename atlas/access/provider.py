@@ -77,10 +77,10 @@ class Provider:
             return None
         _check_issuer(issuer)
         client, secret = environment.get("ATLAS_OIDC_CLIENT", ""), _secret(environment)
-        if not client or not secret:
-            raise InvalidInput(
-                "sign-in also needs ATLAS_OIDC_CLIENT, and ATLAS_OIDC_SECRET or ATLAS_OIDC_SECRET_FILE; set them"
-            )
+        if not client:
+            raise InvalidInput("sign-in also needs ATLAS_OIDC_CLIENT; set it to the client's id")
+        if not secret:
+            raise InvalidInput("sign-in also needs a secret; set ATLAS_OIDC_SECRET or ATLAS_OIDC_SECRET_FILE")
         return cls(
             issuer=issuer.rstrip("/"),
             client=client,

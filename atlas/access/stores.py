@@ -290,8 +290,10 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
         directory = Path(path).expanduser().resolve()
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidInput(f"expected a further store such as research=/srv/atlas/research, got {text!r:.200}")
-        if name in stores_by_name or directory in stores_by_name.values():
-            raise InvalidInput(f"there is already a store named {name!r} or at {directory}; choose another one")
+        if name in stores_by_name:
+            raise InvalidInput(f"there is already a store named {name!r}; choose another name")
+        if directory in stores_by_name.values():
+            raise InvalidInput(f"there is already a store at {directory}; give another directory, or leave it out")
         stores_by_name[name] = directory
     return stores_by_name
 

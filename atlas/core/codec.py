@@ -92,8 +92,10 @@ def _parameter(parameter: Any) -> dict[str, str]:
     is_texts = isinstance(parameter, Mapping) and all(
         isinstance(text, str) for pair in parameter.items() for text in pair
     )
-    if not is_texts or not parameter.get("name"):
-        raise InvalidInput(f"expected an object of strings with a `name` for a parameter, got {parameter!r}"[:300])
+    if not is_texts:
+        raise InvalidInput(f"expected an object of strings for a parameter, got {parameter!r}"[:300])
+    if not parameter.get("name"):
+        raise InvalidInput(f"expected an object with a `name` for each parameter, got {parameter!r}"[:300])
     return dict(parameter)
 
 

@@ -219,9 +219,11 @@ def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
             raise InvalidInput(
                 f"expected up to 40 of a-z, 0-9 and _ for a scope's name, such as project, got {name!r:.80}"
             )
-        if not isinstance(value, str) or not value.strip() or len(value) > MAX_SCOPE_CHARACTERS:
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidInput(f"expected a string that is not blank for the scope {name!r}, got {value!r:.80}")
+        if len(value) > MAX_SCOPE_CHARACTERS:
             raise InvalidInput(
-                f"expected a string of 1 to {MAX_SCOPE_CHARACTERS} characters for the scope {name!r}, got {value!r:.80}"
+                f"expected at most {MAX_SCOPE_CHARACTERS} characters for the scope {name!r}, got {len(value)}"
             )
     return {f"{SCOPE}{name}": value for name, value in scope.items()}
 

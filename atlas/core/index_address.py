@@ -103,8 +103,12 @@ def _parts(text: str) -> SplitResult:
         raise InvalidInput(
             "ATLAS_INDEX contains an API key, but is displayed to users; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
-    if not parts.hostname or not port_is_sound or parts.fragment:
-        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host, or more than one address")
+    if not parts.hostname:
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got no host; add it")
+    if not port_is_sound:
+        raise InvalidInput("expected a port from 1 to 65535 in ATLAS_INDEX, got port 0; correct it")
+    if parts.fragment:
+        raise InvalidInput(f"expected {FORMS} for ATLAS_INDEX, got a part after #; remove it")
     return parts
 
 
@@ -144,10 +148,13 @@ def _chroma(parts: SplitResult) -> IndexAddress:
 
 def _chroma_cloud(parts: SplitResult) -> IndexAddress:
     database = parts.path.strip("/")
-    if not database or "/" in database or parts.query or parts.port:
+    if not database:
         raise InvalidInput(
-            "expected chroma+cloud://TENANT/DATABASE for ATLAS_INDEX, as Chroma Cloud's console names them"
+            "expected chroma+cloud://TENANT/DATABASE for ATLAS_INDEX, got no database; add the one that Chroma "
+            "Cloud's console names"
         )
+    if "/" in database or parts.query or parts.port:
+        raise InvalidInput("expected chroma+cloud://TENANT/DATABASE for ATLAS_INDEX, got other parts too; remove them")
     return IndexAddress(service=Service.CHROMA_CLOUD, tenant=parts.netloc, database=database)
 
 

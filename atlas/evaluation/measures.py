@@ -237,10 +237,11 @@ def _run_retriever(
 
 def _ask(retriever: Retriever, text: str, excluded: frozenset[str], counter: _QueryCounter) -> Ranking:
     ranking = retriever.rank(text, excluded, DEPTH)
-    if len(set(ranking.ids)) < len(ranking.ids) or excluded & set(ranking.ids):
+    if len(set(ranking.ids)) < len(ranking.ids):
+        raise InvalidInput(f"expected each id once from {retriever.name!r} for {text!r:.80}, got {ranking.ids!r:.200}")
+    if found := excluded & set(ranking.ids):
         raise InvalidInput(
-            f"expected distinct ids without excluded ones from {retriever.name!r} for {text!r:.80}, got "
-            f"{ranking.ids!r:.200}"
+            f"expected no excluded ids from {retriever.name!r} for {text!r:.80}, got {sorted(found)!r:.200}"
         )
     counter.count()
     return ranking

@@ -202,11 +202,14 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     """
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
-    if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
+    if name in by_name:
+        raise InvalidInput(f"expected an unused identifier for `name`, got that of a given function: {name[:80]!r}")
+    if not is_available(name):
         raise InvalidInput(
-            f"expected for `name` an unused identifier of at most {MAX_NAME_CHARACTERS} characters that is no keyword "
-            f"and no builtin, got {name[:80]!r}"
+            f"expected an identifier that is not a keyword or builtin for `name`, got {name[:80]!r}; choose another one"
         )
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise InvalidInput(f"expected at most {MAX_NAME_CHARACTERS} characters for `name`, got {len(name)}; shorten it")
     function = _function(code, name)
     bare = strip_annotations(function)
     used = _used_concepts(bare, by_name)
@@ -228,8 +231,12 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
 
 
 def _function(code: str, name: str) -> Function:
-    if len(code) > MAX_CODE_CHARACTERS or not is_runnable(code):
-        raise InvalidInput(f"expected code that compiles, of at most {MAX_CODE_CHARACTERS:,} characters")
+    if len(code) > MAX_CODE_CHARACTERS:
+        raise InvalidInput(
+            f"expected code of at most {MAX_CODE_CHARACTERS:,} characters, got {len(code):,}; shorten it"
+        )
+    if not is_runnable(code):
+        raise InvalidInput("expected code that compiles, got code that does not; correct its syntax")
     tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:

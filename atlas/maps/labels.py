@@ -95,9 +95,13 @@ class DomainNames:
         name = name.strip()
         if memory_map.domain(number) is None:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
-        if len(name) > MAX_NAME_CHARACTERS or not (name.isprintable()):
+        if len(name) > MAX_NAME_CHARACTERS:
             raise InvalidInput(
-                f"expected one line of at most {MAX_NAME_CHARACTERS} characters for a domain's name, got {name!r}"
+                f"expected at most {MAX_NAME_CHARACTERS} characters for a domain's name, got {len(name)}; shorten it"
+            )
+        if not name.isprintable():
+            raise InvalidInput(
+                f"expected one line of visible characters for a domain's name, got {name!r}; remove the others"
             )
         entry = _entry(memory_map, number, name)
 

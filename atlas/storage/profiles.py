@@ -195,10 +195,13 @@ def check_name(name: str) -> str:
     """
     check_text(name, "the profile's name")
     name = _normalize(name)
-    if not 0 < len(name) <= MAX_NAME or any(unicodedata.category(letter) in _INVISIBLE for letter in name):
+    if not 0 < len(name) <= MAX_NAME:
         raise InvalidInput(
-            f"expected one line of 1 to {MAX_NAME} visible characters for a profile's name, got {name!r}; choose "
-            "another name"
+            f"expected 1 to {MAX_NAME} characters for a profile's name, got {len(name)}; choose another name"
+        )
+    if any(unicodedata.category(letter) in _INVISIBLE for letter in name):
+        raise InvalidInput(
+            f"expected one line of visible characters for a profile's name, got {name!r}; choose another name"
         )
     if _comparison_key(name) == DEFAULT:
         raise InvalidInput(f"{name!r} is the built-in profile, which cannot be changed; choose another name")

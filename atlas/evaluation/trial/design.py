@@ -62,8 +62,10 @@ def read_arm(text: str) -> Arm:
     options = dict[str, str]()
     for part in parts:
         name, _, value = part.partition("=")
-        if name not in OPTIONS or not value:
-            raise InvalidInput(f"an arm has options as NAME=VALUE, {', '.join(OPTIONS)}, but {text!r} has {part!r}")
+        if name not in OPTIONS:
+            raise InvalidInput(f"expected one of {', '.join(OPTIONS)} as an arm's option, got {part!r} in {text!r}")
+        if not value:
+            raise InvalidInput(f"expected NAME=VALUE for an arm's option, got {part!r} in {text!r}")
         options[name.replace("-", "_")] = value
     if options.get("without", KINDS[0]) not in KINDS:
         raise InvalidInput(f"expected one of {', '.join(KINDS)} for `without`, got {options['without']!r}")

@@ -64,18 +64,28 @@ def read_report(text: str) -> TrialReport:
         raise InvalidInput(message) from error
     saved = decode(_SavedReport, encoded, "trial's report")
     design = saved.design
-    if not design.command or not design.tasks:
-        raise InvalidInput("expected a command and tasks in a trial's report, got none")
-    for run in saved.cells:
-        if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
-            raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
-    if len({run.cell.key for run in saved.cells}) < len(saved.cells) or len(saved.cells) > saved.n_cells:
-        raise InvalidInput("expected each run once in a trial's report, got a run twice")
-    if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
-        raise InvalidInput("expected amounts of 0 or more in a trial's report, got a negative one")
+    _check(saved)
     return build_report(
         encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
     )
+
+
+def _check(saved: _SavedReport) -> None:
+    """Raise `InvalidInput` unless the runs of a report agree with its design."""
+    design = saved.design
+    if not design.command:
+        raise InvalidInput("expected a command in a trial's report, got none")
+    if not design.tasks:
+        raise InvalidInput("expected tasks in a trial's report, got none")
+    for run in saved.cells:
+        if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
+            raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
+    if len({run.cell.key for run in saved.cells}) < len(saved.cells):
+        raise InvalidInput("expected each run once in a trial's report, got a run twice")
+    if len(saved.cells) > saved.n_cells:
+        raise InvalidInput(f"expected at most {saved.n_cells} runs in a trial's report, got {len(saved.cells)}")
+    if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
+        raise InvalidInput("expected amounts of 0 or more in a trial's report, got a negative one")
 
 
 def as_text(report: TrialReport) -> str:

@@ -169,12 +169,16 @@ class _Running:
 
 def _check(plan: TrialPlan) -> None:
     names = [arm.name for arm in plan.arms]
-    if len(set(names)) < 2 or len(set(names)) < len(names):
-        raise InvalidInput(f"a trial compares two arms or more, each once, but got {', '.join(names) or 'none'}")
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"expected each arm once, got {', '.join(names)}; remove the repeated ones")
+    if len(names) < 2:
+        raise InvalidInput(f"expected two arms or more to compare, got {', '.join(names) or 'none'}; add another one")
     if not plan.command:
         raise InvalidInput("a trial needs the command that works on a task; give it after --")
-    if plan.n_repeats < 1 or not plan.timeout_seconds > 0:
-        raise InvalidInput("expected 1 or more repeats and a timeout above 0 seconds, got less")
+    if plan.n_repeats < 1:
+        raise InvalidInput(f"expected 1 repeat or more, got {plan.n_repeats}")
+    if not plan.timeout_seconds > 0:
+        raise InvalidInput(f"expected a timeout above 0 seconds, got {plan.timeout_seconds}")
 
 
 def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:

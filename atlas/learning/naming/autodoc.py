@@ -159,11 +159,10 @@ def _validate(
     name = answer["name"]
     if name is None:
         return None
-    if not is_available(name) or len(name) > MAX_NAME_CHARACTERS:
-        raise InvalidInput(
-            f"expected an identifier of at most {MAX_NAME_CHARACTERS} characters that is not a keyword or builtin for "
-            f"name, got {name[:80]!r}"
-        )
+    if not is_available(name):
+        raise InvalidInput(f"expected an identifier that is not a keyword or builtin for name, got {name[:80]!r}")
+    if len(name) > MAX_NAME_CHARACTERS:
+        raise InvalidInput(f"expected at most {MAX_NAME_CHARACTERS} characters for name, got {len(name)}; shorten it")
     if is_made_up(name):
         raise InvalidInput(f"name should describe what the function does, got {name!r}")
     if name in reserved:
@@ -191,10 +190,12 @@ def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tup
         raise InvalidInput(f"the function has {n_expected} parameters, but the answer names {len(answers)}")
     names = tuple(parameter["name"] for parameter in answers)
     for name in names:
-        if not is_available(name) or names.count(name) > 1:
+        if not is_available(name):
             raise InvalidInput(
-                f"each parameter needs a unique identifier that is not a keyword or builtin, got {name[:80]!r}"
+                f"expected an identifier that is not a keyword or builtin for each parameter, got {name[:80]!r}"
             )
+        if names.count(name) > 1:
+            raise InvalidInput(f"expected a unique identifier for each parameter, got {name[:80]!r} twice")
     return names, tuple(_type(parameter["type"], f"the type of {parameter['name']}") for parameter in answers)
 
 

@@ -50,8 +50,12 @@ def _parameters(module: ast.Module) -> frozenset[str]:
         InvalidInput: The module is not one plain function after its imports.
     """
     *imports, function = module.body or [ast.Pass()]
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
-        raise InvalidInput("expected one plain function after its imports, not async and without decorators")
+    if not isinstance(function, ast.FunctionDef):
+        raise InvalidInput(
+            f"expected one plain function after its imports, got {type(function).__name__}; end with one `def`"
+        )
+    if function.decorator_list:
+        raise InvalidInput(f"expected a function without decorators, got decorators of {function.name!r}; remove them")
     if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports):
         raise InvalidInput("expected one function, with nothing but imports before it")
     arguments = function.args

@@ -219,6 +219,8 @@ def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> fl
     Source:
         Half-life form of Settles & Meeder, ACL 2016.
     """
-    if half_life <= timedelta(0) or not 0 <= floor <= 1:
-        raise InvalidInput(f"expected a positive half-life and a floor in [0, 1], got {half_life} and {floor}")
+    if half_life <= timedelta(0):
+        raise InvalidInput(f"expected a positive half_life, got {half_life}")
+    if not 0 <= floor <= 1:
+        raise InvalidInput(f"expected a number from 0 to 1 for floor, got {floor}")
     return max(floor, float(0.5 ** (max(age, timedelta(0)) / half_life)))

@@ -218,11 +218,10 @@ def usage_of(concept: CodeConcept) -> Usage:
     Raises:
         InvalidInput: The count or the rate is out of range.
     """
-    if concept.usage_count < 0 or not 0 <= concept.success_rate <= 1:
-        raise InvalidInput(
-            f"expected 0 or more for usage_count and a success_rate in [0, 1], got {concept.usage_count} and "
-            f"{concept.success_rate}"
-        )
+    if concept.usage_count < 0:
+        raise InvalidInput(f"expected 0 or more for usage_count, got {concept.usage_count}")
+    if not 0 <= concept.success_rate <= 1:
+        raise InvalidInput(f"expected a number from 0 to 1 for success_rate, got {concept.success_rate}")
     return Usage(n_uses=concept.usage_count, n_successes=round(concept.usage_count * concept.success_rate))
 
 

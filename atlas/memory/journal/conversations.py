@@ -64,8 +64,10 @@ class Conversations(Memory[Turn]):
         Raises:
             InvalidInput: `max_turns` or `ttl` is negative.
         """
-        if max_turns < 0 or ttl < timedelta(0):
-            raise InvalidInput(f"expected 0 or more for max_turns and ttl, got {max_turns} and {ttl}")
+        if max_turns < 0:
+            raise InvalidInput(f"expected 0 or more for max_turns, got {max_turns}")
+        if ttl < timedelta(0):
+            raise InvalidInput(f"expected a time of 0 or more for ttl, got {ttl}")
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self.max_turns = max_turns
         self.ttl = ttl

@@ -272,10 +272,13 @@ class StrategyWriter:
             before = stored.get(strategy.id)
             if before is None:
                 raise not_found_error("strategy", strategy.id)
-            if strategy.created_at != before.created_at or not set(before.sources) <= set(strategy.sources):
+            if strategy.created_at != before.created_at:
                 raise InvalidInput(
-                    f"strategy {strategy.id!r} should keep its sources and its created_at, but the plan changes them; "
-                    "plan again"
+                    f"strategy {strategy.id!r} should keep its created_at, but the plan changes it; plan again"
+                )
+            if not set(before.sources) <= set(strategy.sources):
+                raise InvalidInput(
+                    f"strategy {strategy.id!r} should keep its sources, but the plan removes some; plan again"
                 )
         reworded = [
             strategy.id

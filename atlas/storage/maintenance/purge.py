@@ -79,8 +79,10 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
         NotFound: A prefix matches no record or several, or the record was purged already.
         InvalidInput: The list or an id is empty.
     """
-    if isinstance(ids, str) or not ids:
-        raise InvalidInput(f"expected a list of at least one id to purge, got {ids!r}")
+    if isinstance(ids, str):
+        raise InvalidInput(f"expected a list of ids to purge, got the string {ids!r:.80}; for one record, give [id]")
+    if not ids:
+        raise InvalidInput("expected at least one id to purge, got none")
     with store.reading():
         traces = store.ledger.purges.find_traces(ids, collection)
         return PurgePlan(

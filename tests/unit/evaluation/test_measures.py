@@ -125,9 +125,9 @@ class Careless:
         return Ranking(self.ids)
 
 
-@pytest.mark.parametrize("ids", [("a", "b", "a"), ("d",)])
-def test_a_record_ranked_twice_or_though_left_out_is_refused(ids):
-    with pytest.raises(InvalidInput, match="expected distinct ids without excluded ones from 'careless'"):
+@pytest.mark.parametrize(("ids", "expected"), [(("a", "b", "a"), "each id once"), (("d",), "no excluded ids")])
+def test_a_record_ranked_twice_or_though_left_out_is_refused(ids, expected):
+    with pytest.raises(InvalidInput, match=f"expected {expected} from 'careless'"):
         measured(Careless(*ids), of=task(query("A", "a", excluded="d")))
 
 

@@ -335,7 +335,7 @@ def test_a_report_that_is_none_is_refused(tmp_path):
             {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
             "a run of another task or arm",
         ),
-        ({"design": {**saved["design"], "command": []}}, "expected a command and tasks"),
+        ({"design": {**saved["design"], "command": []}}, "expected a command in"),
         ({"cells": 7}, "cells"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -399,8 +399,8 @@ def test_tasks_are_read_from_lines_or_are_the_stores_own(store, tmp_path):
     ("text", "message"),
     [
         ("all", "an arm begins with one of nothing, memory, placebo, recency"),
-        ("memory,budget", "an arm has options as NAME=VALUE"),
-        ("memory,colour=red", "an arm has options as NAME=VALUE"),
+        ("memory,budget", "expected NAME=VALUE for an arm's option"),
+        ("memory,colour=red", "as an arm's option, got 'colour=red'"),
         ("memory,without=ideas", "expected one of experience"),
         ("memory,budget=many", "expected a number of tokens for `budget`"),
     ],
@@ -414,8 +414,10 @@ def test_an_arm_that_there_is_not_is_refused(text, message):
     ("changes", "message"),
     [
         ({"arms": (read_arm("memory"),)}, "two arms or more"),
+        ({"arms": (read_arm("memory"),) * 2}, "expected each arm once"),
         ({"command": ()}, "needs the command"),
-        ({"n_repeats": 0}, "expected 1 or more repeats"),
+        ({"n_repeats": 0}, "expected 1 repeat or more, got 0"),
+        ({"timeout_seconds": 0}, "expected a timeout above 0 seconds, got 0"),
         ({"command": ("no-such-program-here",)}, "'no-such-program-here' cannot be started"),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_function_whose_examples_hold_is_taken():
     ("wrong", "message"),
     [
         ({"name": "half"}, "an unused identifier"),
-        ({"name": "print"}, "an unused identifier"),
+        ({"name": "print"}, "not a keyword or builtin"),
         ({"description": ""}, "expected words for description, got none"),
         ({"code": "def halves(n) return"}, "that compiles"),
         ({"code": "x = 1\n" + CODE}, "only the function 'halves'"),

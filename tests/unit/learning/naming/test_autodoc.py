@@ -97,7 +97,7 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
         ({"name": "one"}, "used in the code for something else"),
         ({"description": " "}, "expected words for description, got none"),
         ({"parameters": []}, "has 2 parameters, but the answer names 0"),
-        ({"parameters": [{"name": "a", "type": ""}] * 2}, "a unique identifier"),
+        ({"parameters": [{"name": "a", "type": ""}] * 2}, "expected a unique identifier"),
         ({"parameters": ["a", "b"]}, "is not of type 'object'"),
         ({"name": "concept_0"}, "name should describe what the function does"),
         ({"guidance": ""}, "expected words for guidance"),

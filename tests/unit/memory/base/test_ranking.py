@@ -196,9 +196,17 @@ def test_retention_halves_with_each_half_life():
     assert retention(timedelta(days=10**6), half_life=half_life, floor=0.3) == 0.3
 
 
-@pytest.mark.parametrize(("days", "floor"), [(0, 0), (-1, 0), (1, -0.1), (1, 1.1)])
-def test_an_impossible_retention_is_refused(days, floor):
-    with pytest.raises(InvalidInput, match="expected a positive half-life and a floor"):
+@pytest.mark.parametrize(
+    ("days", "floor", "message"),
+    [
+        (0, 0, "a positive half_life"),
+        (-1, 0, "a positive half_life"),
+        (1, -0.1, "a number from 0 to 1 for floor"),
+        (1, 1.1, "a number from 0 to 1 for floor"),
+    ],
+)
+def test_an_impossible_retention_is_refused(days, floor, message):
+    with pytest.raises(InvalidInput, match=f"expected {message}"):
         retention(timedelta(0), half_life=timedelta(days=days), floor=floor)
 
 

@@ -96,7 +96,7 @@ def test_what_is_no_turn_is_refused(conversations):
         conversations.add(None, "x")
     with pytest.raises(InvalidInput, match="expected a string for a turn's conversation, got 5"):
         conversations.add("x", "y", 5)
-    with pytest.raises(InvalidInput, match="max_turns and ttl"):
+    with pytest.raises(InvalidInput, match="expected 0 or more for max_turns, got -1"):
         Conversations(HashEmbedder(), MemoryVectorStore(), max_turns=-1)
     assert len(conversations) == 0
 
