@@ -208,7 +208,7 @@ class Stores:
         """
         problems: list[NotAllowed] = []
 
-        def let_in(store: ServedStore) -> bool:
+        def admit(store: ServedStore) -> bool:
             try:
                 store.people.sign_in(identity)
             except NotAllowed as error:
@@ -216,7 +216,7 @@ class Stores:
                 return False
             return True
 
-        if not self._answers(let_in):
+        if not self._answers(admit):
             raise AccessRefused(str(problems[0]), [store for store in self if store.has_removed(identity.id)])
         return identity.id
 

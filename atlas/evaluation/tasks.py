@@ -213,7 +213,7 @@ def _rows(
 ) -> tuple[Retriever, ...]:
     experience = memory.experience
     dense = best_match_search(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
-    words = by_words(memory.experience)
+    words = keyword_search(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
         Row("dense", "cosine similarity alone; nothing was tuned", dense, id_field, ("BM25",)),
@@ -275,7 +275,7 @@ Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
 """Function that returns the rows of a report, such as `rows_of`. Pass another one to compare settings."""
 
 
-def by_words(experience: ChromaExperienceMemory) -> Search:
+def keyword_search(experience: ChromaExperienceMemory) -> Search:
     """Return the memory's keyword search."""
     return lambda text, k: experience.search_words(text, k, as_typed=False)
 

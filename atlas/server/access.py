@@ -236,7 +236,7 @@ class BodyLimitMiddleware:
             return
         n_bytes = 0
 
-        async def bounded() -> Message:
+        async def receive_limited() -> Message:
             nonlocal n_bytes
             message = await receive()
             n_bytes += len(message.get("body", b""))
@@ -245,7 +245,7 @@ class BodyLimitMiddleware:
             return message
 
         with suppress(ClientDisconnect):  # the client has disconnected
-            await self._app(scope, bounded, send)
+            await self._app(scope, receive_limited, send)
 
 
 def entry_problem(error: AtlasError) -> Problem:

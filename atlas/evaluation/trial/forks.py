@@ -53,7 +53,7 @@ def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
     if is_new:
-        with opened(target, settings, embedder) as memory:
+        with open_fork(target, settings, embedder) as memory:
             _delete_excluded(memory, arm)
             if arm.profile:
                 memory.storage.profiles.use(arm.profile)
@@ -69,7 +69,7 @@ def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
 
 
 @contextmanager
-def opened(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
+def open_fork(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
     """Yield the memory of a copy, without held-out attempts and automatic concept learning."""
     own_settings = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
     with open_memory(path, settings=own_settings, embedder=embedder, create=False) as memory:

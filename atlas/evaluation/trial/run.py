@@ -17,7 +17,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
 from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
 from atlas.evaluation.trial.figures import TrialReport, build_report
-from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, opened, store_hash
+from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, open_fork, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.memory.effects.uses import block_texts, used_records
 from atlas.memory.system import MemorySystem
@@ -87,7 +87,7 @@ def run_trial(
     _check(plan)
     directory = directory.absolute()
     frozen = freeze(source, directory / "frozen", source)
-    with opened(frozen, source, embedder) as memory:
+    with open_fork(frozen, source, embedder) as memory:
         tasks = list(plan.tasks or own_tasks(memory.experience))
         seen = {number for number, task in enumerate(tasks) if is_seen(memory, task)}
         design = _design(plan, tasks, memory)
@@ -97,7 +97,7 @@ def run_trial(
         memories = dict[str, MemorySystem]()
         for number, arm in enumerate(plan.arms):
             fork = fork_of_arm(arm, frozen, directory / "forks" / str(number), source, embedder)
-            memories[arm.name] = stack.enter_context(opened(fork, source, embedder))
+            memories[arm.name] = stack.enter_context(open_fork(fork, source, embedder))
         running = _Running(plan, tasks, seen, memories, journal, directory)
         stopped_by = running.run(on_progress)
     return build_report(

@@ -73,7 +73,7 @@ class Withdrawal(Tabular):
 
     def by_memory(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the withdrawn records, by memory."""
-        return _by_memory(self.records)
+        return _group_by_memory(self.records)
 
     def _caption(self) -> str:
         return (
@@ -196,7 +196,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     return str(operation_id)
 
 
-def _by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]:
+def _group_by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]:
     ids_by_memory: dict[str, list[str]] = defaultdict(list)
     for record in records:
         ids_by_memory[record.memory].append(record.id)
@@ -222,7 +222,7 @@ def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
 
 def _find_derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
     """Yield the records that were derived directly from these records."""
-    by_memory = _by_memory(sources)
+    by_memory = _group_by_memory(sources)
     for memory, ids in by_memory.items():
         for relation in _RELATIONS.get(memory, ()):
             yield from _find_related(system, relation, {record_id: record_id for record_id in ids})
@@ -295,7 +295,7 @@ def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]
 
 def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
     recorded = list[RecordedUse]()
-    for memory, ids in _by_memory(records).items():
+    for memory, ids in _group_by_memory(records).items():
         for record_id, uses in _find_memory(system, memory).collection.uses(ids).items():
             recorded += [RecordedUse(memory=memory, record_id=record_id, use=use) for use in uses]
     return sorted(recorded, key=lambda use: use.use.at)

@@ -112,7 +112,7 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
-def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
+def merge_strategies(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
     lineages = [[strategy.id, *lineage(strategy.metadata)] for strategy in duplicates]
     merged_ids = join_distinct(lineage(survivor.metadata), *lineages)

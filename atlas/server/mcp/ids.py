@@ -51,7 +51,7 @@ def find_record(memory: MemorySystem, prefix: str, name: str = "") -> RecordRefe
     return references[0]
 
 
-def by_memory(references: Sequence[RecordReference]) -> dict[str, list[str]]:
+def group_by_memory(references: Sequence[RecordReference]) -> dict[str, list[str]]:
     """Return the ids of records by memory."""
     ids: dict[str, list[str]] = {}
     for reference in references:

@@ -16,7 +16,7 @@ from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.kinds.table import known_kinds
-from atlas.server.mcp.ids import by_memory, find_record
+from atlas.server.mcp.ids import find_record, group_by_memory
 from atlas.server.mcp.parameters import Domain, Metadata, Reason, Scope, TaskId
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def store_attempt(
     named = "\n".join([actor, attempt_id, *([dump(scope_of(facts))] if scope else [])])
     trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
     if used is not None:
-        facts["used"] = by_memory([find_record(memory, record_id) for record_id in used])
+        facts["used"] = group_by_memory([find_record(memory, record_id) for record_id in used])
     stored = memory.store_once(
         Trajectory(
             task=Task(task_id, domain, task),
@@ -170,7 +170,7 @@ def mark(
     }
     references = [find_record(memory, record_id) for record_id in ids]
     n_changed, operation_id = 0, None
-    for name, record_ids in by_memory(references).items():
+    for name, record_ids in group_by_memory(references).items():
         scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
         n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
     return f"Marked {n_changed} of {len(references)} records.{_undo(operation_id) if n_changed else ''}"
@@ -200,7 +200,7 @@ def forget(
     reason: Reason = "",
 ) -> str:
     """Call to delete records of yours that are wrong or not to be kept."""
-    references = by_memory([find_record(memory, record_id) for record_id in ids])
+    references = group_by_memory([find_record(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
     for name, record_ids in references.items():
         scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)

@@ -88,7 +88,7 @@ def split(postings: WordPositions) -> Iterator[WordPositions]:
         )
 
 
-def without(postings: WordPositions, seq: int) -> WordPositions:
+def remove_record(postings: WordPositions, seq: int) -> WordPositions:
     """Return the postings of a word without one record."""
     is_kept = postings.seqs != seq
     return WordPositions(

@@ -25,10 +25,10 @@ from atlas.storage.postgres.packing import (
     merge,
     pack,
     postings_of,
+    remove_record,
     row_of,
     split,
     unpack,
-    without,
 )
 from atlas.storage.records import Scope, Seqs
 from atlas.storage.sql.connection import Connection, Numbers, Texts, Totals
@@ -186,7 +186,7 @@ def drop_words(connection: Connection, seq: int) -> None:
         "WHERE key = ? AND term IN (SELECT value FROM json_each(?)) AND first_seq <= ? AND last_seq >= ?",
         (key, Texts({*document, *search_text}), seq, seq),
     ).fetchall()
-    remaining = [(segment, without(unpack(*packed), seq)) for segment, *packed in rows]
+    remaining = [(segment, remove_record(unpack(*packed), seq)) for segment, *packed in rows]
     connection.execute(
         "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))",
         (Numbers(segment for segment, part in remaining if not len(part.seqs)),),

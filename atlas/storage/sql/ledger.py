@@ -448,7 +448,7 @@ class SqlLedger:
             if unchanged_since is not None:  # before `check_exists`: one deleted since then has changed
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             writer.check_exists(collection, [record.id for record in records])
-            edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *deleted_ids]
+            edited = ids if operation.is_reviewed else [*writer.find_edited(collection, records), *deleted_ids]
             check_own(writer.connection, operation, collection, edited)
             writer.check_not_changed(collection, ids)
             for record in records:

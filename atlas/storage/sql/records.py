@@ -110,7 +110,7 @@ class LedgerWriter:
         row = self._get_row(collection, record_id)
         return row is not None and not row.deleted
 
-    def edited(self, collection: str, records: Sequence[Record]) -> list[str]:
+    def find_edited(self, collection: str, records: Sequence[Record]) -> list[str]:
         """Return the ids of records that differ from the stored ones in more than the indexed text.
 
         The indexed text of an entry contains the beginnings of its predecessors, so it is renewed with them.

@@ -59,7 +59,7 @@ class WordCache:
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the postings of each word. See `read_postings`."""
         with self._lock:
-            cached = self._cached(table)
+            cached = self._cached_table(table)
             version = cached.version_of(table)
             current = {} if version is None else cached.postings(words, version)
         new_postings = table.connection.dialect.words.read_postings(
@@ -77,7 +77,7 @@ class WordCache:
     def lengths(self, table: WordTable, seqs: Seqs) -> Lengths:
         """Return how many tokens each of these records has. See `read_lengths`."""
         with self._lock:
-            cached = self._cached(table)
+            cached = self._cached_table(table)
             version = cached.version_of(table)
             lengths = cached.lengths(seqs, version)
         is_missing = np.isnan(lengths)
@@ -88,7 +88,7 @@ class WordCache:
                 cached.add_lengths(missing, lengths[is_missing], version)
         return lengths
 
-    def _cached(self, table: WordTable) -> _CachedTable:
+    def _cached_table(self, table: WordTable) -> _CachedTable:
         if table.name not in self._tables:
             self._tables[table.name] = _CachedTable(table)
         return self._tables[table.name]
