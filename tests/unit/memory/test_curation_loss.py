@@ -112,7 +112,7 @@ def test_merging_loses_nothing_that_the_kept_record_stands_for(memory, tmp_path)
         attempt("paint the tank", solution="use blue"),
     ])  # fmt: skip
     plan = memory.with_loss(memory.experience.plan_merge([ids[:2]]))
-    assert plan.loss.sentence == "0 of 1 task lose their best record"
+    assert plan.loss.sentence == "0 of 1 task loses its best record"
     assert plan.loss.lost == ()
 
 
