@@ -157,12 +157,12 @@ def test_a_memory_that_is_named_says_why_it_was_not_found(dashboard: Dashboard, 
 
 
 def test_attempts_with_and_without_memory_stand_side_by_side(dashboard: Dashboard, grids, embedder):
-    assert "Recorded proof" not in [element.value for element in dashboard(grids, "ask", ask_text=RED).subheader]
+    assert "The same task, with and without memory" not in [element.value for element in dashboard(grids, "ask", ask_text=RED).subheader]
     with opened(grids, embedder) as memory:
         [strategy] = memory.strategies.ids()
         memory.store(attempt(RED, task_id="r", at=datetime.now(UTC), used={"strategies": [strategy]}))
     app = dashboard(grids, "ask", ask_text=RED)
-    assert "Recorded proof" in [element.value for element in app.subheader]
+    assert "The same task, with and without memory" in [element.value for element in app.subheader]
     assert "**Tried once without memory: failed. Tried once with memory: succeeded.**" in [
         element.value for element in app.main.markdown
     ]

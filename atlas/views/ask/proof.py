@@ -25,6 +25,11 @@ TITLE_CHARACTERS = 100
 
 WITHOUT, WITH = "Without memory", "With memory"
 
+RECORDED = (
+    "These are recorded attempts at the task of a hit above, not an experiment. A later attempt can go better for "
+    "other reasons than memory."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:

@@ -1,4 +1,4 @@
-"""Recorded proof: how attempts at a task went with memory and without, both traces side by side."""
+"""One task with and without memory: how its recorded attempts went, and one of each side by side."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import Answer
-from atlas.views.ask.proof import MemoryEffect, Proof, among_sentence, proof_as_json, proof_of
+from atlas.views.ask.proof import RECORDED, MemoryEffect, Proof, among_sentence, proof_as_json, proof_of
 from atlas.views.shared.state import StoreState
 from atlas.views.trace.conversation import Reading
 from pages.components.experience.trace import current_reading, draw_trace
 from pages.components.shared.snapshot import store_state
 
 _KEY = "ask_traces"
-ANCHOR = "recorded-proof"
+TITLE = "The same task, with and without memory"
+ANCHOR = "same-task"
 MAX_MARKS = 8
 """Maximum attempts that are drawn as marks, for each side."""
 
@@ -33,8 +34,8 @@ def draw_proof_line(proof: Proof) -> None:
     """Draw how the attempts of a proof went, with a link to their steps further down."""
     without, with_memory = map(_marks, proof.outcomes)
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="ask_proof_line"):
-        st.markdown(f"**Recorded proof**\u2003without memory {without}\u2003with memory {with_memory}", width="content")
-        st.text(f"at “{proof.task}”")
+        st.markdown(f"**Same task**\u2003without memory {without}\u2003with memory {with_memory}", width="content")
+        st.text(f"“{proof.task}”")
         st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
 
 
@@ -46,17 +47,17 @@ def _marks(outcomes: tuple[bool, ...]) -> str:
 
 
 def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> None:
-    """Draw the traces of a proof side by side, or that no task among the hits has one."""
+    """Draw both traces side by side, or that no task among the hits was tried both ways."""
     effect = effect_of(memory)
     if not effect.n_tasks or not answer.n_hits:
         return
     with st.container(key="ask_proof"):
-        st.subheader("Recorded proof", anchor=ANCHOR)
+        st.subheader(TITLE, anchor=ANCHOR)
         if proof is None:
             st.caption(f"No task among these hits was tried both with memory and without. {among_sentence(effect)}")
             return
         st.markdown(f"**{proof.sentence}**")
-        st.caption(f"These are attempts at the task of a hit above, as they were recorded. {among_sentence(effect)}")
+        st.caption(f"{RECORDED} {among_sentence(effect)}")
         initial = Reading(at=proof.parting or 0)
         reading = current_reading(_KEY, proof.id, initial)
         draw_trace(proof_as_json(proof, reading), of=proof.id, key=_KEY, initial=initial)

@@ -1,4 +1,4 @@
-"""Recorded proof on Ask: which task it is of, which attempts stand for it, and where they part."""
+"""The task with and without memory on Ask: which task it is of, which attempts stand for it, and where they part."""
 
 from __future__ import annotations
 
