@@ -70,7 +70,7 @@ class SearchRow(RateRow):
     """How often the first hit of a search is right."""
 
     difference: str
-    """From the search of agents: `6 points less`, `no clear difference`, or empty if it was not measured."""
+    """From the search of agents: `6 points less (likely 2–10)`, `no clear difference`, or empty if not measured."""
 
     off_topic: str
     """Share of off-topic questions that it answers, or empty if that was not measured."""
@@ -265,13 +265,15 @@ def _interval_text(interval: Interval | None) -> str:
 
 
 def _difference_text(difference: Estimate | None) -> str:
-    """Return `6 points less`, or `no clear difference` if the interval contains 0. Empty if there is none."""
+    """Return `6 points less (likely 2–10)`, or `no clear difference` if the interval has 0. Empty if there is none."""
     if difference is None or difference.interval is None:
         return ""
     if difference.interval.low <= 0 <= difference.interval.high:
         return "no clear difference"
     n_points = max(1, round(100 * abs(difference.mean)))
-    return f"{n_points} {'point' if n_points == 1 else 'points'} {'less' if difference.mean < 0 else 'more'}"
+    low, high = sorted(100 * abs(end) for end in (difference.interval.low, difference.interval.high))
+    size = f"{n_points} {'point' if n_points == 1 else 'points'} {'less' if difference.mean < 0 else 'more'}"
+    return f"{size} (likely {low:.0f}–{high:.0f})"
 
 
 def measures_on(evaluation: OwnEvaluation, on: str) -> list[str]:

@@ -113,7 +113,7 @@ def test_simpler_searches_differ_only_where_their_interval_leaves_no_doubt(measu
     found = replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), strictness=()))
     assert [(row.name, row.difference, row.off_topic) for row in simpler_searches(found, 1.0)] == [
         ("As an agent gets it", "", "64 %"),
-        ("Words alone", "6 points less", "up to 100 %"),
+        ("Words alone", "6 points less (likely 2–10)", "up to 100 %"),
         ("Meaning alone", "no clear difference", "100 %"),
         ("By chance", "", ""),
     ]
