@@ -124,7 +124,7 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     assert strictness_of(tmp_path) == 1.8
     assert app.subheader[0].value == "Search finds the right memories. Nothing needs to change."
     with opened_store(tmp_path) as memory:
-        assert memory.history(1)[0].reason.endswith("; 0 of 1 task lose their best record")
+        assert memory.history(1)[0].reason.endswith("; 0 of 1 task loses its best record")
     undo_button(app).click().run()
     assert strictness_of(tmp_path) == 1
     assert_no_problem(app)
@@ -436,6 +436,22 @@ def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, t
     app.session_state[app.dataframe[0].key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     app.run()
     assert app.button(key="evaluation_forget").disabled
+    assert_no_problem(app)
+
+
+def test_the_curves_of_strictness_have_their_date_and_are_measured_again_once_the_store_has_changed(
+    dashboard: Dashboard, tmp_path
+):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
+    assert MEASURED.search(texts(app))
+    assert "evaluation_run" not in [button.key for button in app.button]
+    with opened_store(tmp_path) as memory:
+        memory.experience.store(attempt("Count the boats in the harbour", task_id="boats"))
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
+    assert "1 experience added or changed since this was measured." in texts(app)
+    assert app.button(key="evaluation_run").label == "Measure again"
     assert_no_problem(app)
 
 

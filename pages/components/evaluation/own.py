@@ -19,22 +19,18 @@ from atlas.views.evaluation.own import (
     is_unreadable,
     meaning,
     measured,
-    measured_caption,
     measures_on,
-    prospects,
     simpler_searches,
-    staleness,
     table_rows,
 )
 from atlas.views.evaluation.verdict import Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
-from atlas.views.shared.state import StoreState
+from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
 from pages.components.evaluation.strictness import draw_curves, plan_and_apply_strictness, preview_strictness
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import plain_table
 from pages.components.overview.parts import CHART
-from pages.components.shared.jobs import draw_job, is_running, live_result
-from pages.components.shared.snapshot import store_state
+from pages.components.shared.jobs import is_running, live_result
 
 _OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
 """Suffixes of the widget keys for each kind of query."""
@@ -48,7 +44,7 @@ COMPARED = (
     Column("rate", "First hit is right", 240, "meter"),
     Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95 %"),
     Column(
-        "difference", "Difference", 150, help_text="On the same attempts, before hits are hidden. There is no "
+        "difference", "Difference", 210, help_text="On the same attempts, before hits are hidden. There is no "
         "clear difference if the 95 % interval contains 0.", is_optional=True,
     ),
     Column(
@@ -63,7 +59,7 @@ INTERVALS = (
 
 def draw_own(memory: MemorySystem) -> None:
     """Draw the verdict and its figures, a button that measures again or its progress, and all figures."""
-    ahead = _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory)
+    ahead = measurable(memory)
     live = live_result(memory, LiveEvaluation)
     if ahead.can_run:
         live.keep_up()
@@ -96,7 +92,7 @@ def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation 
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
     if evaluation is not None:
-        st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), staleness(memory, evaluation)])))
+        draw_measured(memory, evaluation)
     if judged is None and evaluation is not None:
         return
     measures, is_old = figures(evaluation, now), evaluation is not None and is_outdated(memory, evaluation)
@@ -133,24 +129,6 @@ def draw_advice(judged: Verdict) -> None:
     label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
     st.page_link(
         "pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part, width="content"
-    )
-
-
-def draw_run(memory: MemorySystem) -> None:
-    """Draw the button that starts a measurement, or its progress."""
-    live = live_result(memory, LiveEvaluation)
-    is_first = live.current() is None
-    if draw_job(
-        memory, LiveEvaluation, "Measuring" if is_first else "Measuring again", key="evaluation", is_timed=True
-    ):
-        return
-    st.button(
-        "Measure" if is_first else "Measure again",
-        key="evaluation_run",
-        icon=":material/play_arrow:",
-        type="primary" if is_first else "secondary",
-        on_click=live.ask,
-        help="Runs in the background for seconds to minutes. It does not count as a retrieval.",
     )
 
 
@@ -221,7 +199,7 @@ def draw_queries(evaluation: OwnEvaluation) -> str:
 
 def search_problem(memory: MemorySystem) -> AttentionRow | None:
     """Return what searches do badly, or None. If the store has grown much, a new measurement is started."""
-    if not _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory).can_run:
+    if not measurable(memory).can_run:
         return None
     live = live_result(memory, LiveEvaluation)
     live.keep_up()
@@ -229,8 +207,3 @@ def search_problem(memory: MemorySystem) -> AttentionRow | None:
     if found is None or is_unreadable(found) or is_outdated(memory, found):
         return None
     return search_row(found, memory.strictness())
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def _prospects(state: StoreState, judged: str, *, _memory: MemorySystem) -> Prospects:
-    return prospects(_memory)

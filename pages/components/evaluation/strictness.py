@@ -30,6 +30,7 @@ from atlas.views.evaluation.strictness import (
 )
 from atlas.views.evaluation.verdict import STRICTNESS
 from atlas.views.shared.state import StoreState
+from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
 from pages.components.lists.editing import READ_ONLY
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import live_result
@@ -56,6 +57,7 @@ def draw_strictness(memory: MemorySystem) -> None:
     st.session_state.setdefault(_slider(state), now)
     chosen = st.slider("Strictness", 0.0, max(MOST, now), step=STEP, format="%.1f", key=_slider(state))
     draw_curves(memory, now, chosen)
+    _draw_measured(memory)
     if draw_awaited(memory):
         return
     with st.spinner("Asking the store's own queries …"):
@@ -80,6 +82,16 @@ def draw_curves(memory: MemorySystem, now: float, then: float) -> None:
         st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Answers by strictness")
     else:
         st.caption(UNMEASURED)
+
+
+def _draw_measured(memory: MemorySystem) -> None:
+    """Draw when the curves were measured, and a button that measures again if the store has changed since."""
+    found = live_result(memory, LiveEvaluation).current()
+    if not measured_curves(found):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="evaluation_curves_measured"):
+        if draw_measured(memory, found) and measurable(memory).can_run:
+            draw_run(memory)
 
 
 def apply_strictness(memory: MemorySystem, plan: StrictnessPlan) -> None:
