@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, TrashedRecord, UndoneMany
 from atlas.embedding.chunking import EncodedText
-from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
+from atlas.storage.records import Merge, Moment, OperationDraft, Origin, Record, Version
 
 Image = dict[str, Any]
 """A state of a record or of its marks."""
@@ -97,6 +97,9 @@ class History(Protocol):
 
     def check_authors(self, actor: str, collection: str, ids: Sequence[str]) -> None:
         """Raise `NotAllowed` unless an actor stored all of these records."""
+
+    def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
+        """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""

@@ -72,10 +72,10 @@ class SqlHistory:
         with self._database.read() as connection:
             check_authors(connection, actor, collection, ids)
 
-    def origins(self, collection: str) -> dict[str, Origin]:
-        """Return who stored each record of a collection, including deleted ones, and who edited or accepted it."""
+    def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
+        """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
         with self._database.read() as connection:
-            return operations.read_origins(connection, collection)
+            return operations.read_origins(connection, collection, ids)
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too.

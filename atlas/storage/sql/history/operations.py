@@ -117,13 +117,14 @@ def check_records_unchanged(
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
-def read_origins(connection: Connection, collection: str) -> dict[str, Origin]:
-    """Return who stored each record of a collection, including deleted ones, and who edited or accepted it."""
+def read_origins(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
+    """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
+    chosen = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
     rows = connection.execute(
         "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
-        "WHERE c.collection = ? AND o.kind NOT IN ('restore', 'undo') AND "
+        f"WHERE c.collection = ? {chosen}AND o.kind NOT IN ('restore', 'undo') AND "
         "(c.aspect = ? AND c.before IS NULL OR o.kind IN ('accept', 'edit') AND o.undone_by IS NULL) ORDER BY c.seq",
-        (collection, RECORD),
+        (collection, *(() if ids is None else (Texts(ids),)), RECORD),
     )
     origins: dict[str, Origin] = {}
     for record_id, kind, actor in rows.fetchall():
