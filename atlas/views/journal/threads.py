@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from itertools import chain
 from typing import Any
 
@@ -43,7 +42,8 @@ def thread_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[En
 def _thread_rows(memory: MemorySystem, stored: Sequence[Mapping[str, Any]]) -> Iterator[EntryRow]:
     """Yield the rows of a page, each crash above its thread, oldest first.
 
-    A thread has the place of its first entry in the order of the page. The day is left out below a row of the same day.
+    A thread has the place of its first entry in the order of the page. The day is left out below a row of the same day,
+    unless that row is indented.
     """
     by_time = sorted(stored, key=lambda found: found["metadata"].get("created_at", ""))
     entries = {found["id"]: found["metadata"] for found in by_time}
@@ -54,15 +54,16 @@ def _thread_rows(memory: MemorySystem, stored: Sequence[Mapping[str, Any]]) -> I
         if entry_id in above:
             threads[above[entry_id][0]].append(entry_id)
     rows = {row.id: row for row in light_rows(memory, stored)}
-    day: date | None = None
+    day, depth = None, 0
     for entry_id in chain(*threads.values()):
         row, relation = rows[entry_id], above.get(entry_id, ("", ""))[1]
         last_day, day = day, row.created_at.date() if row.created_at else None
+        last_depth, depth = depth, int(bool(relation))
         yield replace(
             row,
-            depth=int(bool(relation)),
+            depth=depth,
             links=" · ".join(filter(None, [relation, row.links])),
-            shown_at=None if day == last_day else row.created_at,
+            shown_at=None if day == last_day and depth >= last_depth else row.created_at,
         )
 
 
