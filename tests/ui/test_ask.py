@@ -157,7 +157,8 @@ def test_a_memory_that_is_named_says_why_it_was_not_found(dashboard: Dashboard, 
 
 
 def test_attempts_with_and_without_memory_stand_side_by_side(dashboard: Dashboard, grids, embedder):
-    assert "The same task, with and without memory" not in [element.value for element in dashboard(grids, "ask", ask_text=RED).subheader]
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert "The same task, with and without memory" not in [element.value for element in app.subheader]
     with opened(grids, embedder) as memory:
         [strategy] = memory.strategies.ids()
         memory.store(attempt(RED, task_id="r", at=datetime.now(UTC), used={"strategies": [strategy]}))

@@ -18,7 +18,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.ask.block import UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
-from atlas.views.shared.wording import hidden_text
+from atlas.views.shared.wording import counted, hidden_text, in_words
 
 __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
@@ -28,6 +28,9 @@ MAX_TOKENS = 8_000
 
 TITLES = {name: views.kind.page.capitalize() for name, views in VIEWS.items()}
 """Names of the memories on the page, in the order of the block."""
+
+NOUNS = {"strategies": "strategy", "experience": "experience", "concepts": "concept", "journal": "journal entry"}
+"""The word for a record of each memory."""
 
 NONE_YET = {
     "strategies": "This store has no strategies. Storing a successful attempt writes one. Importing runs does not.",
@@ -168,6 +171,11 @@ class Answer:
     def ordered_parts(self) -> tuple[Part, ...]:
         """The parts in the order in which the block shows them, so that the positions of hits count up."""
         return tuple(sorted(self.parts, key=lambda part: part.first_place))
+
+    @property
+    def found_sentence(self) -> str:
+        """Numbers of hits by memory: `3 strategies, 1 concept and 9 journal entries`."""
+        return in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
 
     @property
     def n_hits(self) -> int:

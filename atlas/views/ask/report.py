@@ -5,11 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.answer import counts
+from atlas.views.ask.answer import NOUNS, counts
 from atlas.views.shared.wording import counted, in_words, moment
-
-NOUNS = {"strategies": "strategy", "experience": "experience", "concepts": "concept", "journal": "journal entry"}
-"""The word for a record of each memory."""
 
 
 def about_store(memory: MemorySystem) -> str:

@@ -98,16 +98,19 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_choice(missing: str = "") -> str:
+def draw_choice(found: str = "", missing: str = "") -> str:
     """Draw the choice of a memory whose hits are shown, or of all.
 
     Args:
+        found: Sentence on the numbers of hits, or empty.
         missing: Anchor of the part of the page that explains why a record is missing, or empty.
     """
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### What memory found", width="content")
         if missing and not is_presenting():
             st.markdown(f":small[[Is one missing? ↓](#{missing})]", width="content")
+    if found:
+        st.caption(found)
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
