@@ -87,7 +87,7 @@ def draw_curves(memory: MemorySystem, now: float, then: float) -> None:
 def _draw_measured(memory: MemorySystem) -> None:
     """Draw when the curves were measured, and a button that measures again if the store has changed since."""
     found = live_result(memory, LiveEvaluation).current()
-    if not measured_curves(found):
+    if found is None or not measured_curves(found):
         return
     with st.container(horizontal=True, vertical_alignment="center", key="evaluation_curves_measured"):
         if draw_measured(memory, found) and measurable(memory).can_run:
