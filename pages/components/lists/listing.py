@@ -64,7 +64,9 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
         values |= {each.name: _draw_filter(kind, each, options) for each in kind.filters if each not in foremost}
         order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL)
     with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
-    query = query_of(memory, kind, text or "", by=by, values=values, order=order or "", with_irrelevant=with_irrelevant)
+    fields = {"by": by, "order": order or "", "with_irrelevant": with_irrelevant}
+    make = partial(query_of, memory, kind, text or "", values=values, **fields)
+    query = _query(kind.noun, store_state(memory), digest(text or "", values, fields), _make=make)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
     return query
 
@@ -189,8 +191,8 @@ def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool
 
 
 def _draw_narrowing(kind: Kind, narrowing: Narrowing) -> None:
-    """Draw a sentence on some rows as a link that lists only them."""
-    st.button(narrowing.sentence, key=f"{kind.page}_narrowing", icon=":material/error:", type="tertiary",
+    """Draw a sentence on some rows as a button that lists only them."""
+    st.button(narrowing.sentence, key=f"{kind.page}_narrowing", icon=":material/error:",
               on_click=_narrow, args=(kind, narrowing), help="Lists only these")  # fmt: skip
 
 
@@ -216,6 +218,12 @@ def _all_ids(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> lis
     if views.kind.is_scoped:  # ids are fast to read, even for very many records
         return views.kind.records(memory).ids(answer.query.where)
     return listed_ids(memory, views.kind, answer.query)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _query(noun: str, state: StoreState, key: str, *, _make: Callable[[], Query]) -> Query:
+    """Return the query, whose filters may read the store."""
+    return _make()
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
