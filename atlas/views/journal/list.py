@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from atlas.core.filters import METADATA
 from atlas.core.hits import Hit
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, Marks
@@ -20,6 +21,12 @@ from atlas.views.lists.queries import Count, Narrowing, Query, Row, marks_text, 
 from atlas.views.shared.wording import counted, day_text
 
 CONTENT_CHARACTERS = 400
+
+AGENT = "agent"
+"""Key of the metadata in which an entry may name the agent that wrote it."""
+
+IMPORT = "import"
+"""Kind of the operations of an import."""
 
 HIGH, LOW = 0.85, 0.5
 """Least importance that is shown as `high`, and importance below which it is `low`."""
@@ -41,6 +48,9 @@ class EntryRow(Row):
 
     tier: str
     """Its tier in plain words."""
+
+    writer: str = ""
+    """Name of the agent or person who wrote it, or empty if all entries beside it have the same. Untrusted."""
 
     links: str
     """State of a crash: `✓ fixed 2 Nov 2026`. In a thread, its relation to the crash above it."""
@@ -69,6 +79,7 @@ def entry_rows(
     """
     marks = memory.journal.marks([entry.id for entry in entries])
     fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
+    writers = writers_of(memory, {entry.id: entry.metadata.get(AGENT) for entry in entries})
     return tuple(
         EntryRow(
             id=entry.id,
@@ -77,6 +88,7 @@ def entry_rows(
             content=beginning(entry.content),
             importance=entry.importance,
             tier=state_word(entry.tier),
+            writer=writers.get(entry.id, ""),
             links=fixes.get(entry.id, ""),
             created_at=at,
             shown_at=at,
@@ -94,6 +106,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     listed = {row["id"]: row["metadata"] for row in rows}
     crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
     fixes = fix_texts(memory, crashes)
+    writers = writers_of(memory, {each: found.get(f"{METADATA}{AGENT}") for each, found in listed.items()})
     return tuple(
         EntryRow(
             id=entry_id,
@@ -102,6 +115,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             content=found["title"],
             importance=found["importance"],
             tier=state_word(found["tier"]),
+            writer=writers.get(entry_id, ""),
             links=" · ".join(
                 filter(None, [fixes.get(entry_id, ""), _marks(found["tier"], marks.get(entry_id, NO_MARKS))])
             ),
@@ -121,8 +135,24 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n)
-    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet"
+    sentence = (
+        f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet: look at {'it' if n_open == 1 else 'them'}"
+    )
     return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
+
+
+def writers_of(memory: MemorySystem, agents: Mapping[str, Any]) -> dict[str, str]:
+    """Return who wrote entries, by id, empty if they do not differ in it.
+
+    An import does not record who wrote its entries, unless they name their agent.
+
+    Args:
+        agents: The agents that the entries name, by the id of the entry, or None.
+    """
+    origins = memory.storage.ledger.history.origins(memory.journal.collection_name, [*agents])
+    stored_by = {entry_id: origin.actor for entry_id, origin in origins.items() if origin.kind != IMPORT}
+    writers = {entry_id: str(agent or stored_by.get(entry_id, "")) for entry_id, agent in agents.items()}
+    return writers if len({*writers.values()}) > 1 else {}
 
 
 def both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

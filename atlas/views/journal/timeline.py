@@ -1,9 +1,10 @@
-"""Timeline of a journal: a bar chart of crashes and other entries over generations."""
+"""Timeline of a journal: a bar chart of crashes and other entries by day, or by round if all are of a few days."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
@@ -13,13 +14,24 @@ from atlas.views.journal.list import both
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, day_text
 
 MAX_BARS = 120
-"""Maximum number of bars. With more generations, they are binned."""
+"""Maximum number of bars. With more rounds or weeks, they are binned."""
+
+MIN_DAYS = 4
+"""Minimum number of days with entries for bars by day."""
+
+DAYS_APART, WEEK = 45, 7
+"""Maximum number of days that are drawn as a bar each, and the number of days of a wider bar or a part of it."""
 
 CRASHES, OTHERS = "crashes", "other entries"
 """The two lanes."""
+
+MAX_TICKS = 7
+
+DAY_MILLISECONDS = 86_400_000
+"""A day in the unit of the widths of bars on an axis of time."""
 
 HEIGHT = 84
 """Pixels of the chart with its axis."""
@@ -32,7 +44,7 @@ class Lane:
     name: str
 
     counts: Mapping[int, int]
-    """Number of entries by generation."""
+    """Number of entries by position: the ordinal of a day, or a generation."""
 
     @property
     def n(self) -> int:
@@ -42,48 +54,72 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """How many crashes and other entries each generation has."""
+    """How many crashes and other entries each day or generation has."""
 
     lanes: tuple[Lane, ...]
     """Crashes first. A lane without entries is left out."""
 
+    is_by_day: bool
+
     @property
     def first(self) -> int:
-        """The first generation that has an entry."""
+        """The first position that has an entry."""
         return min(min(lane.counts) for lane in self.lanes)
 
     @property
     def last(self) -> int:
-        """The last generation that has an entry."""
+        """The last position that has an entry."""
         return max(max(lane.counts) for lane in self.lanes)
 
     @property
     def width(self) -> int:
-        """Number of generations per bar."""
-        return -(-(self.last - self.first + 1) // MAX_BARS)
+        """Number of positions per bar: whole weeks if there are many days."""
+        n = self.last - self.first + 1
+        if not self.is_by_day:
+            return -(-n // MAX_BARS)
+        return 1 if n <= DAYS_APART else WEEK * -(-n // (WEEK * MAX_BARS))
+
+    @property
+    def start(self) -> int:
+        """Position where the first bar begins. A week begins on Monday, the ordinal 1."""
+        return self.first if self.width == 1 or not self.is_by_day else self.first - (self.first - 1) % WEEK
+
+    @property
+    def end(self) -> int:
+        """Position after the last bar."""
+        return self.start + self.width * -(-(self.last + 1 - self.start) // self.width)
 
 
 def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
-    """Return the filter of a query, without its range of generations."""
-    return where_of([each for each in JOURNAL.filters if each.key != "generation"], query.values, memory.journal)
+    """Return the filter of a query, without its ranges of days and generations."""
+    filters = [each for each in JOURNAL.filters if each.key not in ("generation", "created_at")]
+    return where_of(filters, query.values, memory.journal)
 
 
 def timeline(memory: MemorySystem, query: Query) -> Timeline:
-    """Return the counts of entries that pass a query's filters, over all generations."""
+    """Return the counts of entries that pass a query's filters, over all days or generations."""
     where = where_in_time(memory, query)
-    every = memory.journal.values("generation", where)
-    crashes = memory.journal.values("generation", both(where, {"entry_type": CRASH}))
-    others = {generation: n - crashes.get(generation, 0) for generation, n in every.items()}
-    lanes = (Lane(CRASHES, crashes), Lane(OTHERS, {generation: n for generation, n in others.items() if n}))
-    return Timeline(tuple(lane for lane in lanes if lane.counts))
+    every, crashes = (_by_day(memory, each) for each in (where, both(where, {"entry_type": CRASH})))
+    is_by_day = len(every) >= MIN_DAYS
+    if not is_by_day:
+        every = memory.journal.values("generation", where)
+        crashes = memory.journal.values("generation", both(where, {"entry_type": CRASH}))
+    others = {position: n - crashes.get(position, 0) for position, n in every.items()}
+    lanes = (Lane(CRASHES, crashes), Lane(OTHERS, {position: n for position, n in others.items() if n}))
+    return Timeline(tuple(lane for lane in lanes if lane.counts), is_by_day)
+
+
+def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
+    days = memory.journal.counts_by_day(where)
+    return {date.fromisoformat(day).toordinal(): sum(counts.values()) for day, counts in days.items()}
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
-    """Return a bar for each generation: its crashes, and the other entries above them. A brush takes generations.
+    """Return a bar for each day or generation: its crashes, and the other entries above them. A brush narrows the list.
 
     Args:
-        since: First selected generation; None for no bound.
-        until: Last selected generation.
+        since: First selected position; None for no bound.
+        until: Last selected position.
     """
     return {
         "data": [_bars(timeline, lane) for lane in timeline.lanes],
@@ -95,13 +131,13 @@ def timeline_caption(timeline: Timeline) -> str:
     """Return the alternative text of the chart, in one line without text of entries."""
     n = sum(lane.n for lane in timeline.lanes)
     crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASHES)
-    span = f"{counted(n, 'entry')} of rounds {timeline.first:,} to {timeline.last:,}"
+    span = f"{counted(n, 'entry')} of {_range(timeline, timeline.first, timeline.last)}"
     crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
     return f"{span}{crash_text}. {_hint(timeline)}."
 
 
 def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
-    """Return the generations that a brush covers, as the chart reports it, or None if there is no brush.
+    """Return the positions that a brush covers, as the chart reports it, or None if there is no brush.
 
     Args:
         selection: The chart's selection as Streamlit returns it.
@@ -109,46 +145,65 @@ def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int]
     boxes = selection.get("box") or []
     if not boxes or len(boxes[0].get("x") or []) < 2:
         return None
-    low, high = sorted(float(end) for end in boxes[0]["x"][:2])
+    low, high = sorted(_position(timeline, end) for end in boxes[0]["x"][:2])
     first = max(timeline.first, _round_up(low))
     return first, max(first, min(timeline.last, int(high // 1)))
 
 
 def _bars(timeline: Timeline, lane: Lane) -> Chart:
     counts: dict[int, int] = {}
-    for generation, n in lane.counts.items():
-        number = (generation - timeline.first) // timeline.width
+    for position, n in lane.counts.items():
+        number = (position - timeline.start) // timeline.width
         counts[number] = counts.get(number, 0) + n
-    starts = {number: timeline.first + number * timeline.width for number in counts}
+    starts = {number: timeline.start + number * timeline.width for number in counts}
     return {
         "type": "bar",
         "name": f"{lane.name} ({lane.n:,})",
-        "x": [starts[number] + (timeline.width - 1) / 2 for number in counts],
+        "x": [_x(timeline, starts[number] + (timeline.width - 1) / 2) for number in counts],
         "y": [*counts.values()],
-        "width": timeline.width * 0.7,
+        "width": timeline.width * 0.7 * (DAY_MILLISECONDS if timeline.is_by_day else 1),
         "marker": {"color": CRASH_COLOUR} if lane.name == CRASHES else {"color": GREY, "opacity": 0.5},
-        "customdata": [[_span(starts[number], timeline), n] for number, n in counts.items()],
+        "customdata": [
+            [_range(timeline, start, min(start + timeline.width - 1, timeline.last)), counts[number]]
+            for number, start in starts.items()
+        ],
         "hovertemplate": f"{lane.name}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
 
 
 def _shade(timeline: Timeline, since: int | None, until: int | None) -> list[Chart]:
-    """Return a background band for the selected generations."""
+    """Return a background band for the selected days or generations."""
     if since is None and until is None:
         return []
     start = timeline.first if since is None else since
     end = timeline.last if until is None else until
-    band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": start - 0.5, "x1": end + 0.5}
+    ends = {"x0": _x(timeline, start - 0.5), "x1": _x(timeline, end + 0.5)}
+    band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, **ends}
     return [{**band, "layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.25}]
 
 
-def _span(start: int, timeline: Timeline) -> str:
-    end = min(start + timeline.width - 1, timeline.last)
-    return f"round {start:,}" if start == end else f"rounds {start:,} to {end:,}"
+def _range(timeline: Timeline, first: int, last: int) -> str:
+    if timeline.is_by_day:
+        return " to ".join(dict.fromkeys(day_text(date.fromordinal(end)) for end in (first, last)))
+    return f"round {first:,}" if first == last else f"rounds {first:,} to {last:,}"
+
+
+def _x(timeline: Timeline, position: float) -> float | str:
+    """Return a position as a coordinate of the chart: a time for a day."""
+    if not timeline.is_by_day:
+        return position
+    return (datetime.min + timedelta(days=max(0, position - 1))).isoformat()
+
+
+def _position(timeline: Timeline, x: Any) -> float:
+    """Return the position of a coordinate that the chart reports."""
+    if not timeline.is_by_day:
+        return float(x)
+    return (datetime.fromisoformat(x) - datetime.min) / timedelta(days=1) + 1
 
 
 def _layout(timeline: Timeline) -> Chart:
-    margin = timeline.width / 2
+    by_day = {"type": "date", "tickmode": "array", **_ticks(timeline)} if timeline.is_by_day else {}
     return {
         "barmode": "stack",
         "height": HEIGHT,
@@ -160,17 +215,32 @@ def _layout(timeline: Timeline) -> Chart:
         "uirevision": "timeline",
         "xaxis": {
             "title": {"text": _hint(timeline), "standoff": 6, "font": {"size": 12}},
-                        "range": [timeline.first - margin, timeline.last + margin],
+            "range": [_x(timeline, timeline.start - 0.5), _x(timeline, timeline.end - 0.5)],
             "showgrid": False,
             "zeroline": False,
+            **by_day,
         },
         "yaxis": {"visible": False, "rangemode": "tozero", "fixedrange": True},
     }  # fmt: skip
 
 
+def _ticks(timeline: Timeline) -> Chart:
+    """Return the first days of some bars, each in the middle of its bar."""
+    n_bars = (timeline.end - timeline.start) // timeline.width
+    starts = range(timeline.start, timeline.end, timeline.width * -(-n_bars // MAX_TICKS))
+    return {
+        "tickvals": [_x(timeline, start + (timeline.width - 1) / 2) for start in starts],
+        "ticktext": [day_text(date.fromordinal(start)) for start in starts],
+    }
+
+
 def _hint(timeline: Timeline) -> str:
-    bar = "" if timeline.width == 1 else f", {timeline.width:,} a bar"
-    return f"Entries by round{bar}, crashes in orange. Drag across the bars to narrow the list"
+    if timeline.is_by_day:
+        n_weeks = timeline.width // WEEK
+        by = "day" if not n_weeks else "week" if n_weeks == 1 else f"{n_weeks} weeks"
+    else:
+        by = "round of the agent's work" + ("" if timeline.width == 1 else f", {timeline.width:,} a bar")
+    return f"Entries by {by}, crashes in orange. Drag across the bars to narrow the list"
 
 
 def _round_up(number: float) -> int:

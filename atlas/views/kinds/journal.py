@@ -11,7 +11,7 @@ from atlas.memory.journal.links import CRASH
 from atlas.memory.journal.memory import Journal
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
-from atlas.views.kinds.filters import TAGS, Choices, Number, OneOf, Pairs
+from atlas.views.kinds.filters import TAGS, Choices, Day, Number, OneOf, Pairs
 from atlas.views.kinds.journal_words import ROUND, state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
@@ -24,6 +24,7 @@ ENTRY_TYPE = Column("entry_type", "Type", 100, "badge")
 GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="generation")
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
+WRITER = Column("writer", "Written by", 110, is_optional=True)
 LINKS = Column("links", "Fix", 160, is_optional=True)
 DAY = Column("shown_at", "Day (UTC)", 92, "day", order_key="created_at")
 IMPORTANCE = Column(
@@ -43,8 +44,11 @@ AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 
 def fix_condition(journal: Journal, state: str) -> Any:
     """Return a filter on the ids of crashes: those with a fix for the state `FIXED`, and otherwise those without."""
-    crashes, fixed = journal.ids({"entry_type": CRASH}), journal.column("fixed_by")
-    return {"$in": [crash_id for crash_id in crashes if (crash_id in fixed) == (state == FIXED)]}
+    fixed = journal.ids({"entry_type": CRASH, "fixed_by": {"$gte": ""}})
+    if state == FIXED:
+        return {"$in": fixed}
+    without = dict.fromkeys(journal.ids({"entry_type": CRASH}))
+    return {"$in": [*(without.keys() - {*fixed})]}
 
 
 JOURNAL = Kind(
@@ -60,6 +64,8 @@ JOURNAL = Kind(
     filters=(
         Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
         OneOf(name="fixes", label="Show", key="id", values=FIXES, chosen=fix_condition, is_foremost=True, width=210),
+        Day(name="first_day", label="From day", key="created_at", width=130),
+        Day(name="last_day", label="Until day", key="created_at", is_last=True, width=130),
         Number(name="since", label="From round", key="generation", operator="$gte", width=120),
         Number(name="until", label="To round", key="generation", operator="$lte", width=120),
         Choices(name="tiers", label="State", key="tier", order=TIERS, word=state_word, help_text=STATE),
@@ -82,8 +88,8 @@ JOURNAL = Kind(
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(DAY, ENTRY_TYPE, CONTENT, LINKS, IMPORTANCE),
-        found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, LINKS, MARKS),
+        listed=(DAY, ENTRY_TYPE, CONTENT, WRITER, LINKS, IMPORTANCE),
+        found=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT, WRITER, LINKS, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.types import JournalEntry
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.history.operations import operation_detail, operation_diffs, operation_page
 from atlas.views.journal.contexts import FOR_EVOLUTION, FOR_TASK, ContextQuery, context_view, quota_sentence
@@ -103,12 +104,63 @@ def test_the_timeline_counts_every_entry_once_crashes_first(memory):
 
 
 def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
-    memory.journal.add_entries([entry(n, entry_type="task") for n in range(1, 1002, 2)])
+    memory.journal.add_entries([entry(n, entry_type="task", created_at=START) for n in range(1, 1002, 2)])
     shown = timeline(memory, Query())
     [bars] = timeline_chart(shown)["data"]
     assert len(bars["x"]) <= MAX_BARS
     assert sum(n for _, n in bars["customdata"]) == 501
     assert bars["customdata"][0] == ["rounds 1 to 9", 5]
+
+
+def days(*numbers: int) -> list[JournalEntry]:
+    """Entries of some days after the start, of which the first is a crash."""
+    return [
+        entry(n, entry_type="task" if n else "crash_log", created_at=START + timedelta(days=number))
+        for n, number in enumerate(numbers)
+    ]
+
+
+def test_entries_of_several_days_are_drawn_by_day_and_a_brush_takes_days(memory):
+    memory.journal.add_entries(days(0, 0, 1, 5, 9))
+    shown = timeline(memory, asked(memory, first_day=date(2026, 3, 6)))
+    assert timeline_caption(shown) == (
+        "5 entries of 1 Mar 2026 to 10 Mar 2026, 1 of them crash. "
+        "Entries by day, crashes in orange. Drag across the bars to narrow the list."
+    )
+    crashes, others = timeline_chart(shown)["data"]
+    assert (crashes["x"], crashes["y"]) == (["2026-03-01T00:00:00"], [1])
+    assert others["customdata"] == [["1 Mar 2026", 1], ["2 Mar 2026", 1], ["6 Mar 2026", 1], ["10 Mar 2026", 1]]
+    chosen = brushed({"box": [{"x": ["2026-03-01 07:12:00.5", "2026-03-06 10:00"]}]}, shown)
+    assert [date.fromordinal(position) for position in chosen] == [date(2026, 3, 2), date(2026, 3, 6)]
+    assert listed(memory, first_day=date(2026, 3, 2), last_day=date(2026, 3, 6)) == [3, 2]
+
+
+def test_entries_of_many_days_are_drawn_by_weeks_from_monday_to_sunday(memory):
+    memory.journal.add_entries(days(0, 1, 7, 8, 60))
+    shown = timeline(memory, Query())
+    bars = [bar for lane in timeline_chart(shown)["data"] for bar in lane["customdata"]]
+    assert bars == [
+        ["23 Feb 2026 to 1 Mar 2026", 1], ["2 Mar 2026 to 8 Mar 2026", 2], ["9 Mar 2026 to 15 Mar 2026", 1],
+        ["27 Apr 2026 to 30 Apr 2026", 1],
+    ]  # fmt: skip
+    axis = timeline_chart(shown)["layout"]["xaxis"]
+    assert (axis["tickvals"][0], axis["ticktext"][0]) == ("2026-02-26T00:00:00", "23 Feb 2026")
+    assert "Entries by week," in timeline_caption(shown)
+
+
+def test_entries_of_several_writers_name_them(memory, tmp_path):
+    memory.journal.add("observation", "the queue was full of old parcels", metadata={"agent": "tern-3"}, generation=1)
+    rows = listed_page(memory, ENTRIES, Query()).rows
+    assert [row.writer for row in rows] == [""]
+    actor = atlas.Settings(actor="gull-7")
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=actor, clock=FixedClock(START)) as other:
+        other.journal.add("observation", "the scanner lost its network twice", generation=2)
+        other.journal.within("import").add_entries([entry(3, entry_type="task")])
+    rows = listed_page(memory, ENTRIES, Query()).rows
+    assert {row.generation: row.writer for row in rows} == {1: "tern-3", 2: "gull-7", 3: ""}
+    words = Query(text="queue scanner", by="Words")
+    found = found_page(memory, ENTRIES, words, search(memory, JOURNAL, words))
+    assert {row.writer for row in found.rows} == {"tern-3", "gull-7"}
 
 
 def test_the_timeline_shows_no_names_of_types_and_shades_what_is_chosen(memory):
@@ -365,7 +417,7 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     listing = listed_page(memory, ENTRIES, Query())
     assert (listing.caption, listing.narrowing) == (
         "2 entries",
-        Narrowing("1 of 1 crash has no fix yet", "fixes", NOT_FIXED),
+        Narrowing("1 of 1 crash has no fix yet: look at it", "fixes", NOT_FIXED),
     )
 
 
