@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
+from atlas.storage.damage import decode_field
 from atlas.views.charts.palette import CRASH_COLOUR, GREY, Chart
 from atlas.views.journal.list import both
 from atlas.views.kinds.filters import where_of
@@ -111,7 +112,10 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
 
 def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
     days = memory.journal.counts_by_day(where)
-    return {date.fromisoformat(day).toordinal(): sum(counts.values()) for day, counts in days.items()}
+    return {
+        decode_field(date.fromisoformat, {"created_at": day}, "created_at").toordinal(): sum(counts.values())
+        for day, counts in days.items()
+    }
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
