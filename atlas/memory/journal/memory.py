@@ -139,7 +139,8 @@ class Journal(Memory[JournalEntry]):
 
         Args:
             importance: In [0, 1]. None to derive it from the type and the content.
-            metadata: JSON values, which filters address as `meta.name`. Some keys are reserved.
+            metadata: JSON values, which filters address as `meta.name`. `agent` names the writer on the dashboard. Some
+                keys are reserved.
             links: Links to existing entries, each as a type and an id.
 
         Raises `InvalidInput` for an invalid value, and `NotFound` if a linked entry does not exist.
