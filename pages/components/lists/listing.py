@@ -66,7 +66,7 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
     fields = {"by": by, "order": order or "", "with_irrelevant": with_irrelevant}
     make = partial(query_of, memory, kind, text or "", values=values, **fields)
-    query = _query(kind.noun, store_state(memory), digest(text or "", values, fields), _make=make)
+    query = _query(kind.noun, _states(memory, kind), digest(text or "", values, fields), _make=make)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
     return query
 
@@ -79,14 +79,18 @@ def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> A
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
     """Return the hits of the query, cached for all pages."""
     kind = views.kind
-    store = store_state(memory)
-    state = uses_seen(memory, kind) if kind.shows_uses else 0
+    store, state = _states(memory, kind)
     result: SearchResult | None = None
     if query.is_search:
         with st.spinner("Searching …" if query.is_by_words else SEARCHING):
             make = partial(search, memory, kind, query)
             result = _searched(kind.noun, (store, state), digest(query), _search=make)
     return Answer(query=query, result=result, store=store, state=state)
+
+
+def _states(memory: MemorySystem, kind: Kind) -> tuple[StoreState, object]:
+    """Return the state of the store, and that of the uses that a list shows, which is not part of the first."""
+    return store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
 
 
 def cards_of(views: KindViews[Any], memory: MemorySystem, answer: Answer, ids: Iterable[str]) -> list[HitCard]:
@@ -221,7 +225,7 @@ def _all_ids(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> lis
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _query(noun: str, state: StoreState, key: str, *, _make: Callable[[], Query]) -> Query:
+def _query(noun: str, states: tuple[StoreState, object], key: str, *, _make: Callable[[], Query]) -> Query:
     """Return the query, whose filters may read the store."""
     return _make()
 
