@@ -48,7 +48,7 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     assert len(names(app)) == 5
     app.selectbox(key="concepts_order").select("Most used first").run()
     assert names(app)[0] == "step_7"
-    assert tries(app)[:2] == ["2 of 3 uses", "not tried yet"]
+    assert tries(app)[:2] == ["2 of 3 uses", "not used yet"]
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
     assert {heading["origin"].split()[0] for heading in table(app)["heading"]} == {"ready-made"}
@@ -58,10 +58,10 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
 def test_a_use_that_another_records_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     often, other = memory.concepts.add_many([concept(1), concept(2)])
     app = dashboard(tmp_path, "concepts", concepts_order="Most used first")
-    assert set(tries(app)) == {"not tried yet"}
+    assert set(tries(app)) == {"not used yet"}
     memory.concepts.update_stats(other, True)
     app.run()
-    assert (names(app), tries(app)) == (["step_2", "step_1"], ["1 of 1 use", "not tried yet"])
+    assert (names(app), tries(app)) == (["step_2", "step_1"], ["1 of 1 use", "not used yet"])
     memory.concepts.update_stats(often, False)
     memory.concepts.update_stats(often, True)
     app.run()

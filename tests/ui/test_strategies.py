@@ -37,7 +37,7 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
-    assert column(app, "record", "tries") == ["not tried yet"]
+    assert column(app, "record", "tries") == ["not used yet"]
     assert list(table(app)["learned_from"]) == [["2 attempts", "1 failed"]]
     undo_button(app).click().run()
     assert memory.strategies.count() == 0
@@ -73,7 +73,7 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
     tried(memory, bad, *[False] * 12)
     app = dashboard(tmp_path, "strategies")
     assert titles(app) == ["refund 0", "refund 1"]
-    assert column(app, "record", "tries") == ["0 of 12 uses", "not tried yet"]
+    assert column(app, "record", "tries") == ["0 of 12 uses", "not used yet"]
     assert column(app, "record", "tone") == ["bad", ""]
     assert list(table(app)["learned_from"]) == [["no attempts"], ["4 attempts", "none failed"]]
 
@@ -81,7 +81,7 @@ def test_a_strategy_that_was_not_tried_stands_below_one_that_always_failed(dashb
 def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
-    assert column(app, "record", "tries") == ["not tried yet"]
+    assert column(app, "record", "tries") == ["not used yet"]
     tried(memory, one, True)
     app.run()
     assert column(app, "record", "tries") == ["1 of 1 use"]

@@ -124,7 +124,7 @@ const FORMS = {
     const range = made('span', `range ${value.tone}`, value.range)
     range.title = 'The true rate lies in this range with a probability of 95 %'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
-      value.verdict && made('span', 'verdict', value.verdict), range]
+      value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
   },
   lines: (value) => value.map((part) => made('span', 'part', part)),
 }
@@ -152,6 +152,7 @@ function line(row, list) {
   element.setAttribute('role', 'row')
   element.dataset.id = row.id
   if (row.depth) element.classList.add('below')
+  if (row.state) element.classList.add(row.state)
   element.tabIndex = -1
   if (data.selected) {
     const check = box(`Select ${row.label}`, (isChosen, isRange) => list.choose(row.id, isChosen, isRange))

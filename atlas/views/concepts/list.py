@@ -15,7 +15,7 @@ from atlas.views.concepts.saving import saving_text
 from atlas.views.kinds.concept import source_word
 from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
-from atlas.views.lists.queries import Row, last_use, marks_text, ranking
+from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import Record, record_of
 from atlas.views.shared.wording import day_text
 
@@ -65,6 +65,7 @@ def concept_rows(
             last_used=last_use(usage[concept.id]),
             origin=_origin(memory, concept),
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
+            state=row_state(marks.get(concept.id, NO_MARKS), is_problem=concept.id in worse),
             **ranking(hits, concept.id),
         )
         for concept in concepts

@@ -18,7 +18,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
 from atlas.views.experience.profiles import profile_problems
-from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking
+from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking, row_state
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, signed
@@ -70,7 +70,13 @@ def placed_and_marked(
     ids = [row.id for row in rows]
     domains, marks = domain_names(memory_map, ids), memory.experience.marks(ids)
     return tuple(
-        replace(row, domain=domains.get(row.id, ""), marks=marks_text(marks.get(row.id, NO_MARKS))) for row in rows
+        replace(
+            row,
+            domain=domains.get(row.id, ""),
+            marks=marks_text(marks.get(row.id, NO_MARKS)),
+            state=row_state(marks.get(row.id, NO_MARKS)),
+        )
+        for row in rows
     )
 
 

@@ -17,8 +17,8 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.kinds.journal import NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
-from atlas.views.lists.queries import Count, Narrowing, Query, Row, marks_text, ranking
-from atlas.views.shared.wording import counted, day_text
+from atlas.views.lists.queries import Count, Narrowing, Query, Row, RowState, marks_text, ranking, row_state
+from atlas.views.shared.wording import counted, day_text, look_at
 
 CONTENT_CHARACTERS = 400
 
@@ -27,6 +27,8 @@ AGENT = "agent"
 
 IMPORT = "import"
 """Kind of the operations of an import."""
+
+NO_FIX = "✗ no fix yet"
 
 HIGH, LOW = 0.85, 0.5
 """Least importance that is shown as `high`, and importance below which it is `low`."""
@@ -93,6 +95,7 @@ def entry_rows(
             created_at=at,
             shown_at=at,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
+            state=_state(entry.tier, marks.get(entry.id, NO_MARKS), fixes.get(entry.id)),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries
@@ -122,6 +125,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             created_at=stored_instant(found),
             shown_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
+            state=_state(found["tier"], marks.get(entry_id, NO_MARKS), fixes.get(entry_id)),
         )
         for entry_id, found in listed.items()
     )
@@ -135,9 +139,7 @@ def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
         return Count(n)
-    sentence = (
-        f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet: look at {'it' if n_open == 1 else 'them'}"
-    )
+    sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet: {look_at(n_open)}"
     return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
 
 
@@ -165,6 +167,11 @@ def _marks(tier: str, marks: Marks) -> str:
     return ", ".join(filter(None, ["" if tier == TIERS[0] else state_word(tier), marks_text(marks)]))
 
 
+def _state(tier: str, marks: Marks, fix: str | None) -> RowState:
+    """Return whether an entry is archived, or a crash without a fix, given the text of its fix."""
+    return row_state(marks, is_problem=fix == NO_FIX, is_retired=tier == TIERS[-1])
+
+
 def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` of crashes, by id, given the ids of their fixes."""
     every = {fix for ids in fixes.values() for fix in ids}
@@ -173,7 +180,7 @@ def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[
         crash_id: [stored_instant(times, fix) for fix in ids if fix in times] for crash_id, ids in fixes.items()
     }
     return {
-        crash_id: f"✓ fixed {day_text(min(found).astimezone(UTC))}" if found else "✗ no fix yet"
+        crash_id: f"✓ fixed {day_text(min(found).astimezone(UTC))}" if found else NO_FIX
         for crash_id, found in fixed_at.items()
     }
 

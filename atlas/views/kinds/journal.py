@@ -25,7 +25,7 @@ GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="gener
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
 WRITER = Column("writer", "Written by", 110, is_optional=True)
-LINKS = Column("links", "Fix", 160, is_optional=True)
+LINKS = Column("links", "Fix", 150, is_optional=True)
 DAY = Column("shown_at", "Day (UTC)", 92, "day", order_key="created_at")
 IMPORTANCE = Column(
     "weight",

@@ -79,6 +79,7 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "label": _label(row, title),
                 "why": row.why,
                 "depth": row.depth,
+                "state": row.state,
                 **{column.name: _cell(row, column) for column in shown},
             }
             for row in rows

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from atlas.core.hits import Hit
 from atlas.core.operations import Marks, Usage
@@ -94,6 +94,9 @@ class Row:
     why: str = ""
     """The reason for its rank, in one sentence without texts of memories."""
 
+    state: RowState = ""
+    """How it is drawn, as `row_state` returns it."""
+
     depth: int = 0
     """Its indentation below the row that it belongs to, or 0 at the margin."""
 
@@ -126,6 +129,8 @@ class Count:
 
     narrowing: Narrowing | None = None
 
+
+RowState = Literal["", "problem", "retired"]
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Row)
@@ -202,6 +207,19 @@ def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
 def last_use(usage: Usage) -> datetime | None:
     """Return the time of the last use in UTC, or None before any."""
     return usage.last_used_at.astimezone(UTC) if usage.last_used_at else None
+
+
+def row_state(marks: Marks, *, is_problem: bool = False, is_retired: bool = False) -> RowState:
+    """Return how all lists draw a record: dimmed if agents no longer get it, marked if a person should look at it.
+
+    Args:
+        marks: Its marks. A buried record is retired, and one that waits for a person is a problem.
+        is_problem: Whether it does clearly worse than the others, or lacks a fix.
+        is_retired: Whether it is retired or archived.
+    """
+    if is_retired or marks.buried:
+        return "retired"
+    return "problem" if is_problem or marks.quarantine or marks.held_for else ""
 
 
 def marks_text(marks: Marks) -> str:

@@ -8,7 +8,7 @@ from atlas.core.statistics import Interval, SuccessRate
 from atlas.memory.base.success_rates import credible_interval
 from atlas.views.shared.wording import counted, percent
 
-NOT_TRIED = "not tried yet"
+NOT_USED = "not used yet"
 
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
@@ -19,7 +19,7 @@ class Record:
     """How often something worked. All texts are trusted."""
 
     tries: str
-    """`12 of 12 uses`, or `not tried yet`."""
+    """`12 of 12 uses`, or `not used yet`."""
 
     rate: float | None = None
     """Share of the tries that succeeded, in [0, 1], or None before any try."""
@@ -32,7 +32,7 @@ class Record:
     """`likely 55–80 %`, or empty before any try."""
 
     verdict: str = ""
-    """`clearly worse`, `too few to tell` or `about half`, or empty if the range tells it."""
+    """`reliable`, `clearly worse`, `mostly fails`, `too few to tell` or `about half`, or empty before any try."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -51,7 +51,7 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = Fal
         is_worse: Whether it is clearly worse than the others of its kind.
     """
     if not n:
-        return Record(tries=NOT_TRIED)
+        return Record(tries=NOT_USED)
     interval = credible_interval(n_succeeded, n)
     return Record(
         tries=f"{n_succeeded:,} of {counted(n, 'use')}",
@@ -66,9 +66,11 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = Fal
 
 
 def _verdict(interval: Interval) -> str:
-    """Return what an interval around one half shows, or an empty string for one on either side of it."""
-    if interval.low >= 0.5 or interval.high <= 0.5:
-        return ""
+    """Return what the interval of a rate shows."""
+    if interval.low >= 0.5:
+        return "reliable"
+    if interval.high <= 0.5:
+        return "mostly fails"
     return "about half" if interval.high - interval.low <= NARROW else "too few to tell"
 
 

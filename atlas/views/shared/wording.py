@@ -51,6 +51,11 @@ def plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
 
 
+def look_at(n: int) -> str:
+    """Return `look at it`, or `look at them` for several."""
+    return "look at it" if n == 1 else "look at them"
+
+
 def in_words(parts: Sequence[str]) -> str:
     """Return `a`, `a and b`, `a, b and c`, or an empty string for no parts."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)

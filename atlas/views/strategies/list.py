@@ -18,8 +18,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
-from atlas.views.lists.queries import Row, last_use, marks_text, ranking
-from atlas.views.shared.rates import NOT_TRIED, Record, likely, record_of
+from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
+from atlas.views.shared.rates import NOT_USED, Record, likely, record_of
 from atlas.views.shared.wording import counted, day_text, percent, shortened
 from atlas.views.strategies.titles import readable_title
 
@@ -39,7 +39,7 @@ class StrategyRow(Row):
     """The beginning of its situation: `When: a job is killed twice.`"""
 
     succeeded: str
-    """`23 of 64` uses, or `not tried yet`."""
+    """`23 of 64` uses, or `not used yet`."""
 
     record: Record
     bar: str
@@ -97,6 +97,9 @@ def strategy_rows(
             learned_from=learned_text(without[each.id], len(each.sources)),
             status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
             marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # it is shown as retired
+            state=row_state(
+                marks.get(each.id, NO_MARKS), is_problem=each.id in worse, is_retired=bool(rates[each.id].retired)
+            ),
             **ranking(hits, each.id),
         )
         for each in strategies
@@ -130,8 +133,8 @@ def tried_line(rate: StrategyRate) -> str:
 
 
 def tries_text(rate: StrategyRate) -> str:
-    """Return `23 of 64`, or `not tried yet`."""
-    return f"{rate.n_succeeded:,} of {rate.n:,}" if rate.n else NOT_TRIED
+    """Return `23 of 64`, or `not used yet`."""
+    return f"{rate.n_succeeded:,} of {rate.n:,}" if rate.n else NOT_USED
 
 
 def _change_text(outcomes: Sequence[bool]) -> str:

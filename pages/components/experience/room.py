@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -14,10 +15,12 @@ from atlas.views.experience.list import ExperienceRow, placed_and_marked
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.queries import Query
 from atlas.views.shared.scope import BEST_MATCH, Scope
+from atlas.views.shared.wording import look_at
 from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
 from pages.components.lists.filters import URL, draw_irrelevant, turn_to_first_page
+from pages.components.lists.listing import draw_finding_button
 from pages.components.lists.room import Room
 from pages.components.shared.narrowing import current_scope, narrow_to
 from pages.components.shared.scope import current_where
@@ -45,12 +48,14 @@ def _ask(memory: MemorySystem, kind: Kind) -> Query:
 
 
 def _draw_weak_domains(memory: MemorySystem, query: Query) -> None:
-    """Draw how many domains fail clearly more often than the others, as a link that lists their attempts."""
+    """Draw how many domains fail clearly more often than the others, as a button that lists their attempts."""
     weak = [line.number for line in page_domains(memory) if line.is_failing and not (query.where or query.is_search)]
     if weak:
         are = "1 domain fails" if len(weak) == 1 else f"{len(weak):,} domains fail"
-        st.button(f"{are} clearly more often", key="experiences_weak", icon=":material/error:", type="tertiary",
-                  on_click=narrow_to, args=(Scope(domains=tuple(weak)),), help="Lists only these")  # fmt: skip
+        narrow = partial(narrow_to, Scope(domains=tuple(weak)))
+        draw_finding_button(
+            f"{are} clearly more often than the others: {look_at(len(weak))}", "experiences_weak", narrow
+        )
 
 
 def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:

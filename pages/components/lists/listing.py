@@ -196,8 +196,12 @@ def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool
 
 def _draw_narrowing(kind: Kind, narrowing: Narrowing) -> None:
     """Draw a sentence on some rows as a button that lists only them."""
-    st.button(narrowing.sentence, key=f"{kind.page}_narrowing", icon=":material/error:",
-              on_click=_narrow, args=(kind, narrowing), help="Lists only these")  # fmt: skip
+    draw_finding_button(narrowing.sentence, f"{kind.page}_narrowing", partial(_narrow, kind, narrowing))
+
+
+def draw_finding_button(sentence: str, key: str, narrow: Callable[[], None]) -> None:
+    """Draw a finding at the head of a list as a button that lists only the records it is about."""
+    st.button(sentence, key=key, icon=":material/error:", on_click=narrow, help="Lists only these")
 
 
 def _narrow(kind: Kind, narrowing: Narrowing) -> None:

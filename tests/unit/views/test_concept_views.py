@@ -171,7 +171,7 @@ def test_a_list_by_use_begins_with_the_most_used(memory):
     memory.concepts.update_stats(ids[1], success=True)
     rows = listed_page(memory, CONCEPTS, Query(order=MAX_USED)).rows
     assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
-    assert (rows[0].record.tries, rows[1].record.tries) == ("1 of 1 use", "not tried yet")
+    assert (rows[0].record.tries, rows[1].record.tries) == ("1 of 1 use", "not used yet")
 
 
 def test_a_search_says_why_and_that_nothing_was_found(memory):

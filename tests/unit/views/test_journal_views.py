@@ -407,6 +407,7 @@ def test_the_history_tells_of_entries(memory):
 def test_a_crash_says_whether_it_is_fixed(memory):
     task, crash = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
     assert links_shown(memory) == ["✗ no fix yet", ""]
+    assert [row.state for row in listed_page(memory, ENTRIES, Query()).rows] == ["problem", ""]
     memory.journal.link(crash, task, "fixed_by")
     assert links_shown(memory) == ["✓ fixed 1 Mar 2026", ""]
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})

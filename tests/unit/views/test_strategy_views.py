@@ -78,7 +78,7 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
     assert (rows[sure].succeeded, rows[sure].record.rate, rows[sure].record.tries) == ("3 of 4", 0.75, "3 of 4 uses")
-    assert (rows[untried].succeeded, rows[untried].record.rate, rows[untried].bar) == ("not tried yet", None, "")
+    assert (rows[untried].succeeded, rows[untried].record.rate, rows[untried].bar) == ("not used yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
 
@@ -87,7 +87,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     memory.experience.store_many(sources)
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.record.rate, row.bar) == ("not tried yet", None, "")
+    assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
     assert row.learned_from == "4 attempts, none failed"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been tried yet.", "")
@@ -124,11 +124,13 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     tried(memory, good, 20, 20)
     tried(memory, worse, 1, 7)
     tried(memory, unclear, 1, 2)
-    verdicts = {row.title: row.record.verdict for row in listed_page(memory, STRATEGIES, Query()).rows}
-    assert verdicts == {"good": "", "worse": "clearly worse", "unclear": "too few to tell"}
+    rows = listed_page(memory, STRATEGIES, Query()).rows
+    assert {row.title: row.state for row in rows} == {"good": "", "worse": "problem", "unclear": ""}
+    verdicts = {row.title: row.record.verdict for row in rows}
+    assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "too few to tell"}
     finding = count_with_uses(memory, STRATEGY, Query())
     assert (finding.n, finding.note) == (3, "1 reliable, 1 too few uses to tell")
-    assert finding.narrowing == Narrowing("1 clearly worse than the others", "state", WORSE)
+    assert finding.narrowing == Narrowing("1 strategy does clearly worse than the others: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
 
 
@@ -162,6 +164,7 @@ def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
     query = Query(text="refund a cancelled flight")
     found = found_page(memory, STRATEGIES, query, search(memory, STRATEGY, query))
     assert {row.title: row.status for row in found.rows} == {"refund": "", "retired": "retired by hand"}
+    assert {row.title: row.state for row in found.rows} == {"refund": "", "retired": "retired"}
     assert all(row.relevance is not None and row.why for row in found.rows)
     assert found.caption == "2 of 2 strategies are relevant, best first"
 
@@ -324,7 +327,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.learned_from) == ("not tried yet", "3 attempts, 1 failed")
+    assert (row.succeeded, row.learned_from) == ("not used yet", "3 attempts, 1 failed")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
@@ -394,4 +397,4 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100 %)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
     assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100 %")
-    assert (row.record.verdict, row.record.tone) == ("", "good")
+    assert (row.record.verdict, row.record.tone) == ("reliable", "good")
