@@ -13,6 +13,7 @@ message arrives still has the values that the server replaced. Hence two rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
@@ -53,6 +54,15 @@ def replace_linked(name: str, values: list[str]) -> None:
         if values != st.query_params.get_all(name):
             _put(params, name, values)
             params.set_initial_query_params_from_current()
+
+
+@contextmanager
+def shared_by_pages() -> Iterator[None]:
+    """Draw widgets that keep their values from page to page, as the router's do, wherever a page puts them."""
+    run = get_script_run_ctx()
+    assert run is not None, "expected a run of a page"
+    with run.run_with_active_hash(run.pages_manager.main_script_hash):
+        yield
 
 
 def begin_address() -> None:

@@ -103,15 +103,15 @@ def test_the_same_experience_opens_again_after_it_was_closed_and_filters_are_in_
 
 def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, kitchen):
     page.goto(f"{kitchen}/experiences")
-    page.get_by_text("More filters").click()
+    page.get_by_role("button", name="More").click()
     choose(page, page.get_by_role("combobox", name="Source"), "kitchen")
     expect(page.get_by_text("2 of 4 experiences in scope")).to_be_visible()
-    expect(page.get_by_test_id("stSidebar").locator("[data-tag]")).to_have_text(["kitchen"])
+    expect(page.locator("[data-tag]")).to_have_text(["kitchen"])
     expect(rows(page)).to_have_count(2)
     expect(page).to_have_url(re.compile("scope_sources=kitchen"))
     page.reload()
     expect(page.get_by_text("2 of 4 experiences in scope")).to_be_visible()
-    expect(page.get_by_test_id("stSidebar").locator("[data-tag]")).to_have_text(["kitchen"])
+    expect(page.locator("[data-tag]")).to_have_text(["kitchen"])
     expect(rows(page)).to_have_count(2)
 
 

@@ -56,7 +56,7 @@ FAILED = Choice("button", "failed", "scope_outcomes=failed")
 
 PAGES: dict[str, tuple[Choice, Choice]] = {
     "map": (FAILED, Choice("radio", "Outcome")),
-    "experiences": (FAILED, Choice("combobox", "Sort", "experiences_order=Oldest first", "Oldest first")),
+    "experiences": (FAILED, Choice("button", "unknown", "scope_outcomes=unknown")),
     "concepts": (
         Choice("combobox", "Sort", "concepts_order=Name, A to Z", "Name, A to Z"),
         Choice("combobox", "Sort", "concepts_order=Most used first", "Most used first"),
@@ -87,7 +87,7 @@ SAME_LIST = ("concepts", "strategies", "journal")
 """Pages whose list and panel are those of Experiences."""
 
 EVERY_CONTROL = ("experiences", "strategies", "ask")
-"""Pages in the quick test: a list and a button, two lists, and a switch. The slow test visits all."""
+"""Pages in the quick test: two buttons, two lists, and a switch. The slow test visits all."""
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +265,9 @@ def close_and_choose(page: Page, address: str, connection: Connection, gaps: tup
         connection.delay_seconds = DELAYS_SECONDS[number % len(DELAYS_SECONDS)]
         page.get_by_role("button", name="Close", exact=True).click()
         page.wait_for_timeout(gap)
-        page.get_by_text("One per task").click()
+        page.get_by_role("button", name="More").click()
+        page.get_by_text("One row per task").click()
+        page.keyboard.press("Escape")
         page.wait_for_timeout(gap)
         page.get_by_role("radio", name="Cards").click()
         page.wait_for_url(

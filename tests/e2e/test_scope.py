@@ -127,6 +127,4 @@ def test_a_domain_is_awaited_until_the_map_is_made_and_then_told(page: Page, unm
 
 def chips(page: Page) -> Locator:
     """What is chosen in the box of domains."""
-    return (
-        page.get_by_test_id("stSidebar").get_by_test_id("stMultiSelect").filter(has_text="Domain").locator("[data-tag]")
-    )
+    return page.get_by_test_id("stMultiSelect").filter(has_text="Domain").locator("[data-tag]")

@@ -93,5 +93,7 @@ def test_attempts_at_one_task_are_one_row_that_opens_to_all_of_them(page: Page, 
     click_row(page, "Boil an egg")
     for sign in ("✗", "✓"):
         expect(page.get_by_role("button", name=re.compile(rf"{sign} \d+ \w+ 2026")).first).to_be_visible()
-    page.get_by_text("One per task").click()
+    page.get_by_role("button", name="More").click()
+    page.get_by_text("One row per task").click()
+    page.keyboard.press("Escape")
     expect(rows(page)).to_have_count(4)

@@ -39,6 +39,27 @@ def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_pat
     assert tasks(app)[0].startswith("Task 0")
 
 
+def test_the_boxes_of_the_scope_stand_above_the_list_and_keep_what_another_page_chose(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(12))
+    app = dashboard(tmp_path, "map")
+    app.sidebar.pills(key="scope_outcomes").select("failed").run()
+    app.switch_page("pages/experiences.py").run()
+    assert not app.sidebar.pills
+    assert app.main.pills(key="scope_outcomes").value == ["failed"]
+    assert {*map(tuple, table(app)["outcomes"])} == {("✗ failed",)}
+    app.main.pills(key="scope_outcomes").select("unknown").run()
+    app.switch_page("pages/map.py").run()
+    assert app.sidebar.pills(key="scope_outcomes").value == ["failed", "unknown"]
+
+
+def test_a_buried_row_is_drawn_as_retired(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, attempts(2))
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        memory.experience.mark({ids[0]: atlas.Marks(buried=True)})
+    shown = table(dashboard(tmp_path, "experiences"))
+    assert dict(zip(shown["id"], shown["state"], strict=True)) == {ids[0]: "retired", ids[1]: ""}
+
+
 def test_the_scope_narrows_the_list_and_begins_it_anew(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", experiences_page="2")

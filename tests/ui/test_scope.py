@@ -35,7 +35,7 @@ def test_the_boxes_offer_what_the_store_holds(dashboard: Dashboard, tmp_path):
 def test_boxes_for_what_no_experience_says_are_left_out(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt()])
     app = dashboard(tmp_path, "experiences")
-    assert {box.key for box in app.sidebar.multiselect} == set()
+    assert {box.key for box in app.multiselect} == set()
 
 
 @pytest.mark.parametrize("page", ["overview", "experiences", "history"])
@@ -70,7 +70,7 @@ def test_experiences_of_more_steps_are_those_of_at_least_one_more(dashboard: Das
 def test_a_number_of_steps_that_is_none_is_left_out_of_the_scope(dashboard: Dashboard, tmp_path, typed):
     make_store(tmp_path, attempts(2))
     app = dashboard(tmp_path, "experiences", scope_steps=typed)
-    assert "names 1 step count that this store does not have" in app.sidebar.warning[0].value
+    assert "names 1 step count that this store does not have" in app.warning[0].value
     assert sentence(app) == "2 experiences"
 
 
@@ -120,11 +120,11 @@ def test_an_address_that_asks_for_what_is_not_there_is_answered_in_our_own_words
     app = dashboard(tmp_path, "experiences", **asked, scope_domains="drop table", experiences_order="#")
     said = "1 way of searching, 1 outcome, 1 domain, 1 source and 1 date"
     ignored = f"The address names {said} that this store does not have. The scope leaves this out."
-    assert app.sidebar.warning[0].value == ignored
+    assert app.warning[0].value == ignored
     assert sentence(app) == "4 experiences"
     assert not app.exception
     app.run()
-    assert not app.sidebar.warning
+    assert not app.warning
 
 
 def test_a_domain_is_in_the_address_by_its_number_and_in_the_box_by_its_name(dashboard: Dashboard, tmp_path):
@@ -259,7 +259,7 @@ def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tm
     ]
     app = dashboard(tmp_path, "experiences", scope_outcomes=wild, scope_domains=wild, scope_tags=wild)
     assert not app.exception
-    assert "names 215 outcomes, 216 domains and 216 tags that this store does not have" in app.sidebar.warning[0].value
+    assert "names 215 outcomes, 216 domains and 216 tags that this store does not have" in app.warning[0].value
     assert sentence(app) == "4 of 12 experiences in scope"
     assert asked(app) == {"scope_outcomes": "failed"}
 
@@ -290,4 +290,4 @@ def asked(app: AppTest) -> dict[str, object]:
 
 def sentence(app: AppTest) -> str:
     """What the scope bar says of itself."""
-    return str(next(element.value for element in app.sidebar.markdown if "experience" in element.value).strip("*"))
+    return str(next(each.value for each in app.markdown if re.match(r"\*\*.* experience", each.value)).strip("*"))

@@ -40,7 +40,9 @@ CONCEPT = Kind(
     when_pinned="Pinned concepts are never pruned.",
     shows_uses=True,
     filters=(
-        OneOf(name="state", label="Show", key="id", values=USE_STATES, chosen=in_use_state, width=150),
+        OneOf(
+            name="state", label="Show", key="id", values=USE_STATES, chosen=in_use_state, is_foremost=True, width=240
+        ),
         Choices(name="source", label="Source", key="source", word=source_word, width=130),
         Choices(name="language", label="Language", key="language", width=130),
         Choices(name="tag", label="Tag", key=TAGS, width=130),

@@ -20,7 +20,9 @@ OUTCOME = Column(
     help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
 )
 TASK = Column("task", "Task", 440, order_key="title")
-AGENT = Column("agent", "Agent", 72, is_optional=True)
+AGENT = Column(
+    "agent", "Agent", 72, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
+)
 DOMAIN = Column("domain", "Domain", 118, is_optional=True)
 MEMORY = Column(
     "memory", "Memory", 78, is_optional=True,
@@ -39,6 +41,7 @@ EXPERIENCE = Kind(
     noun="experience",
     page="experiences",
     about="Attempts at tasks: what the agent did, and what came of it.",
+    question="What was the task?",
     would_stand="Every attempt of your agents is listed here, with its steps and its outcome.",
     records=attrgetter("experience"),
     when_pinned="Pinned experiences are never pruned.",

@@ -79,7 +79,7 @@ class Kind:
     """The text of the box for a search while it is empty."""
 
     is_scoped: bool = False
-    """True if the scope bar filters the list, instead of widgets above it."""
+    """True if the filters are the scope, which other pages share."""
 
     can_search_words: bool = False
     """True if its list supports keyword search."""

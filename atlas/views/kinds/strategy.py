@@ -64,7 +64,7 @@ STRATEGY = Kind(
     can_bury=False,  # strategies are retired instead
     shows_uses=True,
     filters=(
-        OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, width=150),
+        OneOf(name="state", label="Show", key="id", values=STATES, chosen=_in_state, is_foremost=True, width=240),
         Choices(name="written_by", label="Written by", key="derived_by", width=130),
         Choices(name="domain", label="Domain", key="domain", width=130),
         Choices(name="tag", label="Tag", key=TAGS, width=130),

@@ -19,27 +19,26 @@ from atlas.views.shared.wording import look_at
 from pages.components.curate.health import page_domains
 from pages.components.experience.chosen import draw_looking, draw_outcomes
 from pages.components.experience.panel import PANEL
-from pages.components.lists.filters import URL, draw_irrelevant, turn_to_first_page
+from pages.components.lists.filters import URL, draw_irrelevant, draw_order, turn_to_first_page
 from pages.components.lists.listing import draw_finding_button
 from pages.components.lists.room import Room
 from pages.components.shared.narrowing import current_scope, narrow_to
-from pages.components.shared.scope import current_where
+from pages.components.shared.scope import current_where, draw_scope_boxes, draw_scope_sentence
 from pages.components.shared.snapshot import page_map
 
 
 def _ask(memory: MemorySystem, kind: Kind) -> Query:
-    """Return the scope and the order. Another question begins its list at the first page."""
+    """Draw the boxes of the scope and return the query. Another question begins its list at the first page."""
+    more = draw_scope_boxes(memory, is_row=True)
     scope = current_scope()
-    order = st.selectbox(
-        "Sort", list(kind.orders), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
-        label_visibility="collapsed",
-    )  # fmt: skip
     is_ranked = scope.is_search and scope.by == BEST_MATCH
+    with more:
+        order = draw_order(kind, is_search=scope.is_search)
+        distinct = (is_ranked or not scope.is_search) and st.toggle(
+            "One row per task", value=True, key="experiences_distinct", bind=URL,
+            help="Shows the attempts at one task as one row. A search joins those that are alike.",
+        )  # fmt: skip
     with_irrelevant = is_ranked and draw_irrelevant("experiences")
-    distinct = (is_ranked or not scope.is_search) and st.toggle(
-        "One per task", value=True, key="experiences_distinct", bind=URL,
-        help="Shows the attempts at one task as one row. A search joins those that are alike.",
-    )  # fmt: skip
     turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
     where = current_where(memory)
     return Query(
@@ -71,6 +70,7 @@ ROOM = Room(
     panel=PANEL,
     draw_finding=_draw_weak_domains,
     ask=_ask,
+    draw_above=lambda memory, query: draw_scope_sentence(memory),
     finish=_placed,
     widths=(3, 4),
     draw_acts=draw_outcomes,

@@ -22,12 +22,16 @@ from atlas.views.kinds.filters import (
     Switch,
     address_text,
 )
+from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import offered
 from pages.frame.address import replace_linked
 
 URL: Literal["query-params"] = "query-params"
 
 Width = int | Literal["stretch"]
+
+SEARCH_WIDTH = 220
+"""Width of the search box above a list, in pixels."""
 
 
 def draw_filter(
@@ -110,6 +114,11 @@ def _draw_number(filter: Number, first: int | None, width: Width, shared: dict[s
         return st.number_input(filter.label, filter.least, filter.most, None, placeholder="any", width=width, **shared)
     text = st.text_input(filter.label, "" if first is None else str(first), placeholder="any", **shared)
     return filter.read([text.strip()], {})
+
+
+def draw_order(kind: Kind, *, is_search: bool) -> str:
+    """Draw the choice of the list's order, which a search replaces by its own, and return it."""
+    return st.selectbox("Sort", list(kind.orders), key=f"{kind.page}_order", disabled=is_search, width=180, bind=URL)
 
 
 def draw_irrelevant(page: str) -> bool:

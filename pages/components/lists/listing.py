@@ -23,7 +23,15 @@ from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.downloads import draw_downloads
-from pages.components.lists.filters import URL, digest, draw_filter, draw_irrelevant, turn_to_first_page
+from pages.components.lists.filters import (
+    SEARCH_WIDTH,
+    URL,
+    digest,
+    draw_filter,
+    draw_irrelevant,
+    draw_order,
+    turn_to_first_page,
+)
 from pages.components.lists.record_table import opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
 from pages.components.shared.scope import filter_options
@@ -51,20 +59,26 @@ class Answer:
 def ask(memory: MemorySystem, kind: Kind) -> Query:
     """Draw the widgets above a list and return the query. A new query starts at the first page.
 
-    If some filters are primary, a button opens the others.
+    A button opens the filters that are not foremost, and the order if headings of columns sort the list too.
     """
     options, page = filter_options(memory, kind), kind.page
     foremost = [each for each in kind.filters if each.is_foremost]
-    text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL, width=220)
+    rest = [each for each in kind.filters if not each.is_foremost]
+    has_more = not kind.shows_uses or any(options[each.name] for each in rest)
+    text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
+                         width=SEARCH_WIDTH)  # fmt: skip
     values = {each.name: _draw_filter(kind, each, options) for each in foremost}
     is_search, by = bool((text or "").strip()), BEST_MATCH
-    with st.popover("More", icon=":material/filter_list:") if foremost else nullcontext():
+    if kind.shows_uses:
+        order = draw_order(kind, is_search=is_search)
+    with st.popover("More", icon=":material/filter_list:") if has_more else nullcontext():
         if kind.can_search_words:
             by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
-        values |= {each.name: _draw_filter(kind, each, options) for each in kind.filters if each not in foremost}
-        order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL)
+        values |= {each.name: _draw_filter(kind, each, options) for each in rest}
+        if not kind.shows_uses:
+            order = draw_order(kind, is_search=is_search)
     with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
-    fields = {"by": by, "order": order or "", "with_irrelevant": with_irrelevant}
+    fields = {"by": by, "order": order, "with_irrelevant": with_irrelevant}
     make = partial(query_of, memory, kind, text or "", values=values, **fields)
     query = _query(kind.noun, _states(memory, kind), digest(text or "", values, fields), _make=make)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)

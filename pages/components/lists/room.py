@@ -100,15 +100,14 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    The finding stands above all. Filters, and what stands between them and the list, are drawn above both, unless the
-    scope bar filters the list.
+    The finding stands above all. Filters, and what stands between them and the list, are drawn above both.
     """
     kind, opened = room.views.kind, opened_id()
     head = st.container(horizontal=True, vertical_alignment="center", gap="small", key="finding")
     filters = st.container(key="filters")
     beside, panel = split(opened, room.widths)
-    with beside if kind.is_scoped else filters:
-        bar = st.container(horizontal=True, vertical_alignment="center" if kind.is_scoped else "bottom")
+    with filters:
+        bar = st.container(horizontal=True, vertical_alignment="bottom")
         with bar:
             query = room.ask(memory, kind)
         if room.draw_above is not None:

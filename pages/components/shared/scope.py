@@ -1,4 +1,4 @@
-"""The scope bar in the sidebar of every page."""
+"""The scope bar: in the sidebar, and on Experiences in a row above the list."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.kinds.experience import EXPERIENCE
@@ -23,11 +24,15 @@ from atlas.views.shared.scope import (
     scope_with,
 )
 from atlas.views.shared.state import StoreState
-from pages.components.lists.filters import digest, draw_filter
+from pages.components.lists.filters import SEARCH_WIDTH, Width, digest, draw_filter
 from pages.components.shared.narrowing import box_key, current_scope, keep_scope, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
+from pages.frame.address import shared_by_pages
 
-_TITLES = "scope_titles"
+DOMAIN_WIDTH = 190
+"""Width of the box of domains in a row, in pixels."""
+
+_TITLES, _LEFT_OUT = "scope_titles", "scope_left_out"
 
 T = TypeVar("T")
 
@@ -50,22 +55,52 @@ def draw_awaited(memory: MemorySystem) -> bool:
 
 def draw_scope(memory: MemorySystem) -> None:
     """Draw the scope bar, for the sidebar."""
+    above = st.container()
+    draw_scope_boxes(memory)
+    with above:
+        draw_scope_sentence(memory)
+
+
+def draw_scope_boxes(memory: MemorySystem, *, is_row: bool = False) -> DeltaGenerator:
+    """Draw the boxes of the scope, and return the popover of further filters, where a page can add to it.
+
+    The boxes are the same widgets on all pages, so they keep their values.
+
+    Args:
+        is_row: Whether they share a row.
+    """
     options, memory_map = filter_options(memory, EXPERIENCE), page_map(memory)
     n_left_out = take_address(options, memory_map)
-    stored, above = current_scope(), st.container()
-    key, first = _box("text", stored.text)
-    text = st.text_input("Search", first, key=key, type="search", placeholder="Filter by task")
-    key, first = _box("by", stored.by)
-    by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
-    foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
-    with st.container():  # a container, like each widget that may disappear, as otherwise the others would be recreated
-        domains = _draw_domains(memory_map, stored.domains)
-    scope = scope_with(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
-    keep_scope(scope)
+    stored = current_scope()
+    width: Width = SEARCH_WIDTH if is_row else "stretch"
+    with shared_by_pages():
+        key, first = _box("text", stored.text)
+        text = st.text_input("Search", first, key=key, type="search", placeholder=EXPERIENCE.question, width=width)
+        foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
+        # a container, like each widget that may disappear, as otherwise the others would be recreated
+        with st.container(width=DOMAIN_WIDTH if is_row else "stretch"):
+            domains = _draw_domains(memory_map, stored.domains)
+        more = st.popover("More", icon=":material/filter_list:")
+        with more:
+            key, first = _box("by", stored.by)
+            by = st.segmented_control("Search by", BY, default=first, required=True, key=key)
+            rest = _draw_rest(options, stored)
+    keep_scope(scope_with(text or "", by or stored.by, domains, **foremost, **rest))
+    st.session_state[_LEFT_OUT] = left_out_sentence(n_left_out)
+    return more
+
+
+def draw_scope_sentence(memory: MemorySystem) -> None:
+    """Draw how many experiences are in scope, and the button that clears it. frame.css hides it above a full list."""
+    scope = current_scope()
     is_empty = not (scope.is_narrow or scope.is_search)
-    st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)
-    with above, st.container(key="scope_whole" if is_empty else "scope_narrow"):
-        _draw_sentence(memory, scope, memory_map, left_out_sentence(n_left_out))
+    key = "scope_whole" if is_empty else "scope_narrow"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key), shared_by_pages():
+        st.markdown(f"**{_sentence(memory, scope)}**", width="content")
+        st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", type="tertiary", on_click=narrow_to,
+                  disabled=is_empty)  # fmt: skip
+    if left_out := st.session_state[_LEFT_OUT]:
+        st.warning(left_out, icon=":material/link_off:")
 
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
@@ -95,34 +130,26 @@ def _count(
     return _kind.records(_memory).count(_where)
 
 
-def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | None, left_out: str) -> None:
-    n_all = n_experiences(memory)
+def _sentence(memory: MemorySystem, scope: Scope) -> str:
+    memory_map, n_all = page_map(memory), n_experiences(memory)
     n_inside: int | None = n_all
     if scope.awaits(memory_map):
         n_inside = None
     elif scope.is_narrow:
         n_inside = n_experiences(memory, scope.where(memory_map))
-    st.markdown(f"**{scope_sentence(scope, n_inside, n_all)}**")
-    if left_out:
-        st.warning(left_out, icon=":material/link_off:")
+    return scope_sentence(scope, n_inside, n_all)
 
 
-def _draw_more(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
-    """Draw the secondary filters, collapsed unless one has a value.
-
-    Filters of one field, such as first and last day, share a row.
-    """
-    rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
-    has_values = any(each.name in stored.values for each in rest)
-    is_open = st.session_state.setdefault(box_key("is_open"), has_values)
+def _draw_rest(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
+    """Draw the secondary filters. Filters of one field, such as first and last day, share a row."""
     values = {}
-    with st.expander("More filters", expanded=is_open, key="scope_more"):
-        for _, group in groupby(rest, key=lambda each: each.key):
-            beside = list(group)
-            columns = st.columns(len(beside), gap="small") if len(beside) > 1 else [st.container()]
-            for column, each in zip(columns, beside, strict=True):
-                with column:
-                    values[each.name] = _draw(each, options, stored)
+    rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
+    for _, group in groupby(rest, key=lambda each: each.key):
+        beside = list(group)
+        columns = st.columns(len(beside), gap="small") if len(beside) > 1 else [st.container()]
+        for column, each in zip(columns, beside, strict=True):
+            with column:
+                values[each.name] = _draw(each, options, stored)
     return values
 
 

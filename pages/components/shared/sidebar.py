@@ -8,6 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.curate.queues import INBOX, UNSCOPED
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.state import frozen_note, index_fault, index_problem, location_fact, store_choices, visitor_name
 from pages.components.shared.live import draw_live
@@ -16,8 +17,8 @@ from pages.components.shared.scope import draw_scope, n_experiences
 from pages.frame.address import QUEUE, parameter
 
 OVERVIEW = ("", "overview")
-SCOPED = ("map", "experiences", "curate")
-"""Pages that the scope of experiences narrows, Curate except in the queues of all kinds of records."""
+SCOPED = ("map", "curate")
+"""Pages that the scope in the sidebar narrows, Curate except in the queues of all kinds of records."""
 
 
 def draw_sidebar(opened: OpenedMemory, page: str) -> None:
@@ -36,8 +37,8 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
             st.warning(problem, icon=":material/cloud_off:")
             st.text(index_fault(memory))
         draw_live(memory)
-        if n_experiences(memory):
-            # Always drawn, as its boxes forget their values otherwise. frame.css hides it where it has no use.
+        if page != EXPERIENCE.page and n_experiences(memory):  # that page draws it above its list
+            # Drawn on all others, as its boxes forget their values otherwise. frame.css hides it where it has no use.
             with st.container(key="sidebar_scope" if _is_scoped(page) else "sidebar_scope_unused"):
                 draw_scope(memory)
         if page in OVERVIEW:

@@ -10,12 +10,15 @@ from tests.support.browser.page import settle
 
 
 def expect_narrowed(page: Page, sentence: str, address: str) -> None:
-    """Wait until the scope bar says this of itself, and the address says the scope: `scope_outcomes=failed+unknown`."""
-    beside = page.get_by_test_id("stSidebar").get_by_text(sentence, exact=True)
-    expect(beside).to_be_visible()
+    """Wait until the scope and its part of the address read so: `scope_outcomes=failed+unknown`.
+
+    The sentence on the scope is hidden above a full list.
+    """
+    scope = page.locator(".st-key-scope_narrow p, .st-key-scope_whole p").get_by_text(sentence, exact=True)
+    expect(scope).to_be_attached()
     page.wait_for_url(lambda url: said(url) == address)
     settle(page)
-    expect(beside).to_be_visible()
+    expect(scope).to_be_attached()
     assert said(page.url) == address
 
 
