@@ -71,6 +71,8 @@ class _ByteCounter:
 
 def _sort(order: str) -> Callable[[Any], None]:
     def choose(page: Any) -> None:
+        if not page.get_by_role("combobox", name="Sort").is_visible():  # it is under "More"
+            page.get_by_role("button", name="More").click()
         page.get_by_role("combobox", name="Sort").click()
         page.get_by_role("option", name=order).click()
 
