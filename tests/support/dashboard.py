@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -134,9 +135,9 @@ def domain_numbers(app: AppTest) -> list[int]:
 
 
 def counted_on(app: AppTest) -> int:
-    """How many experiences a page and the bar beside it say there are, which must be the same."""
-    sentences = [element.value for element in app.sidebar.markdown if element.value.startswith("**")]
-    words = [sentence.strip("*").split()[0] for sentence in sentences if " experience" in sentence]
+    """How many experiences a page and its scope say there are, which must be the same."""
+    sentences = [re.match(r"\*\*([\d,]+)( of [\d,]+)? experience", each.value) for each in app.markdown]
+    words = [sentence[1] for sentence in sentences if sentence]
     words += [metric.value for metric in app.metric if metric.label == "Experiences"]
     words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
     (counted,) = {int(word.replace(",", "")) for word in words}
