@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atlas.maps.map import UNCLUSTERED, MemoryMap
+from atlas.maps.map import UNCLUSTERED, Domain, MemoryMap
+from atlas.views.charts.palette import PALETTE
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE
 
 DOMAIN, OUTCOME, AGE, USE, AGENT, SOURCE = "Domain", "Outcome", "Age", "Use", "Agent", "Source"
@@ -37,6 +39,9 @@ AGES = ((1, "last day"), (7, "last week"), (30, "last month"), (90, "last quarte
 
 USES = ((0, "never retrieved"), (1, "once"), (4, "2–4 times"), (19, "5–19 times"))
 
+MIN_GAIN = 0.05
+"""Smallest gain for which two domains swap colours, in the likeness of two hues at one place. Others keep theirs."""
+
 Categories = npt.NDArray[np.uint8]
 
 
@@ -53,6 +58,9 @@ class Entry:
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""
+
+    domain: int = UNCLUSTERED
+    """The number of the domain that it stands for, or `UNCLUSTERED`."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry as the renderer takes it."""
@@ -74,18 +82,67 @@ class Colouring:
 
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
-    """Return a colour for each domain, the same in every map. Outliers and the smallest domains are grey."""
+    """Return a colour for each domain. Outliers and the smallest domains are grey."""
     named = memory_map.domains[: ENTRIES - 1]
+    colours = domain_colours(named)
     index_by_domain = {domain.number: index for index, domain in enumerate(named)}
     rest = len(named)
     category = np.array([index_by_domain.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
-    entries = [Entry(name=domain.name, n=domain.n, colour=max(domain.number, 0)) for domain in named]
+    entries = [Entry(name=d.name, n=d.n, colour=colours[d.number], domain=d.number) for d in named]
     n_rest = int((category == rest).sum())
     unclustered = int((memory_map.labels == UNCLUSTERED).sum())
     if n_rest:
         name = "In no domain" if n_rest == unclustered else "In no domain or a smaller one"
         entries.append(Entry(name=name, n=n_rest, colour=GREY))
     return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
+
+
+def domain_colours(domains: Sequence[Domain]) -> dict[int, int]:
+    """Return a colour for each domain, by its number. Domains that are close on the map differ in hue.
+
+    They take the colours in the order of their numbers, which later maps keep. Then two at a time swap colours, as long
+    as that moves like hues apart.
+    """
+    in_order = sorted(domains, key=lambda domain: domain.number)
+    colours = list(range(len(in_order)))
+    near = _nearness(in_order) if len(in_order) > 1 else None
+    while near is not None and (swap := _best_swap(near, colours)):
+        first, second = swap
+        colours[first], colours[second] = colours[second], colours[first]
+    return {domain.number: colour for domain, colour in zip(in_order, colours, strict=True)}
+
+
+def _nearness(domains: Sequence[Domain]) -> npt.NDArray[np.float64]:
+    """Return how near each two domains are, in [0, 1]. No domain is near itself."""
+    centres = np.array([domain.centre for domain in domains], np.float64)
+    apart = np.linalg.norm(centres[:, None] - centres, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    usual = float(np.median(apart.min(axis=1)))
+    near: npt.NDArray[np.float64] = np.exp(-apart / max(usual, 1e-9))
+    return near
+
+
+def _best_swap(near: npt.NDArray[np.float64], colours: Sequence[int]) -> tuple[int, int] | None:
+    """Return the two domains whose swap of colours moves like hues apart most, or None if no swap does."""
+    hues = np.array(colours) % len(PALETTE)
+    alike = _ALIKE[np.ix_(hues, hues)]
+    costs = near @ alike  # of each domain in the colour of each other
+    own = np.diag(costs)
+    gains = own[:, None] + own - costs - costs.T - 2 * near * (alike - 1)
+    first, second = divmod(int(gains.argmax()), len(hues))
+    return (first, second) if gains[first, second] > MIN_GAIN else None
+
+
+def _likeness() -> npt.NDArray[np.float64]:
+    """Return how alike the hues of each two colours are: 1 for the same hue, 0 for opposite ones."""
+    parts = [[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in PALETTE]
+    hues = np.array([colorsys.rgb_to_hls(*rgb)[0] for rgb in parts])
+    turns = np.abs(hues[:, None] - hues)
+    alike: npt.NDArray[np.float64] = (1 - 2 * np.minimum(turns, 1 - turns)) ** 2
+    return alike
+
+
+_ALIKE = _likeness()
 
 
 def by_outcome(outcomes: Categories) -> Colouring:

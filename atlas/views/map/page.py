@@ -126,28 +126,31 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
         rows: The domains, worst first.
     """
     is_by_domain = colouring.title == DOMAIN
-    rank_by_domain = {row.number: rank for rank, row in enumerate(rows)} if is_by_domain else {}
-    rates = {row.number: rate_text(row.rate) for row in rows if is_by_domain and row.rate.n_known}
-    numbers = [GREY if entry.colour is None else entry.colour for entry in colouring.entries]
+    rank_by_domain = {row.number: rank for rank, row in enumerate(rows)}
+    rates = {row.number: rate_text(row.rate) for row in rows if row.rate.n_known}
+    colour_by_domain = {entry.domain: entry.colour for entry in colouring.entries}
     labelled = [*rows[:WORST], *sorted(rows[WORST:], key=lambda row: -row.n)]
     label_slot_by_domain = {row.number: slot for slot, row in enumerate(labelled[:MAX_LABELS])}
     entries = [
         {
             **entry.as_json(),
-            "rate": rates.get(number, ""),
-            "label": label_slot_by_domain.get(number) if is_by_domain else None,
+            "rate": rates.get(entry.domain, ""),
+            "label": label_slot_by_domain.get(entry.domain),
         }
-        for entry, number in zip(colouring.entries, numbers, strict=True)
+        for entry in colouring.entries
     ]
-    entry_ranks = [rank_by_domain.get(number, len(rows)) for number in numbers]
+    entry_ranks = [rank_by_domain.get(entry.domain, len(rows)) for entry in colouring.entries]
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": counted(len(rows), "domain") if rank_by_domain else colouring.title,
+        "heading": counted(len(rows), "domain") if is_by_domain and rows else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
         "legend": sorted(range(len(entries)), key=entry_ranks.__getitem__),
-        "labels": [{**row.as_label(), "colour": row.number if is_by_domain else None} for row in labelled],
+        "labels": [
+            {**row.as_label(), "colour": colour_by_domain.get(row.number, GREY) if is_by_domain else None}
+            for row in labelled
+        ],
     }
     label_slots = [label_slot_by_domain.get(domain, NO_LABEL) for domain in memory_map.labels.tolist()]
     return pack(layer, category=colouring.category, label_of=np.array(label_slots, np.uint8))

@@ -10,9 +10,21 @@ import numpy as np
 import pytest
 
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.views.charts.palette import PALETTE
 from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.lists.listing import similar_rows
-from atlas.views.map.colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
+from atlas.views.map.colours import (
+    AGE,
+    COLOURED_BY,
+    DOMAIN,
+    ENTRIES,
+    GREY,
+    OUTCOME,
+    SOURCE,
+    USE,
+    by_value,
+    domain_colours,
+)
 from atlas.views.map.domains import (
     domain_rows,
     domain_sentence,
@@ -268,6 +280,19 @@ def test_points_are_coloured_by_domain(points):
         ("In no domain", 1, GREY),
     ]
     assert colouring.category.tolist() == [0] * 5 + [1] * 4 + [2, 2, 3]
+
+
+def test_domains_close_to_each_other_differ_in_hue():
+    places = [(0.0, 0.0), (5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (9.0, 9.0), (9.0, -9.0), (-9.0, 9.0), (-9.0, -9.0)]
+    domains = [_domain(number, place) for number, place in enumerate([*places, (0.1, 0.0)])]
+    colours = domain_colours(domains)
+    assert sorted(colours.values()) == list(range(9)), "each has its own"
+    assert colours[0] % len(PALETTE) != colours[8] % len(PALETTE), "the last had the hue of the first, beside it"
+    assert {colours[0], colours[8]} != {0, 5}, "blue and slate look alike"
+
+
+def _domain(number, centre):
+    return Domain(number=number, name=f"d{number}", is_named_by_person=False, terms=(), n=5, centre=centre, typical=())
 
 
 def test_more_domains_than_a_legend_holds_share_its_last_entry():
