@@ -77,6 +77,10 @@ def test_names_stand_off_the_points_and_each_other_and_the_legend_lists_them_onc
         for pair in combinations(boxes, 2)
         if pair[0][0] < pair[1][2] and pair[0][2] > pair[1][0] and pair[0][1] < pair[1][3] and pair[0][3] > pair[1][1]
     ]
+    for label in found["labels"]:
+        if label["leader"]:
+            to = label["leader"]["to"]
+            assert min(abs(x - to[0]) + abs(y - to[1]) for x, y in points) < 1, "a line ends at a point"
     worst = map_page.locator(".legend .name").first.inner_text()
     assert worst in {label["name"] for label in found["labels"]}
 

@@ -5,22 +5,27 @@ const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
 const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
 const CELL_PIXELS = 6
-const ANGLES = 16
-const DISTANCES = [6, 14, 26, 44, 70, 105, 150] // pixels from the edge of a domain's core
-const NEAR = 70 // the farthest of these for a name that need not stand: a map of many long lines is hard to read
-const FEW = 20 // names of which each may stand as far off as there are places
-const WIDE_STAGE = 520 // pixels from which a name may stand that far off
+const ANGLES = 32
+const DISTANCES = [6, 14, 20, 26, 34, 44, 56, 70, 86, 105, 126, 150] // pixels from the edge of a domain's core
+const NEAR = 70, FAR = 110 // pixels to the domain of a name that need not stand, of many names and of few: a map of many long lines is hard to read
+const FEW = 20 // names
 const NAME_SIZE = 13, NOTE_SIZE = 11
 const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
-const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
+const LEADER_FROM = 22 // pixels from a name to the nearest point of its domain from which a line leads there
+const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
+const MEMBERS = 150 // points of a domain that are looked at for the nearest
 
 const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
 const isWithin = ([left, top, right, bottom], { width, height }) => left >= 0 && top >= 0 && right <= width && bottom <= height
 
+const isIn = ([px, py], [left, top, right, bottom]) => px >= left && px <= right && py >= top && py <= bottom
+/** Whether a line, which may be missing, runs over a box. */
+const isOver = (line, box) => Boolean(line) && STEPS.some((share) => isIn([0, 1].map((at) => line.from[at] + (line.to[at] - line.from[at]) * share), box))
+
 function mapLabels(map) {
   const spots = new Map() // of each domain the place of its name, from its own place
-  let standing = [], crowd = null
+  let standing = [], crowd = null, members = null
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
   /** How many points are to be seen in a box: sums over a grid, worked out anew where the view or the points change. */
@@ -45,6 +50,27 @@ function mapLabels(map) {
     const column = (px) => Math.min(wide - 1, Math.max(0, Math.floor(px / CELL_PIXELS))), row = (py) => Math.min(tall - 1, Math.max(0, Math.floor(py / CELL_PIXELS)))
     const [x0, x1, y0, y1] = [column(left - pad), Math.min(wide - 1, column(right + pad) + 1), row(top - pad), Math.min(tall - 1, row(bottom + pad) + 1)]
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
+  }
+
+  /** Points of a domain: all, or some of very many. */
+  function membersOf(number) {
+    const { label_of, labels } = map.colours
+    if (members?.of !== label_of) {
+      members = { of: label_of, lists: labels.map(() => []) }
+      label_of?.forEach((place, i) => members.lists[place]?.push(i))
+      members.lists = members.lists.map((list) => list.filter((_, at) => at % Math.ceil(list.length / MEMBERS) === 0))
+    }
+    return members.lists[labels.findIndex((label) => label.number === number)] ?? []
+  }
+
+  /** The shortest line from a box to a point of a domain, and its length. Undefined where no point is to be seen. */
+  function leaderFrom([left, top, right, bottom], places) {
+    let best
+    for (const [px, py] of places) {
+      const from = [Math.min(Math.max(px, left), right), Math.min(Math.max(py, top), bottom)], length = Math.hypot(px - from[0], py - from[1])
+      if (!best || length < best.length) best = { from, to: [px, py], length }
+    }
+    return best
   }
 
   /** The points of the domains that do clearly worse than the rest. None where the colours mean something else. */
@@ -81,40 +107,40 @@ function mapLabels(map) {
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
     const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
-    const before = spots.get(number)
-    const spot = before && isFree(box(before), taken) && !pointsIn(box(before), weak) ? before : nearest(box, [px, py], taken, half, radius * map.view.scale, isSure, weak)
+    const before = spots.get(number), places = membersOf(number).filter(map.isVisible).map(map.camera.where)
+    const spot = before && isFree(box(before), taken) && !pointsIn(box(before), weak) ? before : nearest(box, places, taken, half, radius * map.view.scale, isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
-    write(label, text, px, py, spot, box(spot))
-    return { box: box(spot), number, name, onPoints: pointsIn(box(spot)) }
+    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM ? found : null
+    write(label, text, px, py, spot, leader)
+    return { box: box(spot), number, name, onPoints: pointsIn(box(spot)), leader }
   }
 
-  /** Whether the line from a name to its domain, which lies at a place, would cross another name. */
-  function isCrossed([left, top, right, bottom], [px, py]) {
-    const [ex, ey] = [(left + right) / 2, (top + bottom) / 2], steps = [0.3, 0.45, 0.6, 0.75]
-    return steps.some((share) => map.labels.at(ex + (px - ex) * share, ey + (py - ey) * share) !== undefined)
-  }
+  /** Whether the line from a name to its domain would cross another name, or the name another line. */
+  const isCrossed = (box, leader) => standing.some((other) => isOver(leader, other.box) || isOver(other.leader, box))
 
-  /** The nearest free place. Where none is bare of points, that with the fewest, if a name has to stand. */
-  function nearest(box, place, taken, half, reach, isSure, weak) {
-    const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW && map.width - map.insets.right > WIDE_STAGE ? Infinity : NEAR
+  /** The free place nearest to the points of a domain. Where none is bare of points, that with the fewest, if a name has to stand. */
+  function nearest(box, places, taken, half, reach, isSure, weak) {
+    const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW ? FAR : NEAR
     let best = null, least = Infinity
     for (const distance of DISTANCES)
       for (let turn = 0; turn < ANGLES; turn++) {
         const angle = (2 * Math.PI * (turn - ANGLES / 4)) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
         const spot = [across * (core + distance + half), down * (core + distance + 14)]
         if (!isFree(box(spot), taken)) continue
-        const n = pointsIn(box(spot), weak), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
-        if ((isSure || (!n && distance <= near)) && cost < least) (least = cost), (best = spot)
+        const n = pointsIn(box(spot), weak)
+        if (n && !isSure) continue
+        const leader = leaderFrom(box(spot), places), far = leader?.length ?? distance, crosses = isCrossed(box(spot), leader)
+        const cost = n * 60 + far + 8 * Math.abs(across) + (crosses ? 80 : 0)
+        if ((isSure || (!crosses && far <= near)) && cost < least) (least = cost), (best = spot)
       }
     return best
   }
 
-  function write({ note, colour, radius, weak }, text, px, py, [dx, dy], [left, top, right, bottom]) {
-    const { theme, overlay } = map, reach = radius * map.view.scale
+  function write({ note, colour, weak }, text, px, py, [dx, dy], leader) {
+    const { theme, overlay } = map
     const rgb = colour == null ? theme.text : legible(theme, entryColour(theme, { colour }))
-    const ex = Math.min(Math.max(px, left), right), ey = Math.min(Math.max(py, top), bottom), far = Math.hypot(ex - px, ey - py)
-    if (far > reach + LEADER_FROM) overlay.line([[[ex, ey], [px + ((ex - px) * reach) / far, py + ((ey - py) * reach) / far]]], 1, rgb, 0.5)
+    if (leader) overlay.line([[leader.from, leader.to]], 1, rgb, 0.7)
     overlay.write(text, px + dx, py + dy - (note ? 8 : 0), NAME_SIZE, 600, rgb)
     if (weak && note) overlay.badge(note, px + dx, py + dy + 9, NOTE_SIZE, theme.red, theme.ground)
     else if (note) overlay.write(note, px + dx, py + dy + 8, NOTE_SIZE, 400, theme.text, 0.85)
@@ -139,7 +165,7 @@ function mapLabels(map) {
   }
 
   /** The number of the domain whose name stands at a place. Undefined for none. */
-  const at = (px, py) => standing.find(({ box: [left, top, right, bottom] }) => px >= left && px <= right && py >= top && py <= bottom)?.number
+  const at = (px, py) => standing.find(({ box }) => isIn([px, py], box))?.number
   /** Fly to a domain, and have its panel opened. */
   function open(number) {
     const label = map.colours.labels.find((other) => other.number === number)
