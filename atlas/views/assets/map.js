@@ -102,7 +102,7 @@ function mountMap(element, payload, callbacks = {}) {
     const { theme, view, width, height, ratio, days, hidden, marks, overlay, camera } = map
     const ring = [...theme.ground, 1], faint = [...theme.grey, map.replay.isPlaying() ? 0 : 0.22] // what is not there yet is not to be seen at all
     const isByDomain = map.colours.labels.some((label) => label.colour !== null) // other colours have a scale, which stays as it is
-    const bold = [...theme.text, isByDomain ? 0.6 : 0]
+    const bold = [...theme.text, isByDomain ? (theme.isDark ? 0.2 : 0.45) : 0] // white outshines all else on dark
     const someOut = map.shown || hidden.size || days[0] > 0 || days[1] < OPEN_END
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
     renderer.draw({ view, width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
