@@ -127,7 +127,7 @@ def test_replay_lets_the_memory_grow_and_leaving_it_leaves_nothing_behind(stage:
     stage.wait_for_function("() => atlasMap.look().isPlaying && atlasMap.look().days[1] > 0")
     stage.get_by_role("button", name="Pause").click()
     assert not look(stage)["isPlaying"]
-    expect(stage.locator(".brush .rate")).to_have_text(re.compile(r"^\d+ % of \d+ succeeded$"))
+    expect(stage.locator(".brush .rate")).to_have_text(re.compile(r"^\d+\s% of \d+ succeeded$"))
     shoot(stage, "map-replay")
 
 

@@ -10,7 +10,7 @@ from atlas.learning.workflows import is_workflow
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import likely
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, percent
 
 MAX_PROGRAMS, MAX_LISTED = 200, 20
 """Most programs whose length is counted for a share, of one concept and of each in a list. One takes a millisecond."""
@@ -56,7 +56,7 @@ def _amount_saved(memory: MemorySystem, concept: CodeConcept, most: int = MAX_PR
         programs = programs_of(memory.experience.get_many(concept.found_in)).programs
         length = sum(n_tokens(program.source) for program in programs)
         if programs and len(programs) == len(concept.found_in) and (share := round(100 * _saving(concept) / length)):
-            return f"{share} %"
+            return percent(share / 100)
     return counted(_saving(concept), "token")
 
 

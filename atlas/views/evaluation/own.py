@@ -22,7 +22,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import BUILT_IN
 from atlas.views.lists.cells import Meter
 from atlas.views.lists.rate_rows import RateRow
-from atlas.views.shared.wording import counted, moment, percent
+from atlas.views.shared.wording import NO_BREAK, counted, moment, percent
 
 OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
@@ -272,8 +272,8 @@ def _difference_text(difference: Estimate | None) -> str:
         return "no clear difference"
     n_points = max(1, round(100 * abs(difference.mean)))
     low, high = sorted(100 * abs(end) for end in (difference.interval.low, difference.interval.high))
-    size = f"{n_points} {'point' if n_points == 1 else 'points'} {'less' if difference.mean < 0 else 'more'}"
-    return f"{size} (likely {low:.0f}–{high:.0f})"
+    noun, comparison = "point" if n_points == 1 else "points", "less" if difference.mean < 0 else "more"
+    return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {low:.0f}–{high:.0f})"
 
 
 def measures_on(evaluation: OwnEvaluation, on: str) -> list[str]:

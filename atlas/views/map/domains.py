@@ -21,7 +21,6 @@ from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text, share_for_order
 from atlas.views.shared.wording import OUTCOMES, counted, percent
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
 READ = 200
 """Maximum number of members whose tasks are read for the list of a domain's tasks."""
 
@@ -169,7 +168,7 @@ def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
     else:
         parts = [f"{counted(row.n, 'experience')} of unknown outcome"]
     suggested = [f"name suggested by {row.suggested_by}"] if row.suggested_by else []
-    return " · ".join([*parts, *suggested]).replace(" %", NO_BREAK + "%")
+    return " · ".join([*parts, *suggested])
 
 
 def members_read(memory_map: MemoryMap, row: DomainRow) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.memory.effects.randomised import RandomisedEffect
 from atlas.memory.effects.strategy_effects import Tries
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.wording import NO_BREAK, counted, percent
 
 BY_COIN = "A coin decided which attempts were shown memory, so the difference is its effect on these attempts."
 
@@ -36,8 +36,8 @@ def randomised_view(effect: RandomisedEffect) -> RandomisedView:
         verdict=randomised_verdict(effect),
         with_memory=rate_text(effect.shown),
         held_out=rate_text(effect.held_out),
-        difference=f"{points(effect.difference)} points",
-        interval=_interval(effect),
+        difference=points(effect.difference),
+        interval=range_text(*effect.interval),
         advice=_advice(effect),
     )
 
@@ -54,7 +54,7 @@ def randomised_sentence(effect: RandomisedEffect) -> str:
     rates = (
         f"{rate_text(effect.shown)} attempts succeeded with memory, and {rate_text(effect.held_out)} held out by a coin"
     )
-    difference = f"a difference of {points(effect.difference)} points ({_interval(effect)})"
+    difference = f"a difference of {points(effect.difference)} ({range_text(*effect.interval)})"
     return " ".join(filter(None, (randomised_verdict(effect), f"{rates}: {difference}.", _advice(effect))))
 
 
@@ -64,13 +64,13 @@ def rate_text(tries: Tries) -> str:
 
 
 def points(difference: float) -> str:
-    """Return a difference of rates as percentage points: `+23`."""
-    return f"{100 * difference:+.0f}"
+    """Return a difference of rates as percentage points: `+23 points`."""
+    return f"{100 * difference:+.0f}{NO_BREAK}points"
 
 
-def _interval(effect: RandomisedEffect) -> str:
-    low, high = effect.interval
-    return f"likely {points(low)} to {points(high)} points"
+def range_text(low: float, high: float) -> str:
+    """Return where a difference of rates is: `likely -4 to +58 points`."""
+    return f"likely {100 * low:+.0f} to {points(high)}"
 
 
 def _advice(effect: RandomisedEffect) -> str:

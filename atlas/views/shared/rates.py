@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import Interval, SuccessRate
 from atlas.memory.base.success_rates import credible_interval
-from atlas.views.shared.wording import counted, percent
+from atlas.views.shared.wording import NO_BREAK, counted, percent
 
 NOT_USED = "not used yet"
 
@@ -80,7 +80,7 @@ def likely(interval: Interval) -> str:
 
 
 def _percentages(interval: Interval) -> str:
-    return f"{interval.low * 100:.0f}–{interval.high * 100:.0f} %"
+    return f"{interval.low * 100:.0f}–{interval.high * 100:.0f}{NO_BREAK}%"
 
 
 def rate_text(rate: SuccessRate) -> str:

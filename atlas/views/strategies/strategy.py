@@ -24,7 +24,7 @@ from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
-from atlas.views.shared.wording import counted, moment, percent, signed
+from atlas.views.shared.wording import NO_BREAK, counted, moment, percent, signed
 from atlas.views.strategies.list import learned_text, rate_bar, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
@@ -240,7 +240,7 @@ def _verdict(effect: StrategyEffect) -> str:
     if effect.verdict == "unplaced":
         names = f"{counted(effect.n_unplaced, 'use')} {'names' if effect.n_unplaced == 1 else 'name'}"
         return f"{names} no attempt and no task, and may be in both rows, so whether it helps is not known."
-    points = f"{abs(effect.difference) * 100:.0f} points {'more' if effect.difference >= 0 else 'less'} often"
+    points = f"{abs(effect.difference) * 100:.0f}{NO_BREAK}points {'more' if effect.difference >= 0 else 'less'} often"
     surely = {
         "helps": "It helps: the intervals do not overlap.",
         "hurts": "It hurts: the intervals do not overlap.",

@@ -14,18 +14,15 @@ from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import experience_table
 from pages.components.shared.texts import draw_code, draw_prose
 
-UNBROKEN = {" %": "\N{NO-BREAK SPACE}%", "–": "\N{WORD JOINER}–\N{WORD JOINER}"}
-"""Parts of an interval, with signs that keep it on one line."""
+UNBROKEN_DASH = "\N{WORD JOINER}–\N{WORD JOINER}"
+"""The dash of an interval, which no line breaks."""
 
 
 def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
     with st.container(key="opened_title"):
         draw_prose(detail.name, key=f"concept_name_{detail.id}")
     draw_prose(detail.purpose, key=f"concept_purpose_{detail.id}")
-    story = detail.story
-    for part, unbroken in UNBROKEN.items():
-        story = story.replace(part, unbroken)
-    st.markdown(f"**{story}**")
+    st.markdown(f"**{detail.story.replace('–', UNBROKEN_DASH)}**")
     if detail.tools:
         with st.container(horizontal=True, gap="xsmall"):
             st.caption("Calls the tools", width="content")

@@ -213,7 +213,9 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
-    assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not overlap."
+    assert (
+        view.verdict == "Attempts with it succeeded 100\xa0points more often. It helps: the intervals do not overlap."
+    )
     assert [(row.what, row.n) for row in view.rows] == [("With it", 20), ("Similar tasks without it", 20)]
     memory.strategies.update_stats(one, True)
     assert effect_view(memory, one).verdict.startswith("1 use names no attempt and no task, and may be in both rows")
@@ -293,7 +295,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
     proposal = STRATEGIES.act("delete").request((one,)).propose(memory)
-    assert proposal.view.headline == "1 of 2 strategies would be removed (50 %)."
+    assert proposal.view.headline == "1 of 2 strategies would be removed (50\xa0%)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
@@ -396,5 +398,5 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     assert now.ids == (one,)
     assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100 %)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
-    assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100 %")
+    assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100\xa0%")
     assert (row.record.verdict, row.record.tone) == ("reliable", "good")
