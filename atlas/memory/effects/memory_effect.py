@@ -171,6 +171,14 @@ class MemoryEffect:
         better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
         return estimates(better, [task.task_id for task in self.tasks], seed=SEED)[0]
 
+    @cached_property
+    def gain(self) -> Estimate | None:
+        """Mean difference of the tasks' success rates, in [-1, 1], with its bootstrap interval. None without tasks."""
+        if not self.tasks:
+            return None
+        differences = np.array([[task.difference] for task in self.tasks])
+        return estimates(differences, [task.task_id for task in self.tasks], seed=SEED)[0]
+
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
     """Return the effect over the tasks with both kinds of attempts. Attempts without a task are left out."""

@@ -16,16 +16,19 @@ ENDS = ("without memory", "with memory")
 MAX_WIDTH = 12
 """Width in pixels of the widest line, for many tasks with equal rates."""
 
+AVERAGE_COLOUR = PALETTE[6]
+"""The colour of the average, which no task has, on light and on dark."""
+
 
 def slopes_chart(slopes: Sequence[Slope], average: Slope) -> Chart:
     """Return a line for each task, wider for several with equal rates, and a heavy one for their average."""
     alike = sorted(Counter(slopes).items(), key=lambda item: -item[1])
-    beside: Chart = {"showarrow": False, "font": {"size": 16}}
+    beside: Chart = {"showarrow": False, "font": {"size": 16, "color": AVERAGE_COLOUR}}
     return {
         "data": [
             *(_line(slope, f"{counted(n, 'task')}: {_text(slope)}", _colour(slope), min(2 * n, MAX_WIDTH), 0.4)
               for slope, n in alike),
-            _line(average, f"average: {_text(average)}", PALETTE[0], 4, 1.0),
+            _line(average, f"average: {_text(average)}", AVERAGE_COLOUR, 6, 1.0),
         ],
         "layout": {
             "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 60, "t": 10, "b": 10}, "showlegend": False,

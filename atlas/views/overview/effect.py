@@ -8,7 +8,7 @@ from atlas.memory.effects.memory_effect import MIN_TASKS, MemoryEffect, TaskEffe
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.slopes import Slope
 from atlas.views.lists.queries import Row
-from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
+from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, range_text, rate_text
 from atlas.views.shared.wording import counted, percent
 
 SURELY, LIKELY = 0.05, 0.2
@@ -57,6 +57,9 @@ class EffectView:
     """`better at 11 of 18 tasks, likely 7–15`, or empty if no task can be compared. It claims no gain, but a higher
     rate, if the comparison does not measure memory."""
 
+    gain: str
+    """Where the mean difference of the rates is, or empty if too few tasks can be compared for an interval."""
+
     others: str
     """`3 lower, 4 equal`."""
 
@@ -100,6 +103,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
         without=percent(average[0]) if found.n_tasks else "–",
         with_it=percent(average[1]) if found.n_tasks else "–",
         better=_better(found),
+        gain=gain_sentence(found),
         others=f"{found.n_hurt:,} lower, {found.n_tasks - found.n_helped - found.n_hurt:,} equal",
         caution=caution(found),
         verdict=verdict(found),
@@ -112,6 +116,14 @@ def effect_view(memory: MemorySystem) -> EffectView:
         slopes=tuple((task.not_used.rate or 0.0, task.used.rate or 0.0) for task in found.tasks),
         average=average,
     )
+
+
+def gain_sentence(effect: MemoryEffect) -> str:
+    """Return where the mean difference of the rates is, or an empty string if too few tasks can be compared."""
+    if effect.gain is None or effect.gain.interval is None:
+        return ""
+    interval = effect.gain.interval
+    return f"The difference of these means is {range_text(interval.low, interval.high)}."
 
 
 def _better(effect: MemoryEffect) -> str:

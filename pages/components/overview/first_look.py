@@ -75,10 +75,13 @@ def draw_effect(view: EffectView) -> None:
             st.metric("Without memory", view.without, width="content")
             st.metric("With memory", view.with_it, delta=view.better, delta_color="off", delta_arrow="off",
                       width="content", help=LIKELY_MEANS)  # fmt: skip
+        if view.gain:
+            st.markdown(view.gain)
         chart, alt = slopes_chart(view.slopes, view.average), slopes_caption(view.slopes, view.average)
         st.plotly_chart(chart, key="overview_slopes", config=CHART, alt=alt)
         lines = (
-            f"Lines are tasks tried both ways, thicker for more of them; orange is lower with memory ({view.others})."
+            "The heavy line is the mean. Others are tasks tried both ways, thicker for more of them; orange is lower "
+            f"with memory ({view.others})."
         )
         st.caption(f"{lines} {view.caution}", help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:

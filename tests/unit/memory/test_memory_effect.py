@@ -81,6 +81,11 @@ def test_the_interval_is_of_the_share_of_tasks_and_the_same_each_time():
     assert 0.4 < found.helped.interval.low < 0.6
     assert 0.9 < found.helped.interval.high <= 1.0
     assert found.helped == effect_among(reversed(attempts)).helped
+    assert found.gain is not None
+    assert found.gain.mean == pytest.approx(0.25)  # nine tasks gain a half, three lose one
+    assert found.gain.interval is not None
+    assert -0.1 < found.gain.interval.low < 0.1
+    assert 0.4 < found.gain.interval.high <= 0.5
     assert found.is_enough
 
 

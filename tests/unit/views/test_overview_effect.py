@@ -18,6 +18,7 @@ from atlas.views.overview.effect import (
     better_text,
     caution,
     effect_sentence,
+    gain_sentence,
     grounds,
     interval_text,
     verdict,
@@ -38,6 +39,12 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
         for n in range(n_tasks)
         for has_used in (True, False)
     )
+
+
+def test_the_mean_difference_has_an_interval_once_there_are_tasks_enough_for_one():
+    assert gain_sentence(helped(12, 12)) == "The difference of these means is likely +100 to +100\xa0points."
+    assert gain_sentence(helped(12, 9)).startswith("The difference of these means is likely +")
+    assert gain_sentence(helped(4, 3)) == ""
 
 
 def test_the_figure_is_told_with_its_interval_and_what_went_worse():
@@ -77,13 +84,13 @@ def test_the_randomised_figure_leads_and_names_what_it_needs():
     ]
     found = replace(helped(12, 9), randomised=randomised_effect(tossed))
     assert effect_sentence(found).startswith(
-        "No clear effect of memory so far. 60 % of 20 attempts succeeded with memory, and 30 % of 20 held out by a "
-        "coin: a difference of +30 points (likely -4 to +58 points). About 11"
+        "No clear effect of memory so far. 60\xa0% of 20 attempts succeeded with memory, and 30\xa0% of 20 held out "
+        "by a coin: a difference of +30\xa0points (likely -4 to +58\xa0points). About 11"
     )
     assert "About 11 more attempts would decide, if the rates stay. Not randomised: 9 of 12 tasks " in effect_sentence(
         found
     )
-    assert randomised_view(found.randomised).difference == "+30 points"
+    assert randomised_view(found.randomised).difference == "+30\xa0points"
 
 
 def test_a_decided_randomised_figure_says_which_way():
