@@ -22,7 +22,7 @@ from atlas.views.lists.queries import Row
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, day_text, moment, plural, signed
+from atlas.views.shared.wording import counted, day_text, moment, percent, plural, signed
 from atlas.views.strategies.strategy import attempt_rows
 
 MAX_USES = 10
@@ -234,9 +234,10 @@ def case_reason(memory: MemorySystem, case: Case) -> str:
 def _domain_reason(case: Case) -> str:
     line = case.domain
     assert line is not None
+    succeeded = percent((line.percent_succeeded or 0.0) / 100)
     return (
-        f"A domain of the map: {line.percent_succeeded or 0.0:.0f} % of its {counted(line.n_known, 'attempt')} "
-        f"succeeded (likely {line.interval}), {line.verdict}."
+        f"A domain of the map: {succeeded} of its {counted(line.n_known, 'attempt')} "
+        f"at {counted(line.n_tasks, 'task')} succeeded (likely {line.interval}), {line.verdict}."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +21,8 @@ QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
 """The queues on Curate, by their names in an address."""
 
 DOMAIN_ORDER = (
-    "The lowest success rate first. Red is clearly below the average: even the upper end of the likely range is."
+    "The lowest success rate first. Red is clearly below the average: even the upper end of the likely range is. The "
+    "range counts each attempt, so it is too narrow where many are at the same task."
 )
 """Order in which pages list domains."""
 
@@ -45,6 +47,9 @@ class DomainLine:
     n: int
     n_known: int
     """Attempts whose outcome is known."""
+
+    n_tasks: int
+    """Tasks of these attempts. An attempt without a task counts as one."""
 
     percent_succeeded: float | None
     """Percentage of successes among the known outcomes, in [0, 100], or None without any."""
@@ -119,7 +124,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
 def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
     """Return the lines that need a look, in the order of `QUEUES`."""
     n_alike, worst = sum(map(len, duplicates)), health.failing[:1]
-    lows = f", the lowest at {worst[0].percent_succeeded:.0f} %" if worst else ""
+    lows = f", the lowest at {percent((worst[0].percent_succeeded or 0.0) / 100)}" if worst else ""
     sentences = {
         DUPLICATES: (
             len(duplicates),
@@ -184,9 +189,20 @@ def domain_lines(memory: MemorySystem, memory_map: MemoryMap | None) -> tuple[Do
     in_order = sorted(
         names.keys() & rates, key=lambda number: (share_for_order(rates[number]), -rates[number].n, number)
     )
-    lines = (_domain(number, names[number], rates[number], whole) for number in in_order)
+    tasks = _n_tasks(labels, outcomes, memory.experience.column("task_id"))
+    lines = (_domain(number, names[number], rates[number], whole, tasks[number]) for number in in_order)
     return tuple(replace(line, failed=_failed(line.number, labels, outcomes)) if line.is_failing else line
                  for line in lines)  # fmt: skip
+
+
+def _n_tasks(labels: Mapping[str, int], outcomes: Mapping[str, str], task_ids: Mapping[str, str]) -> Mapping[int, int]:
+    """Return the number of tasks of each domain's attempts with a known outcome."""
+    known = {
+        (labels[record_id], task_ids.get(record_id) or record_id)
+        for record_id, outcome in outcomes.items()
+        if outcome != "unknown" and record_id in labels
+    }
+    return Counter(label for label, _ in known)
 
 
 def _failed(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str]) -> tuple[str, ...]:
@@ -194,13 +210,14 @@ def _failed(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str])
     return tuple(islice((i for i in members if outcomes.get(i) == "failed"), MAX_FAILED))
 
 
-def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> DomainLine:
+def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate, n_tasks: int) -> DomainLine:
     fails = is_failing(rate, whole)
     return DomainLine(
         number=number,
         name=name,
         n=rate.n,
         n_known=rate.n_known,
+        n_tasks=n_tasks,
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
         is_failing=fails,
