@@ -566,7 +566,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
     assert "--- what to do\nlook\nthen ask" in shown
     assert "succeeded  t1  tr1" in shown
     assert "--- parameters\nbooking (id)" in shown
-    assert "same tasks without it: 0\xa0% (likely 0–84\xa0%, n = 1)" in shown
+    assert "same tasks without it: 0 % (likely 0–84 %, n = 1)" in shown
     assert "estimate: 0.55, by EMASuccessUpdater" in shown
     assert "or a prefix of one, got an empty string" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown
