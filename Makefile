@@ -20,7 +20,6 @@ define REFUSE_OLD_PYTHON
 endef
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
-unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of programs, each of which would compile all of ATLAS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

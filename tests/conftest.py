@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, where further threads only wait for others
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # tests start hundreds of programs, which would each compile ATLAS
 os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
 os.environ["ATLAS_EVALUATE_GROWTH"] = "0"
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
@@ -23,6 +25,7 @@ from hypothesis import settings
 
 settings.register_profile("atlas", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("atlas")
+sys.dont_write_bytecode = False  # and tests are rewritten once
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
 
 from atlas.embedding.minilm import bundled  # noqa: E402, after the settings above
