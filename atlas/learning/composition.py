@@ -21,6 +21,7 @@ from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
 from atlas.learning.terms.names import Function, bound_names, function_of, parameters_of, unused_name
 from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.walking import walk
 
 Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -172,10 +173,10 @@ def outer_names(tree: ast.Module) -> set[str]:
     Names that a function declares `global` are left out, because the function assigns them.
     """
     bare = strip_annotations(tree)
-    for node in ast.walk(bare):
+    for node in walk(bare):
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
-    bound = {name for node in ast.walk(bare) if isinstance(node, ast.Global) for name in node.names}
+    bound = {name for node in walk(bare) if isinstance(node, ast.Global) for name in node.names}
     return set(_outer_names(symtable.symtable(ast.unparse(bare), "<concept>", "exec"))) - bound
 
 
@@ -190,7 +191,7 @@ def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
 def strip_annotations(tree: Tree) -> Tree:
     """Return a copy without annotations. Python would evaluate them, and their names may be undefined."""
     bare: Tree = copy.deepcopy(tree)
-    for node in ast.walk(bare):
+    for node in walk(bare):
         if isinstance(node, Function):
             node.returns = None
         elif isinstance(node, ast.arg):

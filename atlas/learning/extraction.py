@@ -21,6 +21,7 @@ from atlas.core.types import Experience, Task, Trajectory
 from atlas.learning.edits import END_OF_EDIT, rebuild_files
 from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, try_parse
 from atlas.learning.terms.programs import Program
+from atlas.learning.terms.walking import walk
 
 Attempt = Trajectory | Experience
 
@@ -117,7 +118,7 @@ def _join_lines(value: Any) -> str:
 def _defines_check(tree: ast.Module) -> bool:
     """Return whether tests define `check` without calling it."""
     is_defined = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    called = {node.func.id for node in walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return is_defined and "check" not in called
 
 
@@ -203,7 +204,7 @@ def _does_something(statement: ast.stmt) -> bool:
 
 def _defines(source: str) -> bool:
     tree = try_parse(source)
-    return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(tree))
+    return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in walk(tree))
 
 
 def _reason(attempt: Attempt) -> str:

@@ -30,6 +30,7 @@ from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, signature
 from atlas.learning.sandbox.runner import RunLimits
 from atlas.learning.terms.names import Function, is_available
 from atlas.learning.terms.parsing import is_runnable, try_parse
+from atlas.learning.terms.walking import walk
 from atlas.llm.prompts.composition import COMPOSITION
 from atlas.llm.prompts.records import as_fields
 from atlas.llm.structured_output import Question, as_data, ask, model_name
@@ -241,7 +242,7 @@ def _function(code: str, name: str) -> Function:
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:
         raise InvalidInput(f"code should define only the function {name!r}")
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.ClassDef):
             raise InvalidInput("code may not contain imports, classes or global statements")
         attributes = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern

@@ -19,6 +19,7 @@ from atlas.learning.terms.parsing import MAX_PARTS, InvalidPython, is_wide, try_
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported_names
 from atlas.learning.terms.terms import Term
+from atlas.learning.terms.walking import walk
 
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names of each module's star import, or the reason why they are unknown."""
@@ -203,4 +204,4 @@ def _top_level_names(node: ast.stmt) -> list[str]:
             return [name]
         case ast.Import() | ast.ImportFrom():
             return imported_names(node)
-    return [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    return [part.id for part in walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]

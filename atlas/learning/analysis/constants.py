@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Set
 
 from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported_names, own_nodes
+from atlas.learning.terms.walking import walk
 
 
 def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
@@ -32,8 +33,8 @@ def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
 
 def _binding_indices(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
     """Return the index of the statement that binds each name, for names that are bound once."""
-    bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bindings(node))
-    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    bound = Counter(name for node in walk(module) if id(node) not in symbols for name in _bindings(node))
+    declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     numbers = dict[str, int]()
     for number, statement in enumerate(module.body):
         numbers |= {name: number for name in _sure_bindings(statement) if bound[name] == 1 and name not in declared}
@@ -44,7 +45,7 @@ def _first_call(module: ast.Module) -> int:
     """Return the index of the first statement that may call a function of the module."""
     own_names: set[str] = set()
     for number, statement in enumerate(module.body):
-        if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in ast.walk(statement)):
+        if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in walk(statement)):
             own_names.update(name for node in own_nodes(_block(statement)) for name in _bindings(node))
         if any(name.id in own_names for name, is_later in _reads(statement) if not is_later):
             return number

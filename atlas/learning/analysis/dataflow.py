@@ -22,6 +22,7 @@ from atlas.learning.terms.heads import EXCLUDED, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN, TOOL
 from atlas.learning.terms.terms import Term, is_call
+from atlas.learning.terms.walking import walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +235,7 @@ def _site_problem(use: _Use) -> str:
         return "assigns a variable that a nested function reads"
     if use.flow.touched & use.live and is_guarded(region.node, use.program):
         return "assigns a variable that may be read after an exception"
-    returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
+    returns = any(isinstance(node, ast.Return) for part in region.statements for node in walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"
     return _code_problem(region.statements or (region.node,), use)
@@ -242,7 +243,7 @@ def _site_problem(use: _Use) -> str:
 
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
     """Return why code cannot be moved into a function of its own, or an empty string."""
-    parts = [part for node in nodes for part in ast.walk(node)]
+    parts = [part for node in nodes for part in walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
     if any(_escapes(part, use) for part in parts):
@@ -255,7 +256,7 @@ def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
 def _makes_async_iterator(node: ast.AST) -> bool:
     """Return whether a node is an asynchronous comprehension or a generator that awaits."""
     is_generator = isinstance(node, ast.GeneratorExp)
-    inside = ast.walk(node) if is_generator else ()
+    inside = walk(node) if is_generator else ()
     is_async = isinstance(node, ast.comprehension) and bool(node.is_async)
     return is_async or any(isinstance(part, ast.Await) for part in inside)
 
@@ -303,7 +304,7 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
         parameters=_in_reading_order(parameters, inputs, order),
         outputs=tuple(sorted(outputs)),
         is_expression=pattern.sort == EXPRESSION,
-        returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in ast.walk(part)),
+        returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in walk(part)),
         rest=next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None),
     )
 
@@ -349,7 +350,7 @@ def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
     argument = use.argument(hole)
-    is_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in ast.walk(argument))
+    is_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in walk(argument))
     return _conflicts(hole, use) <= ready and is_lambda and not use.program.calls.may_call_back([argument])
 
 
@@ -421,7 +422,7 @@ def _is_steady(hole: int, use: _Use) -> bool:
 
 def _is_movable(argument: ast.AST) -> bool:
     """Return whether an expression may be moved at all."""
-    return not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.NamedExpr)) for node in ast.walk(argument))
+    return not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.NamedExpr)) for node in walk(argument))
 
 
 def group_by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:

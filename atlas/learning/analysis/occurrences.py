@@ -14,6 +14,7 @@ from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescape
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
+from atlas.learning.terms.walking import walk
 
 Site = tuple[str, tuple[int, ...]]
 """A call site: the program or pattern that contains it, and its path from the root of the term."""
@@ -120,7 +121,7 @@ class ProgramTree(Decoder):
         self.module: ast.Module = self.node(term)
         self.purity = Purity(self.module, self.symbols, self.origins)
         self.parents: dict[int, tuple[ast.AST, str]] = {
-            id(child): (parent, name) for parent in ast.walk(self.module) for name, child in _children(parent)
+            id(child): (parent, name) for parent in walk(self.module) for name, child in _children(parent)
         }
         self.calls = CallGraph(self.module, self.symbols, self.origins, self.parents)
 

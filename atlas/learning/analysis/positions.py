@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from atlas.learning.analysis.purity import Purity, names_in
 from atlas.learning.analysis.variables import Flows, Names, elements
 from atlas.learning.terms.scopes import COMPREHENSIONS
+from atlas.learning.terms.walking import walk
 
 PASSIVE_SYNTAX = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
 """Syntax that passes its parts on without inspecting them."""
@@ -155,7 +156,7 @@ class _Walk:
 
     def _record_effects(self, node: ast.stmt) -> None:
         """Record the effects of a statement. Code after a statement that may leave the block is lazy."""
-        leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
+        leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
         if not self._purity.is_pure(node):

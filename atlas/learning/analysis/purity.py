@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Set
 from atlas.learning.analysis.constants import constants
 from atlas.learning.terms.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
 from atlas.learning.terms.standard import MEMBERS
+from atlas.learning.terms.walking import walk
 
 Names = frozenset[str]
 
@@ -107,13 +108,13 @@ class Purity:
         self._defined_attributes = set(_defined_attributes(module))
         self._is_plain = set(_imported_modules(module)) <= PLAIN_MODULES
         self._computed_attributes = frozenset(_computed_attributes(module))
-        self._callees = {id(node.func) for node in ast.walk(module) if isinstance(node, ast.Call)}
+        self._callees = {id(node.func) for node in walk(module) if isinstance(node, ast.Call)}
         self._adds_items = _names_defaultdict(module) or "__missing__" in self._defined_attributes
         self._constants = constants(module, symbols)
         self._sized_names = set(_sized_names(module))
         self._iteration_may_act = False  # read by `_creates_impure_iterator` in the next line
-        self._iteration_may_act = any(map(self._creates_impure_iterator, ast.walk(module)))
-        self.tells_exceptions_apart = any(map(_may_suppress_exceptions, ast.walk(module)))
+        self._iteration_may_act = any(map(self._creates_impure_iterator, walk(module)))
+        self.tells_exceptions_apart = any(map(_may_suppress_exceptions, walk(module)))
         """True if the program may handle an exception, and then depend on which one was raised."""
 
     def resolve(self, function: ast.AST) -> str:
@@ -162,16 +163,16 @@ class Purity:
     def is_repeatable(self, node: ast.AST) -> bool:
         """Return whether two evaluations in a row may be replaced by one."""
         mutable_types = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
-        shared = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in ast.walk(node))
+        shared = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in walk(node))
         return shared and not self.consumed_iterators(node)
 
     def has_side_effects(self, node: ast.AST) -> bool:
         """Return whether evaluating code may have any side effect."""
-        return not all(map(self.is_pure, ast.walk(node)))
+        return not all(map(self.is_pure, walk(node)))
 
     def consumed_iterators(self, node: ast.AST) -> Names:
         """Return the names of possible iterators that the code consumes."""
-        return frozenset[str]().union(*map(self._consumed_names, ast.walk(node)))
+        return frozenset[str]().union(*map(self._consumed_names, walk(node)))
 
     def _consumed_names(self, node: ast.AST) -> Names:
         """Return the names of possible iterators that this node itself consumes."""
@@ -247,11 +248,11 @@ class Purity:
 
 def _defined_attributes(module: ast.Module) -> Iterator[str]:
     """Yield the names of all attributes and methods that a program defines."""
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr
         elif isinstance(node, ast.ClassDef):
-            for part in ast.walk(node):
+            for part in walk(node):
                 match part:
                     case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name):
                         yield name
@@ -261,7 +262,7 @@ def _defined_attributes(module: ast.Module) -> Iterator[str]:
 
 def _computed_attributes(module: ast.Module) -> Iterator[str]:
     """Yield the attributes of classes that may run code on access, and hooks such as `__getattr__`."""
-    for node in (node for node in ast.walk(module) if isinstance(node, ast.ClassDef)):
+    for node in (node for node in walk(module) if isinstance(node, ast.ClassDef)):
         for part in node.body:
             match part:
                 case ast.FunctionDef(name=name, decorator_list=decorators):
@@ -277,7 +278,7 @@ def _is_plain_decorator(decorator: ast.expr) -> bool:
 
 def _imported_modules(module: ast.Module) -> Iterator[str]:
     """Yield the top-level module of each import, or an empty string for a relative import."""
-    for node in ast.walk(module):
+    for node in walk(module):
         match node:
             case ast.Import(names=names):
                 yield from (alias.name.partition(".")[0] for alias in names)
@@ -286,9 +287,9 @@ def _imported_modules(module: ast.Module) -> Iterator[str]:
 
 
 def _names_defaultdict(module: ast.Module) -> bool:
-    names = {alias.name for node in ast.walk(module) if isinstance(node, IMPORTS) for alias in node.names}
+    names = {alias.name for node in walk(module) if isinstance(node, IMPORTS) for alias in node.names}
     return "defaultdict" in names or any(
-        isinstance(node, ast.Attribute) and node.attr == "defaultdict" for node in ast.walk(module)
+        isinstance(node, ast.Attribute) and node.attr == "defaultdict" for node in walk(module)
     )
 
 
@@ -321,7 +322,7 @@ def names_in(*nodes: ast.AST) -> Names:
     return frozenset(
         part.id
         for node in nodes
-        for part in ast.walk(node)
+        for part in walk(node)
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)
     )
 
@@ -366,7 +367,7 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
 
 def _sized_names(module: ast.Module) -> Iterator[str]:
     """Yield the names that are subscripted or passed to `len`, and so are not iterators."""
-    for node in ast.walk(module):
+    for node in walk(module):
         match node:
             case ast.Subscript(value=ast.Name(id=name)):
                 yield name

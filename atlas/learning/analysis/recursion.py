@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS, TOOL
 from atlas.learning.terms.standard import MEMBERS
+from atlas.learning.terms.walking import walk
 
 CONSTRUCTION_METHODS = frozenset(
     {"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"}
@@ -50,7 +51,7 @@ class CallGraph:
         self._parents = parents
         self._functions: dict[str, list[_Definition]] = defaultdict(list)
         self._classes: dict[str, list[ast.ClassDef]] = defaultdict(list)
-        for node in ast.walk(module):
+        for node in walk(module):
             if isinstance(node, _Definition):
                 self._functions[node.name].append(node)
             elif isinstance(node, ast.ClassDef):
@@ -199,4 +200,4 @@ def _is_construction_method(method: ast.stmt) -> bool:
 
 
 def _is_generator(function: _Definition) -> bool:
-    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in ast.walk(function))
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk(function))

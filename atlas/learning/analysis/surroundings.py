@@ -10,6 +10,7 @@ from atlas.learning.analysis.occurrences import ProgramTree, Region
 from atlas.learning.analysis.purity import is_file
 from atlas.learning.analysis.variables import Flows, Names
 from atlas.learning.terms.scopes import COMPREHENSIONS, FUNCTIONS
+from atlas.learning.terms.walking import walk
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -88,9 +89,9 @@ def _comprehension_assignments(
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
     """Return the variables that closures outside the region use, and whose assignments a call would hide from them."""
-    inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
+    inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
-    for closure in ast.walk(_function_of(region.node, program)):
+    for closure in walk(_function_of(region.node, program)):
         is_closure = isinstance(closure, (*FUNCTIONS, ast.GeneratorExp))
         if not is_closure or id(closure) in inside or _is_consumed(closure, program):
             continue
@@ -105,7 +106,7 @@ def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:
 
 def _nodes_outside(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
     """Return the nodes of a nested function or generator, unless it contains the region."""
-    nodes = list(ast.walk(closure))
+    nodes = list(walk(closure))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
@@ -144,11 +145,11 @@ def _siblings(statement: ast.stmt, program: ProgramTree) -> tuple[list[ast.stmt]
 
 def _deleted_variables(function: ast.AST) -> Names:
     """Return the variables that a function deletes. `except … as` deletes its name at the end."""
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)).union(
         node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name
     )
 
 
 def _all_symbols(module: ast.Module, program: ProgramTree) -> Names:
-    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name) and id(node) in program.symbols)
+    return frozenset(node.id for node in walk(module) if isinstance(node, ast.Name) and id(node) in program.symbols)

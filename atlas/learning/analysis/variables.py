@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from atlas.learning.terms.scopes import COMPREHENSIONS
+from atlas.learning.terms.walking import walk
 
 Names = frozenset[str]
 
@@ -88,7 +89,7 @@ class Flows:
     def bound(self, target: ast.AST) -> Names:
         """Return the variables that a target, an argument list or a comprehension binds."""
         names = set[str]()
-        for node in ast.walk(target):
+        for node in walk(target):
             if id(node) not in self._symbols:
                 continue
             if isinstance(node, ast.arg):
@@ -178,7 +179,7 @@ class Flows:
     def _captured_names(self, definition: ast.AST) -> Names:
         """Return the variables that a nested definition may read at any time: all names in it."""
         return frozenset(
-            node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols
+            node.id for node in walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols
         )
 
 

@@ -26,6 +26,7 @@ from atlas.learning.naming.documenter import (
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.terms.names import Function, function_of, identifiers, is_available, parameters_of
 from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.walking import walk
 from atlas.llm.prompts.autodoc import AUTODOC
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
@@ -213,7 +214,7 @@ def _type(value: str, field: str) -> str:
 
 def _names_types(annotation: ast.expr) -> bool:
     """Return whether an annotation only names types, without calls, also in quoted parts."""
-    for node in ast.walk(annotation):
+    for node in walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
                 tree = try_parse(quoted)

@@ -27,6 +27,7 @@ from atlas.learning.terms.names import (
     unused_name,
 )
 from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.walking import walk
 
 DERIVED = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40
@@ -131,7 +132,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
     tree = try_parse(code)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
     body = form_of(function, imports)
-    nodes = [node for statement in body for node in ast.walk(statement)]
+    nodes = [node for statement in body for node in walk(statement)]
     if not body or not isinstance(body[-1], ast.Return) or any(isinstance(node, ast.FunctionDef) for node in nodes):
         return False
     return all(node.value is not None and is_boolean(node.value) for node in nodes if isinstance(node, ast.Return))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from atlas.learning.terms.names import Function
+from atlas.learning.terms.walking import walk
 
 _OF_TEXT = frozenset(
     [
@@ -44,7 +45,7 @@ _ON_NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 
 def role_of(function: Function, parameter: str) -> str:
     """Return a name for a parameter by its role in the code, or `value`."""
-    roles = [role for node in ast.walk(function) for role in _roles(node, parameter)]
+    roles = [role for node in walk(function) for role in _roles(node, parameter)]
     return next((role for role in _ORDER if role in roles), "value")
 
 

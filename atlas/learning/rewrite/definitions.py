@@ -19,6 +19,7 @@ from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
 from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, is_constant, own_nodes
 from atlas.learning.terms.symbols import number_symbols, with_symbols
+from atlas.learning.terms.walking import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -70,10 +71,10 @@ def find_units(
         origins: The origin of each name, as `bindings` returns it.
         replaced: Names that code after the program, such as its tests, may rebind.
     """
-    if any(map(_inspects_definitions, ast.walk(module))):
+    if any(map(_inspects_definitions, walk(module))):
         return {}
     counts = Counter(name for node in own_nodes(module) for name in _bound_names(node))
-    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    declared = {name for node in walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     definitions = {node.name: node for node in module.body if isinstance(node, Definition)}
     candidates = {
         name for name in definitions if counts[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
@@ -119,7 +120,7 @@ class _Needs:
 def _unit(node: Definition, context: _Context) -> Unit | None:
     """Return a definition as a unit, or None if it depends on other parts of its program."""
     inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
-    if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in ast.walk(node)):
+    if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in walk(node)):
         return None
     needs = _needs(node, inside, context)
     if needs.others or inside.intersection(context.candidates) or not all(map(_is_known, needs.imports)):
@@ -145,8 +146,8 @@ def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Nee
         inside: Names that the definition binds itself.
     """
     needs = _Needs()
-    early = {id(part) for code in code_run_at_definition(node) for part in ast.walk(code)}
-    for part in ast.walk(node):
+    early = {id(part) for code in code_run_at_definition(node) for part in walk(code)}
+    for part in walk(node):
         if not isinstance(part, ast.Name) or part.id in inside or part.id == node.name:
             continue
         origin = context.origins.get(id(part), OWN)
@@ -174,7 +175,7 @@ def _module_of(statement: str) -> str:
 
 def _rebinds_own_name(node: Definition) -> bool:
     """Return whether a definition binds its own name again inside."""
-    inner = [part for part in ast.walk(node) if part is not node]
+    inner = [part for part in walk(node) if part is not node]
     return any(
         node.name in _bound_names(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner
     )
@@ -203,7 +204,7 @@ def _is_steady(code: ast.AST, later: Collection[str], context: _Context) -> bool
     is_decorator = isinstance(code, ast.Name | ast.Attribute)
     if is_decorator and not _is_steady_call(code, context):
         return False
-    for part in ast.walk(code):
+    for part in walk(code):
         if isinstance(part, ast.Name) and part.id in later:
             return False
         if isinstance(part, ast.Call) and not _is_steady_call(part.func, context):
@@ -291,7 +292,7 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
     """Return the parameter names of a unit and of all units that it depends on."""
     names = list[str]()
     for unit_name in closure(name, units):
-        functions = [part for part in ast.walk(units[unit_name].node) if isinstance(part, Function)]
+        functions = [part for part in walk(units[unit_name].node) if isinstance(part, Function)]
         for function in functions:
             names += [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
     return tuple(names)
@@ -299,7 +300,7 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
 
 def find_keywords(*trees: ast.AST) -> set[str]:
     """Return the names that code passes as keyword arguments, or may pass: `f(**{"key": 1})`."""
-    parts = [part for tree in trees for part in ast.walk(tree)]
+    parts = [part for tree in trees for part in walk(tree)]
     passed = {part.arg for part in parts if isinstance(part, ast.keyword) and part.arg}
     if any(isinstance(part, ast.keyword) and part.arg is None for part in parts):
         passed |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}

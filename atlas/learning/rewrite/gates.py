@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
+from atlas.learning.terms.walking import walk
 
 TABLE = 4
 """Number of constants in a literal for which a function is never trivial, such as a table of four directions."""
@@ -124,10 +125,10 @@ def _longest_table(statements: Sequence[ast.stmt]) -> int:
     displays = (
         node
         for statement in statements
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict)
     )
-    return max((sum(isinstance(part, ast.Constant) for part in ast.walk(display)) for display in displays), default=0)
+    return max((sum(isinstance(part, ast.Constant) for part in walk(display)) for display in displays), default=0)
 
 
 def _is_call_of(node: ast.AST, names: Set[str]) -> bool:

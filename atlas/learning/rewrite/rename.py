@@ -11,6 +11,7 @@ from itertools import pairwise
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.names import Function, bound_names_of_node, identifiers, is_available, looks_up_names
 from atlas.learning.terms.parsing import too_deep, try_parse
+from atlas.learning.terms.walking import walk
 
 
 def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
@@ -86,7 +87,7 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
 def _fixed_names(tree: ast.AST) -> set[str]:
     """Return the names that cannot be renamed: imports, keyword arguments and attributes of classes."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.keyword) and node.arg:
             names.add(node.arg)
         elif not isinstance(node, Function):

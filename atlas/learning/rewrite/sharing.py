@@ -30,6 +30,7 @@ from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import TOOL, bindings, find_constants, is_constant
+from atlas.learning.terms.walking import walk
 
 ALIAS_TOKENS = 3
 """Tokens of `name = shared`, which keeps a program's own name for a shared definition."""
@@ -236,7 +237,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
         parameters={name: parameters_in(name, units) for name in units},
         helpers={name: forms[name] for name in units if name not in solutions},
-        free={node.id for node in ast.walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
+        free={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
 
@@ -441,7 +442,7 @@ def _drop_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Modu
 
 def _mentioned_names(tree: ast.AST) -> Iterator[str]:
     """Yield the names that code mentions, also as attributes and strings."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
                 yield name

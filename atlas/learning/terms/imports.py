@@ -11,6 +11,7 @@ from typing import TypeGuard
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.scopes import IMPORTS, imported_names, is_constant
+from atlas.learning.terms.walking import walk
 
 RUNNING = (ast.Call, ast.Await, ast.Attribute, ast.Subscript, ast.comprehension)
 """Syntax that may run functions defined before it."""
@@ -21,7 +22,7 @@ ALIASED = 2
 
 def star_modules(module: ast.Module) -> list[str]:
     """Return the modules of a program's star imports, empty for a relative import."""
-    return ["" if node.level else str(node.module) for node in ast.walk(module) if _is_star(node)]
+    return ["" if node.level else str(node.module) for node in walk(module) if _is_star(node)]
 
 
 def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
@@ -83,7 +84,7 @@ def _may_call(statement: ast.stmt) -> bool:
     """Return whether a statement may run functions that were defined before it."""
     if isinstance(statement, Function):
         return bool(statement.decorator_list)
-    return any(isinstance(part, RUNNING) for part in ast.walk(statement))
+    return any(isinstance(part, RUNNING) for part in walk(statement))
 
 
 def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
@@ -102,12 +103,12 @@ def _read_and_bound_names(statement: ast.stmt, public: Mapping[str, frozenset[st
             return set(), set(imported_names(statement))
         case ast.Assign(targets=[ast.Name(id=name)]):
             return set(read_names(statement)), {name}
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}, set()
+    return {node.id for node in walk(statement) if isinstance(node, ast.Name)}, set()
 
 
 def read_names(*nodes: ast.AST) -> frozenset[str]:
     """Return the names that code reads or deletes anywhere."""
-    parts = [part for node in nodes for part in ast.walk(node)]
+    parts = [part for node in nodes for part in walk(node)]
     augmented = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` also reads it
     names = [part for part in parts if isinstance(part, ast.Name)]
     return frozenset(name.id for name in names if id(name) in augmented or not isinstance(name.ctx, ast.Store))
@@ -115,7 +116,7 @@ def read_names(*nodes: ast.AST) -> frozenset[str]:
 
 def mentioned_names(node: ast.AST) -> Iterator[str]:
     """Yield the names that code reads, writes, deletes or declares."""
-    for part in ast.walk(node):
+    for part in walk(node):
         match part:
             case ast.Name(id=name):
                 yield name
@@ -135,7 +136,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
     if "__all__" in mentioned_names(module):
         return frozenset()
     bound = set[str]()
-    for scope in ast.walk(module):
+    for scope in walk(module):
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             for node in scope.body:
                 bound.update(imported_names(node) if isinstance(node, IMPORTS) else ())
@@ -144,7 +145,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
 
 def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
     """Return the imported names whose modules can also be reached as attributes of another name."""
-    aliases = [alias for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names]
+    aliases = [alias for node in walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {
         alias.asname
         for alias in aliases
@@ -163,7 +164,7 @@ def remove_unread_imports(module: ast.Module, removable: frozenset[str]) -> ast.
     removed = removable.difference(mentioned_names(module))
     if not removed:
         return module
-    for scope in ast.walk(module):
+    for scope in walk(module):
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             remaining = [part for node in scope.body if (part := remove_names(node, removed)) is not None]
             scope.body = remaining or scope.body

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.walking import walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -91,7 +92,7 @@ def parameters_of(function: Function) -> list[str]:
 def identifiers(tree: ast.AST) -> set[str]:
     """Return every name that code binds, reads or passes as a keyword. Attributes are left out."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.arg | ast.keyword) and node.arg:
@@ -104,7 +105,7 @@ def identifiers(tree: ast.AST) -> set[str]:
 def bound_names(tree: ast.AST) -> set[str]:
     """Return every name that code binds anywhere, imports and parameters included."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.arg):
@@ -116,7 +117,7 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 def looks_up_names(tree: ast.AST) -> set[str]:
     """Return the builtins that code uses to look up names by string, such as `eval`."""
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     names = [node for node in nodes if isinstance(node, ast.Name)]
     if not any(node.id in _BY_TEXT for node in names):
         return set()
@@ -128,7 +129,7 @@ def looks_up_names(tree: ast.AST) -> set[str]:
 
 def looks_at_stack(tree: ast.AST) -> bool:
     """Return whether code may inspect the call stack, where inserted functions would be visible."""
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     mentioned = set[str]().union(*map(_names_of, nodes))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:
         return True

@@ -6,6 +6,7 @@ import ast
 import warnings
 
 from atlas.core.errors import InvalidInput
+from atlas.learning.terms.walking import walk
 
 MAX_CHARACTERS = 100_000
 """Largest length of a program. Parsing a longer program could take seconds."""
@@ -65,7 +66,7 @@ def is_wide(module: ast.Module) -> bool:
     """
     return any(
         isinstance(value, list) and len(value) > MAX_PARTS
-        for node in ast.walk(module)
+        for node in walk(module)
         if isinstance(node, ast.expr) and not is_long_table(node)
         for value in vars(node).values()
     )

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from atlas.learning.terms.walking import walk
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
@@ -40,7 +42,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
     constants = find_constants(module)
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             origin = origins.get(id(node))
             if origin == TOOL and node.id not in tools:
@@ -69,7 +71,7 @@ def find_constants(module: ast.Module) -> dict[str, str]:
                 break
     if not found:
         return {}
-    n_bound = Counter(name for node in ast.walk(module) for name in _bound_names(node))
+    n_bound = Counter(name for node in walk(module) for name in _bound_names(node))
     return {name: statement for name, statement in found.items() if n_bound[name] == 1}
 
 
@@ -107,15 +109,15 @@ def _module_scope(module: ast.Module) -> _Scope:
     for name in variables:
         if name in visible or name.startswith("__"):
             scope.bound[name] = OWN
-    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
+    declared = {name for node in walk(module) if isinstance(node, ast.Global) for name in node.names}
     scope.bound |= dict.fromkeys(declared, OWN)
     return scope
 
 
 def _names_in_definitions(module: ast.Module) -> set[str]:
     """Return the names in all functions and classes of a module."""
-    definitions = [node for node in ast.walk(module) if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
-    return {part.id for node in definitions for part in ast.walk(node) if isinstance(part, ast.Name)}
+    definitions = [node for node in walk(module) if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
+    return {part.id for node in definitions for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
@@ -146,12 +148,12 @@ def _unsure_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str])
     for statement in getattr(scope, "body", []):
         if isinstance(statement, IMPORTS):
             sure |= set(imported_names(statement)) - mentioned
-        mentioned |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        mentioned |= {node.id for node in walk(statement) if isinstance(node, ast.Name)}
     return imports - sure
 
 
 def _rebound_by_inner_scopes(function: ast.AST) -> set[str]:
-    return {name for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
+    return {name for node in walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
@@ -162,7 +164,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
         yield node
         waiting.extend(_outside(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
         if isinstance(node, COMPREHENSIONS):  # `:=` binds in the function around a comprehension
-            waiting.extend(walrus.target for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr))
+            waiting.extend(walrus.target for walrus in walk(node) if isinstance(walrus, ast.NamedExpr))
 
 
 def _inside(scope: ast.AST) -> list[ast.AST]:
@@ -194,7 +196,7 @@ def _arguments(scope: ast.AST) -> list[ast.AST]:
 
 
 def _defaults(arguments: ast.arguments) -> list[ast.AST]:
-    annotations = [node.annotation for node in ast.walk(arguments) if isinstance(node, ast.arg) and node.annotation]
+    annotations = [node.annotation for node in walk(arguments) if isinstance(node, ast.arg) and node.annotation]
     return [*arguments.defaults, *(node for node in arguments.kw_defaults if node), *annotations]
 
 

@@ -18,6 +18,7 @@ from atlas.learning.search.forms.nodes import (
     substitute,
 )
 from atlas.learning.terms.normalisation import leaves
+from atlas.learning.terms.walking import walk
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
 """Function that takes the rest of a block, and how often each name occurs in the whole code.
@@ -185,7 +186,7 @@ def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
                 return _inline_in_next(name, value, n_read, rest)
             if n_read == 1 and _is_read_once_in(rest[0], name):
                 return [substitute(rest[0], {name: value}), *rest[1:]]
-            if is_repeatable(value) and (n_read == 1 or len(list(ast.walk(value))) <= MAX_COPIED_NODES):
+            if is_repeatable(value) and (n_read == 1 or len(list(walk(value))) <= MAX_COPIED_NODES):
                 return [substitute(statement, {name: value}) for statement in rest]
     return None
 
@@ -208,7 +209,7 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
             place = statement
         case _:
             return False
-    inner = [node for node in ast.walk(place) if isinstance(node, _OFTEN_OR_NEVER)]
+    inner = [node for node in walk(place) if isinstance(node, _OFTEN_OR_NEVER)]
     first = [node.generators[0].iter for node in inner if isinstance(node, Comprehension)]
     is_outside = not any(reads(node, name) for node in inner)
     return reads(place, name) == 1 and (is_outside or any(reads(items, name) for items in first))

@@ -12,6 +12,7 @@ from atlas.learning.search.forms.imports import qualify_names
 from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, text
 from atlas.learning.search.forms.scopes import with_own_names
 from atlas.learning.terms.names import Function
+from atlas.learning.terms.walking import walk
 
 MAX_PASSES = 20
 MAX_NODES = 1_500
@@ -26,7 +27,7 @@ def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.st
     Args:
         imports: Import statements before the function, for the names that it uses.
     """
-    n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
+    n_nodes = sum(1 for statement in function.body for _ in walk(statement))
     if n_nodes > MAX_NODES or is_nested_deeply(function.body):
         return []
     return _simplify(qualify_names([copy_tree(statement) for statement in function.body], imports))
@@ -37,7 +38,7 @@ def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
         before = _text(body)
         body = [simplify(statement) for statement in body]
         body = _strip_return(_Blocks(count_names(body)).rewrite(body))
-        if _text(body) == before or sum(1 for part in body for _ in ast.walk(part)) > MAX_NODES:
+        if _text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
             break
     return with_own_names(body)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.search.forms.nodes import Comprehension, copy_tree, is_same_code, load, reads, substitute
+from atlas.learning.terms.walking import walk
 
 
 def replace_enumerate(node: Comprehension) -> Comprehension:
@@ -124,5 +125,5 @@ def _generator(name: str, items: ast.expr, *tests: ast.expr) -> ast.comprehensio
 
 def _free_name(*nodes: ast.AST) -> str:
     """Return a name that occurs in none of the trees."""
-    used = {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used = {node.id for tree in nodes for node in walk(tree) if isinstance(node, ast.Name)}
     return next(name for name in (f"each_{number}" for number in range(len(used) + 1)) if name not in used)

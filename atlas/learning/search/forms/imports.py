@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from atlas.learning.search.forms.nodes import load, substitute
+from atlas.learning.terms.walking import walk
 
 _USUAL = {"np": "numpy", "pd": "pandas"}
 """Usual aliases of modules, for code without its import statements."""
@@ -14,7 +15,7 @@ _USUAL = {"np": "numpy", "pd": "pandas"}
 def qualify_names(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return statements with imported names written as `module.name`."""
     names = {short: _dotted_name(module) for short, module in _USUAL.items()}
-    for node in (node for statement in (*imports, *body) for node in ast.walk(statement)):
+    for node in (node for statement in (*imports, *body) for node in walk(statement)):
         match node:
             case ast.ImportFrom(module=str(module), names=imported, level=0):
                 names |= {alias.asname or alias.name: _dotted_name(f"{module}.{alias.name}") for alias in imported}

@@ -19,6 +19,7 @@ from atlas.learning.search.forms.nodes import (
     reads,
     substitute,
 )
+from atlas.learning.terms.walking import walk
 
 _NUMBERS = (int, float)
 
@@ -238,7 +239,7 @@ def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
 
 
 def _may_skip(block: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Continue) for statement in block for node in ast.walk(statement))
+    return any(isinstance(node, ast.Continue) for statement in block for node in walk(statement))
 
 
 def replace_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
@@ -258,7 +259,7 @@ def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
     """Move the body of a loop's `else` after the loop, if the loop has no `break`."""
     match block:
         case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
-            if not any(isinstance(node, ast.Break) for statement in loop.body for node in ast.walk(statement)):
+            if not any(isinstance(node, ast.Break) for statement in loop.body for node in walk(statement)):
                 loop.orelse = []
                 return [loop, *other, *rest]
     return None

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from atlas.learning.terms.walking import walk
+
 Node = TypeVar("Node", bound=ast.AST)
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -62,7 +64,7 @@ def is_nested_deeply(nodes: Iterable[ast.AST]) -> bool:
 
 def count_names(nodes: Iterable[ast.AST]) -> Counter[str]:
     """Return how often each name is read or bound."""
-    inner = (inner for node in nodes for inner in ast.walk(node))
+    inner = (inner for node in nodes for inner in walk(node))
     return Counter(node.id for node in inner if isinstance(node, ast.Name))
 
 
@@ -74,7 +76,7 @@ def reads(node: ast.AST, name: str) -> int:
 def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that code binds, or whose objects it visibly changes."""
     names: set[str] = set()
-    for node in (inner for tree in nodes for inner in ast.walk(tree)):
+    for node in (inner for tree in nodes for inner in walk(tree)):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 names.add(name)
@@ -94,7 +96,7 @@ def root_name(node: ast.expr) -> str:
 
 def is_repeatable(value: ast.expr) -> bool:
     """Return whether a value can be computed again with the same result and no side effect, judging calls by name."""
-    for node in ast.walk(value):
+    for node in walk(value):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:
                 return False

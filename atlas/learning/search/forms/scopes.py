@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from atlas.learning.search.forms.nodes import Comprehension, load, substitute
+from atlas.learning.terms.walking import walk
 
 
 def with_own_names(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -50,7 +51,7 @@ class _Renamer(ast.NodeTransformer):
         names = {name: f"each_{next(self._numbers)}" for name in _targets(node)}
         renamed = substitute(node, {old: load(new) for old, new in names.items()})  # renames what is read only
         for generator in renamed.generators:
-            for target in ast.walk(generator.target):
+            for target in walk(generator.target):
                 if isinstance(target, ast.Name):
                     target.id = names.get(target.id, target.id)
         renamed.generators[0].iter = outer_iterable
@@ -58,5 +59,5 @@ class _Renamer(ast.NodeTransformer):
 
 
 def _targets(node: Comprehension) -> Iterator[str]:
-    nodes = (inner for generator in node.generators for inner in ast.walk(generator.target))
+    nodes = (inner for generator in node.generators for inner in walk(generator.target))
     return iter(dict.fromkeys(inner.id for inner in nodes if isinstance(inner, ast.Name)))
