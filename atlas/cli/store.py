@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas.cli.common import (
     MAX_SHOWN,
@@ -24,10 +24,10 @@ from atlas.cli.common import (
 )
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.importers.sample import is_new, load_sample
 from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare
 from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.open import open_storage, reembed_store
@@ -42,6 +42,11 @@ from atlas.views.overview.index_state import current_index_state
 from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted
+
+if TYPE_CHECKING:
+    from atlas.importers import sample
+else:
+    sample = LazyModule("atlas.importers.sample")  # which imports all formats, for a new store alone
 
 
 def add_commands(commands: Any) -> None:
@@ -94,8 +99,8 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
             embedder.prepare(_announce_step)
         if settings.reranker:
             CrossEncoderReranker(settings.reranker, settings.device).prepare(_announce_step)
-        if options.sample is not None and is_new(memory) and not memory.storage.read_only:
-            loaded = load_sample(memory, Path(options.sample or sample_directory()), settings)
+        if options.sample is not None and sample.is_new(memory) and not memory.storage.read_only:
+            loaded = sample.load_sample(memory, Path(options.sample or sample_directory()), settings)
             print(
                 f"added {loaded.added} records of sample data, {loaded.added_attempts} of them experiences; "
                 "the overview removes them with one click"

@@ -66,6 +66,14 @@ def test_planning_to_prune_imports_no_learning(tmp_path):
     assert within(loaded, "atlas.learning", "atlas.importers", "atlas.maps") == set()
 
 
+def test_backing_up_and_checking_a_store_import_no_importer_and_no_evaluation(tmp_path):
+    atlas.open_memory(tmp_path / "store", settings=BUNDLED).close()
+    for command in (["backup", str(tmp_path / "backup.tar")], ["doctor"]):
+        loaded = modules_loaded_by(RUN.format(["--store", str(tmp_path / "store"), *command]))
+        assert "atlas.cli.store" in loaded
+        assert within(loaded, "atlas.importers", "atlas.evaluation") == set()
+
+
 def modules_loaded_by(statements: str) -> set[str]:
     """Return the names of the modules in a fresh interpreter that has run some statements."""
     report = "print('loaded', *sys.modules, sep='\\n')"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.statistics import Day as Day
 from atlas.core.statistics import SuccessRate as SuccessRate
 from atlas.core.statistics import growth
-from atlas.importers.sample import n_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import strategy_counts
+
+if TYPE_CHECKING:
+    from atlas.importers import sample
+else:
+    sample = LazyModule("atlas.importers.sample")  # imports every format, and most commands only word a size here
 
 MAX_GROUPS = 50
 
@@ -68,7 +74,7 @@ def overview(memory: MemorySystem) -> Overview:
         rate=SuccessRate.of(counts),
         days=growth(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
-        n_sample=n_sample(memory),
+        n_sample=sample.n_sample(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
         strategies=strategy_counts(memory),
