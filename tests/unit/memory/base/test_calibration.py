@@ -158,15 +158,16 @@ def test_what_was_measured_is_kept_and_nobody_measures_it_again(tmp_path):
         assert embedder.texts == ["cancel the flight of passenger 7"]
 
 
-@pytest.mark.parametrize(
-    "kept", ["", "{", "[1]", '{"scale": "far"}', "null", f'{{"version": {VERSION}, "scale": [NaN, 1]}}'], ids=repr
-)
-def test_a_damaged_measurement_is_made_again(tmp_path, kept):
-    with opened(tmp_path) as memory:
-        memory.experience.store_many(attempts(30))
-        memory.storage.ledger.notes.write({MEASUREMENTS + "atlas_experiences": kept})
-        assert settled(memory).measurement().n_records == 30
-        assert json.loads(memory.experience.collection.read_measurement())["n_records"] == 30
+DAMAGED = ["", "{", "[1]", '{"scale": "far"}', "null", f'{{"version": {VERSION}, "scale": [NaN, 1]}}']
+
+
+def test_a_damaged_measurement_is_not_taken_and_made_again(memory):
+    memory.experience.store_many(attempts(30))
+    for damaged in DAMAGED:
+        memory.storage.ledger.notes.write({MEASUREMENTS + "atlas_experiences": damaged})
+        assert live(memory)._read_stored() is None, damaged
+    assert settled(memory).measurement().n_records == 30
+    assert json.loads(memory.experience.collection.read_measurement())["n_records"] == 30
 
 
 def test_growth_is_that_of_the_memory_itself(memory):
