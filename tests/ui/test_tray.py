@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,14 +12,23 @@ import atlas
 from pages.components.lists.selection import Selection
 from tests.support.dashboard import Dashboard, plan_tables, said, undo_button
 from tests.support.records import attempt, attempts
-from tests.support.stores import make_store, opened_store
+from tests.support.stores import copied, make_store, opened_store
+
+
+@pytest.fixture(scope="module")
+def forty_attempts(tmp_path_factory) -> Path:
+    """A store whose level is measured, as each plan would measure it otherwise."""
+    place = tmp_path_factory.mktemp("forty")
+    make_store(place, attempts(40))
+    with opened_store(place) as memory:
+        memory.experience.calibrate()
+    return place
 
 
 @pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+def memory(forty_attempts, tmp_path) -> Iterator[atlas.MemorySystem]:
     """Forty attempts, beside the dashboard's own view of them."""
-    make_store(tmp_path, attempts(40))
-    with opened_store(tmp_path) as opened:
+    with opened_store(copied(forty_attempts, tmp_path)) as opened:
         yield opened
 
 
