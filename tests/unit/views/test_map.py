@@ -11,6 +11,9 @@ import pytest
 
 from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.views.charts.palette import PALETTE
+from atlas.views.curate.case_view import case_view
+from atlas.views.curate.cases import Case
+from atlas.views.curate.health import FAILING, domain_lines
 from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.lists.listing import similar_rows
 from atlas.views.map.colours import (
@@ -58,7 +61,7 @@ from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.map.talk import TITLES, talk_packet
 from atlas.views.shared.scope import WORDS, Scope
 from tests.support.records import attempt, attempts
-from tests.support.stores import make_store
+from tests.support.stores import make_store, opened_store
 
 N = 12
 
@@ -275,6 +278,15 @@ def test_points_are_coloured_by_domain(points):
         ("In no domain", 1, GREY),
     ]
     assert colouring.category.tolist() == [0] * 5 + [1] * 4 + [2, 2, 3]
+
+
+def test_a_failing_domain_names_the_tasks_that_its_attempts_were_made_at(tmp_path):
+    ids = make_store(tmp_path, [attempt(f"Mend {n}", n >= 5, task_id=f"t{n % 2 if n < 5 else n}") for n in range(N)])
+    with opened_store(tmp_path) as memory:
+        line = domain_lines(memory, make_map(ids))[0]
+        case = Case(queue=FAILING, noun="experience", collection="", ids=(), domain=line)
+        assert (line.n_known, line.n_tasks, line.is_failing) == (5, 2, True)
+        assert "0\xa0% of its 5 attempts at 2 tasks succeeded" in case_view(memory, case).reason
 
 
 def test_domains_close_to_each_other_differ_in_hue():
