@@ -198,15 +198,23 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
-    """Yield a function that writes to a new file, renamed into place at the end. For `-`, it writes to stdout."""
+    """Yield a function that writes to a new file, renamed into place at the end. For `-`, it writes to stdout.
+
+    A device or pipe such as `/dev/null` is written to as it is, because a rename would replace it.
+    """
     if str(path) == "-":
         yield sys.stdout.write
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as file:
+            yield file.write
+        return
+    target = path.resolve()
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with temporary.open("w", encoding="utf-8") as file:
             yield file.write
-        temporary.replace(path)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
