@@ -161,7 +161,8 @@ class Cutter:
         max_shift = round(_MAX_SHIFT_SHARE * (windows[0][1] - windows[0][0]))
         words = pieces.word_ids
         word_windows = [
-            (_word_end(words, start, max_shift), _word_end(words, end, -max_shift)) for start, end in windows
+            (_nearest_boundary(words, start, max_shift), _nearest_boundary(words, end, -max_shift))
+            for start, end in windows
         ]
         return in_characters(word_windows, pieces.offsets, len(text))
 
@@ -269,7 +270,7 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
         )
 
 
-def _word_end(words: Sequence[int | None], position: int, max_shift: int) -> int:
+def _nearest_boundary(words: Sequence[int | None], position: int, max_shift: int) -> int:
     """Return the nearest word boundary within `max_shift` of a position, backwards if `max_shift` is negative."""
     for index in range(position, position + max_shift, 1 if max_shift > 0 else -1):
         if not 0 < index < len(words) or words[index] != words[index - 1]:

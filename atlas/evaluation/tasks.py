@@ -388,13 +388,13 @@ def try_strictness(
     seed: int,
     on_progress: Progress,
 ) -> tuple[StrictnessStep, ...]:
-    """Return how an agent's search answers at each of `STEPS`, with one search for each query.
+    """Measure an agent's search at each strictness in `STEPS`, from one search for each query.
 
     Args:
         row: The search for agents.
         task: Own queries with their right records.
         texts: The description of each record, by its id.
-        foreign: Queries whose right answer is nothing.
+        foreign: Queries that should find nothing.
         half: The half of the own queries to ask.
         seed: Seed of the intervals.
         on_progress: Called after each query.

@@ -141,8 +141,8 @@ def prose(text: str) -> Prose:
 def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     """Return the words that are probably names of people, judged by spelling.
 
-    Such words are the parts of a user's code, such as `anya_garcia_5901`, and words that mostly stand beside another
-    that begins with a capital, too, and are never written without one.
+    They are the parts of user ids such as `anya_garcia_5901`, and capitalised words that mostly stand beside another
+    capitalised word, as in `Anya Garcia`. A word that is also written in lower case does not count.
     """
     coded, plain = set[str](), set[str]()
     paired, capitalised = Counter[str](), Counter[str]()

@@ -70,8 +70,10 @@ def parse_row(text: Any, *names: str) -> dict[str, Any]:
         row = json.loads(text)
     except UNREADABLE as error:
         raise UnreadableRow(f"a row contains invalid JSON: {error}") from error
-    if not isinstance(row, dict) or not row.keys() >= {*names}:
-        raise UnreadableRow(f"a row contains no JSON object of {', '.join(names) or 'names and values'}")
+    if not isinstance(row, dict):
+        raise UnreadableRow(f"expected a JSON object in a row, got a {type(row).__name__}")
+    if missing := sorted({*names} - row.keys()):
+        raise UnreadableRow(f"the JSON object of a row lacks {', '.join(missing)}")
     return row
 
 

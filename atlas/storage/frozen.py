@@ -16,7 +16,7 @@ STAMP = "frozen.json"
 """Name of the file with the time of freezing. A store with this file is read-only."""
 
 
-def frozen_copy(store: Path, name: str) -> Path:
+def frozen_copy_path(store: Path, name: str) -> Path:
     """Return the directory of a frozen copy of a store.
 
     Args:
@@ -30,7 +30,7 @@ def current_copy(store: Path, name: str) -> Path | None:
 
     A purge removes the copies on its own machine only.
     """
-    copy = frozen_copy(store, name)
+    copy = frozen_copy_path(store, name)
     try:
         before = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
     except (OSError, ValueError, AttributeError):

@@ -17,7 +17,7 @@ from atlas.core.address import companion
 from atlas.core.errors import NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role, acting
 from atlas.protocols.access import AUDIT, KEYS
-from atlas.storage.frozen import frozen_copy
+from atlas.storage.frozen import frozen_copy_path
 from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.freeze import freeze
 from atlas.storage.store import Store
@@ -143,8 +143,8 @@ def test_a_purge_on_one_machine_closes_the_copies_on_all(machine, postgres_addre
     machine("first")
     with opened_store(postgres_address) as memory:
         purge(memory, ids[0])
-    assert frozen_copy(there, "board").is_dir(), "the machine that has it was not asked"
+    assert frozen_copy_path(there, "board").is_dir(), "the machine that has it was not asked"
     with pytest.raises(NotAllowed, match="removed by a purge"):
         Stores({"main": there}, {}).follow(secret)
     sweep_copies(there)
-    assert not frozen_copy(there, "board").exists()
+    assert not frozen_copy_path(there, "board").exists()

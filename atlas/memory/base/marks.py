@@ -75,8 +75,8 @@ def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
     """
     if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
         raise NotAllowed(
-            f"{actor_name('')} writes under review, and may only {action} of its own that no curator has accepted yet; "
-            "ask a curator"
+            f"{actor_name('')} writes under review, and not all of these are its own and still to be accepted; "
+            f"ask a curator to {action}"
         )
 
 

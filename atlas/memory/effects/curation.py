@@ -173,7 +173,7 @@ def spread(values: Sequence[Any], limit: int) -> list[Any]:
 
 
 def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks) -> CurationLoss:
-    """Return the loss over the replayed tasks, without the counts of records that were not sampled."""
+    """Return the loss over the replayed tasks. The caller corrects the counts if only a sample was replayed."""
     lost = _lost_records(replacements, replays, tasks)
     right_hits = [(_right_ids(replay.before.hits, replay, tasks), replay.after.hits) for replay in replays]
     right_in_blocks = [(_right_ids(replay.before.shown, replay, tasks), replay.after.shown) for replay in replays]

@@ -65,7 +65,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
 
 
 def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
-    """Return the marks of an attempt about its context: the number of records, and the tokens of a block.
+    """Return the metadata of what an attempt was shown: the number of records, and of a context block the tokens.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.

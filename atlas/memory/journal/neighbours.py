@@ -87,7 +87,7 @@ class Log:
             self.within(kind).store.update(*arguments, unchanged_since=moment, deleted_ids=deleted_ids)
 
     def renew_present(self, ids: Sequence[str]) -> None:
-        """Embed records and their successors again, with the current beginnings before them."""
+        """Embed records and their successors again, with the current beginnings of their predecessors."""
 
         def renew() -> None:
             with self.store.reading():
@@ -106,7 +106,7 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text to embed and index: first the beginnings of its predecessors, then the content."""
+    """Return the text to embed and index: the content, then the beginnings of its predecessors."""
     return "\n\n".join([content, *before])
 
 

@@ -275,7 +275,10 @@ def _check_entries(file: zipfile.ZipFile) -> None:
 
 
 def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None:
-    """Refuse a backup with other entries than the ledger over `MAX_BYTES`, or with far more than the file's size."""
+    """Refuse a backup that unpacks to far more than its own size, or has an entry over `MAX_BYTES`.
+
+    The ledger may exceed `MAX_BYTES`.
+    """
     for entry in file.infolist():
         if entry.filename != LEDGER and entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {_megabytes(entry.file_size)}, over {_megabytes(MAX_BYTES)}")

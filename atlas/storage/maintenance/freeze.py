@@ -13,7 +13,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.durable_files import replace_durably
 from atlas.storage.erasing import in_use
-from atlas.storage.frozen import PREFIX, STAMP, current_copy, frozen_copy
+from atlas.storage.frozen import PREFIX, STAMP, current_copy, frozen_copy_path
 from atlas.storage.history import Reword
 from atlas.storage.location.access import access_storage
 from atlas.storage.maintenance.names import NAMES, names_text
@@ -42,7 +42,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     """
     check_role(Role.ADMIN, "freeze a copy of the store")
     check_store(store.path)
-    target = frozen_copy(store.path, name)
+    target = frozen_copy_path(store.path, name)
     try:
         target.mkdir(mode=0o700)
         with in_use(target):
@@ -84,4 +84,4 @@ def sweep(store: Path, live: Collection[str]) -> None:
 
 def thaw(store: Path, name: str) -> None:
     """Remove a frozen copy, if it exists."""
-    shutil.rmtree(frozen_copy(store, name), ignore_errors=True)
+    shutil.rmtree(frozen_copy_path(store, name), ignore_errors=True)

@@ -288,7 +288,10 @@ class PlainCollection(Collection):
         return self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, by record id. Marks are missing, and of usage all but the counts."""
+        """Return the value of a metadata key, by record id.
+
+        Marks are not available, and of the usage only the counts.
+        """
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}

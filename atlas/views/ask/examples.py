@@ -9,6 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.memory.base.ranking import maximal_marginal_relevance
+from atlas.memory.effects.curation import spread
 from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
@@ -25,7 +26,7 @@ SHORTEST, LONGEST = 20, 120
 
 def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
     """Return diverse example questions from the store's tasks. Untrusted texts."""
-    rows = memory.experience.collection.get(_spread(memory.experience.ids(), SAMPLED))
+    rows = memory.experience.collection.get(spread(memory.experience.ids(), SAMPLED))
     vectors_by_question: dict[str, Vectors] = {}
     for row in rows:
         question = _question(row["document"])
@@ -59,10 +60,6 @@ def neighbour(questions: Sequence[str], text: str, *, is_next: bool) -> str:
     if text in questions:
         return questions[(questions.index(text) + (1 if is_next else -1)) % len(questions)]
     return questions[0 if is_next else -1]
-
-
-def _spread(ids: Sequence[str], n: int) -> list[str]:
-    return [ids[index * len(ids) // n] for index in range(n)] if len(ids) > n else [*ids]
 
 
 def _question(document: str) -> str:

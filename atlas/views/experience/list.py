@@ -159,7 +159,7 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:
-    """Return lines of experiences as a store lists them, with their endings, agents and use of memory."""
+    """Return a row of the list for each row of the store, with the attempt's ending, agent and use of memory."""
     users = with_memory(memory, rows)
     endings = {each.id: ending_of(each) for each in memory.experience.get_many([row["id"] for row in rows])}
     has_agents = len(memory.experience.values("agent_id")) > 1

@@ -68,7 +68,7 @@ class Cost:
 
 
 def _number(sources: Iterable[Mapping[str, Any]], name: str) -> float | None:
-    """Return the first number of a name that is not negative."""
+    """Return the first non-negative number that a source has under a name, or None."""
     for source in sources:
         value = source.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -19,7 +19,7 @@ _LINE_ENDS = re.compile(r"\r\n?")
 
 
 def readable(text: str) -> str:
-    """Return a text without terminal codes, and other invisible characters as Python escapes.
+    """Remove terminal codes from a text, and write other invisible characters as Python escapes.
 
     No readable text is lost: a line that a program overwrites remains as a separate line.
     """

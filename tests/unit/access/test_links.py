@@ -15,7 +15,7 @@ from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore
 from atlas.core.types import Task
 from atlas.infra.actor import Actor, Role, acting
 from atlas.server.sessions import Sessions
-from atlas.storage.frozen import frozen_at, frozen_copy
+from atlas.storage.frozen import frozen_at, frozen_copy_path
 from atlas.storage.location.audit import AuditLog
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.freeze import LEFT_OUT, freeze
@@ -36,7 +36,7 @@ def memory(tmp_path):
 def open_copy(memory) -> atlas.MemorySystem:
     """Open the copy of the link that was made last."""
     link = Links(memory.storage.path).all()[0]
-    return atlas.open_memory(frozen_copy(memory.storage.path, link.id), embedder=HashEmbedder())
+    return atlas.open_memory(frozen_copy_path(memory.storage.path, link.id), embedder=HashEmbedder())
 
 
 def test_a_copy_shows_what_was_there_and_nothing_of_what_came_after(memory):
@@ -121,8 +121,8 @@ def test_a_purge_takes_every_copy_along_and_says_so_before(memory):
 
 def test_what_has_ended_or_was_left_by_a_killed_process_goes_with_the_next_look(memory):
     now = datetime.now(UTC)
-    orphan = frozen_copy(memory.storage.path, "orphan")
-    young = frozen_copy(memory.storage.path, "young")
+    orphan = frozen_copy_path(memory.storage.path, "orphan")
+    young = frozen_copy_path(memory.storage.path, "young")
     for directory in (orphan, young):
         directory.mkdir()
     os.utime(orphan, (time.time() - 7_200, time.time() - 7_200))

@@ -22,7 +22,7 @@ from atlas.infra.actor import Role
 from atlas.server.access import ApiKeyMiddleware, Doors, HostMiddleware
 from atlas.server.entrance import Entrance
 from atlas.server.sessions import COOKIE, Sessions
-from atlas.storage.frozen import frozen_copy
+from atlas.storage.frozen import frozen_copy_path
 from atlas.storage.location.audit import REFUSED, TOKEN_ENTERED
 from atlas.testing import FixedClock
 
@@ -73,7 +73,7 @@ def link(stores: Stores, clock: FixedClock) -> str:
     """The path of a link onto a copy of the second store, which ends in a week."""
     research = list(stores)[1]
     made, secret = research.links.add("Board", clock.now() + timedelta(days=7), made_by="root")
-    frozen_copy(research.directory, made.id).mkdir()
+    frozen_copy_path(research.directory, made.id).mkdir()
     return f"/link/{secret}"
 
 

@@ -23,7 +23,7 @@ from atlas.server.access import OwnMachineOnly
 from atlas.server.entrance import Entrance
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.sessions import COOKIE, Sessions
-from atlas.storage.frozen import frozen_copy
+from atlas.storage.frozen import frozen_copy_path
 from atlas.storage.location.audit import LINK_MADE, LINK_OPENED
 
 PROXY = Proxy(addresses=frozenset({"10.0.0.5"}), user="X-Forwarded-User", name="X-Name", groups="X-Forwarded-Groups")
@@ -103,11 +103,11 @@ def test_a_session_that_a_proxy_began_needs_its_word_at_every_request(client):
 
 def test_a_link_and_a_key_stay_what_they_are_for_whoever_a_proxy_names(client, sessions, tmp_path):
     link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
-    frozen_copy(tmp_path, link.id).mkdir()
+    frozen_copy_path(tmp_path, link.id).mkdir()
     client.get("/", headers=ADA)
     assert client.post(f"/link/{opened}", headers=ADA).text == "link Board, viewer by http"
     assert {one.store for one in sessions.actors_of(client.cookies[COOKIE]).values()} == {
-        frozen_copy(tmp_path, link.id)
+        frozen_copy_path(tmp_path, link.id)
     }
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="root")[1]
     assert client.post("/enter", data={"key": secret}, headers=ADA).text == "crawler, writer by http"
@@ -117,14 +117,14 @@ def test_a_link_and_a_key_stay_what_they_are_for_whoever_a_proxy_names(client, s
 
 def test_a_guest_with_a_link_uploads_nothing(client, tmp_path):
     link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
-    frozen_copy(tmp_path, link.id).mkdir()
+    frozen_copy_path(tmp_path, link.id).mkdir()
     client.get(f"/link/{opened}")
     assert client.put("/_stcore/upload_file/one/two", content=b"x").status_code == 403
 
 
 def test_a_link_that_is_opened_once_more_is_no_further_session(client, sessions, tmp_path):
     link, opened = Links(tmp_path).add("Board", datetime.now(UTC) + timedelta(days=1), made_by="root")
-    frozen_copy(tmp_path, link.id).mkdir()
+    frozen_copy_path(tmp_path, link.id).mkdir()
     client.get(f"/link/{opened}")
     before = client.cookies[COOKIE]
     client.get(f"/link/{opened}")

@@ -32,7 +32,7 @@ from atlas.importers.fields import (
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row, convert, failure_reason
 
 SOURCE = "atif"
 RESULT = "result.json"
@@ -52,11 +52,11 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the trajectory of a document, and the trajectories of its sub-agents."""
     raw = read_document(path, limits)
     documents: list[Json] = []
-    if reason := refusal(lambda: documents.append(as_object(parse_json(raw), "the file"))):
+    if reason := failure_reason(lambda: documents.append(as_object(parse_json(raw), "the file"))):
         yield Row(1, None, reason, offset=len(raw))
         return
     result: Json = {}
-    if reason := refusal(lambda: result.update(_result(path, limits))):
+    if reason := failure_reason(lambda: result.update(_result(path, limits))):
         yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
     for position, (document, caller) in enumerate(_family(documents[0], "", 0), start=1):
         make = partial(_attempt, document, caller, {} if caller else result, path)

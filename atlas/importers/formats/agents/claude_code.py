@@ -32,7 +32,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, one_line, refusal
+from atlas.importers.rows import Limits, Row, convert, failure_reason, one_line
 from atlas.importers.spans import spans
 
 SOURCE = "claude-code"
@@ -63,7 +63,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end. The attempts of its sub-agents come last."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := refusal(partial(session.take, record)):
+        if reason := failure_reason(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from session.take_ended(record.end)
     yield from session.end_open(path.stat().st_size)

@@ -32,7 +32,7 @@ from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys
-from atlas.importers.rows import Limits, Row, refusal
+from atlas.importers.rows import Limits, Row, failure_reason
 
 SOURCE = "gemini-cli"
 
@@ -52,7 +52,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := refusal(partial(session.take, record)):
+        if reason := failure_reason(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
     yield from session.attempts(path.stat().st_size)
 
@@ -96,7 +96,7 @@ class _Session:
     def attempts(self, offset: int) -> Iterator[Row]:
         """Yield an attempt for each answered request, and the reason for each message that cannot be read."""
         for position, message in self._messages.values():
-            if reason := refusal(partial(self._take_message, message, position)):
+            if reason := failure_reason(partial(self._take_message, message, position)):
                 yield Row(position, None, reason, offset=offset)
         yield from self._requests.finish(offset)
 

@@ -21,7 +21,7 @@ from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text
 from atlas.importers.files import Record, records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row, convert, failure_reason
 
 SOURCE = "langsmith"
 MAX_DEPTH = 50
@@ -51,7 +51,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file, whose runs may come in any order."""
     traces: dict[str, _Runs] = {}
     for record in records(path, limits):
-        if reason := refusal(partial(_add_record, record, traces)):
+        if reason := failure_reason(partial(_add_record, record, traces)):
             yield Row(record.position, None, reason, offset=record.end)
     size = path.stat().st_size
     for trace_id, runs in traces.items():

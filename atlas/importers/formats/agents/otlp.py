@@ -28,7 +28,7 @@ from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text
 from atlas.importers.files import Record, lines, parse_json, read_document, read_head
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, decode_json
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row, convert, failure_reason
 from atlas.importers.spending import first_number
 
 SOURCE = "otlp"
@@ -173,7 +173,7 @@ def attempts_of(
     received: list[ReceivedSpan] = []
     refused: list[str] = []
     for record in records:
-        reason = refusal(partial(_take_request, record, request_of, received, refused))
+        reason = failure_reason(partial(_take_request, record, request_of, received, refused))
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
@@ -198,7 +198,7 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 received: list[ReceivedSpan] = []
-                if reason := refusal(partial(_append_received, span, service, received)):
+                if reason := failure_reason(partial(_append_received, span, service, received)):
                     refuse(reason)
                 yield from received
 

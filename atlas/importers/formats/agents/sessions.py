@@ -14,7 +14,7 @@ from atlas.importers.files import Record
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
-from atlas.importers.rows import Row, convert, refusal
+from atlas.importers.rows import Row, convert, failure_reason
 from atlas.importers.spending import Spending
 
 
@@ -142,7 +142,7 @@ def attempts_of(
         size: Size of the whole file in bytes.
     """
     for record in records:
-        if reason := refusal(partial(add_record, record)):
+        if reason := failure_reason(partial(add_record, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from requests.pop_ended(record.end)
     yield from requests.finish(size)

@@ -8,7 +8,7 @@ from atlas.learning.search.forms.calls import simplify_call
 from atlas.learning.search.forms.comprehensions import fuse, iterate_over_elements, replace_enumerate
 from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, truth
 
-_TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+_FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
 
 def simplify(statement: ast.stmt) -> ast.stmt:
@@ -34,8 +34,10 @@ class _Simplifier(ast.NodeTransformer):
         if len(node.ops) > 1:
             sides = [node.left, *node.comparators]
             pairs = zip(sides, node.ops, sides[1:], strict=False)
-            return ast.BoolOp(ast.And(), [_turn(ast.Compare(left, [op], [right])) for left, op, right in pairs])
-        return _turn(node)
+            return ast.BoolOp(
+                ast.And(), [_normalise_comparison(ast.Compare(left, [op], [right])) for left, op, right in pairs]
+            )
+        return _normalise_comparison(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """Flatten nested operations of the same kind."""
@@ -116,12 +118,12 @@ class _Simplifier(ast.NodeTransformer):
         return found
 
 
-def _turn(node: ast.Compare) -> ast.Compare:
-    """Return a comparison with `<` instead of `>`, and with a literal on the right."""
+def _normalise_comparison(node: ast.Compare) -> ast.Compare:
+    """Return a comparison with `<` instead of `>`, and with the literal of `==` or `!=` on the right."""
     operator = type(node.ops[0])
     right = node.comparators[0]
-    if operator in _TURNED:
-        return ast.Compare(right, [_TURNED[operator]()], [node.left])
+    if operator in _FLIPPED:
+        return ast.Compare(right, [_FLIPPED[operator]()], [node.left])
     if operator in (ast.Eq, ast.NotEq) and isinstance(node.left, ast.Constant):
         return ast.Compare(right, node.ops, [node.left])
     return node
