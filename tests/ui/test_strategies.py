@@ -55,7 +55,7 @@ def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, m
     ids = add(memory, *(strategy(number) for number in range(30)))
     tried(memory, ids[7], True, True, False)
     app = dashboard(tmp_path, "strategies")
-    assert caption(app) == "30 strategies · 1 too few uses to tell, 29 not used yet"
+    assert caption(app) == "30 strategies · 1 not clear yet, 29 not used yet"
     assert (titles(app)[0], column(app, "record", "tries")[0]) == ("refund 7", "2 of 3 uses")
     app.pagination(key="strategies_page").set_value(2).run()
     assert len(titles(app)) == 5

@@ -29,15 +29,20 @@ class UseGroups:
     worse: tuple[str, ...]
     """Result of `worse_ids`."""
 
+    failing: tuple[str, ...]
+    """Other records whose rate is probably below one half."""
+
     unused: tuple[str, ...]
 
 
 def use_groups(records: Memory[Any], retired: Collection[str] = ()) -> UseGroups:
-    """Return the records that are reliable, that are clearly worse than the others, and that were not used."""
-    rates = use_rates(records)
+    """Return the records that are reliable, that are worse than the others, that mostly fail, or were not used."""
+    rates, worse = use_rates(records), worse_ids(records, retired)
+    intervals = {each: credible_interval(rate.n_succeeded, rate.n_known) for each, rate in rates.items()}
     return UseGroups(
-        reliable=tuple(each for each, rate in rates.items() if _is_reliable(rate)),
-        worse=worse_ids(records, retired),
+        reliable=tuple(each for each, interval in intervals.items() if interval.low >= 0.5),
+        worse=worse,
+        failing=tuple(each for each, interval in intervals.items() if interval.high <= 0.5 and each not in worse),
         unused=tuple(each for each in records.ids() if each not in rates),
     )
 
@@ -69,7 +74,3 @@ def in_use_state(records: Memory[Any], state: str, retired: Collection[str] = ()
     """Return a filter on the ids of records that are clearly worse than the others, or that were not used yet."""
     groups = use_groups(records, retired)
     return {"$in": list(groups.unused if state == UNUSED else groups.worse)}
-
-
-def _is_reliable(rate: SuccessRate) -> bool:
-    return credible_interval(rate.n_succeeded, rate.n_known).low >= 0.5

@@ -129,9 +129,19 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     verdicts = {row.title: row.record.verdict for row in rows}
     assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "too few to tell"}
     finding = count_with_uses(memory, STRATEGY, Query())
-    assert (finding.n, finding.note) == (3, "1 reliable, 1 too few uses to tell")
+    assert (finding.n, finding.note) == (3, "1 reliable, 1 not clear yet")
     assert finding.narrowing == Narrowing("1 strategy does clearly worse than the others: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
+
+
+def test_the_head_of_a_list_counts_a_strategy_that_mostly_fails_as_its_row_says(memory):
+    failing = memory.strategies.add(strategy("failing", title="failing"))
+    memory.strategies.add(strategy("unused", title="unused"))
+    tried(memory, failing, 0, 9)
+    verdicts = {row.title: row.record.verdict for row in listed_page(memory, STRATEGIES, Query()).rows}
+    finding = count_with_uses(memory, STRATEGY, Query())
+    assert verdicts["failing"] == "mostly fails"
+    assert (finding.note, finding.narrowing) == ("1 mostly fails, 1 not used yet", None)
 
 
 def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(memory):
