@@ -119,10 +119,12 @@ def effect_view(memory: MemorySystem) -> EffectView:
 
 
 def gain_sentence(effect: MemoryEffect) -> str:
-    """Return where the mean difference of the rates is, or an empty string if too few tasks can be compared."""
-    if effect.gain is None or effect.gain.interval is None:
+    """Return where the mean difference of the rates is, or an empty string if the tasks do not show it."""
+    interval = effect.gain.interval if effect.gain is not None else None
+    if interval is None or not effect.is_enough or effect.is_selected:
         return ""
-    interval = effect.gain.interval
+    if interval.low == interval.high:  # all tasks differ by as much, and say nothing of other tasks
+        return ""
     return f"The difference of these means is {range_text(interval.low, interval.high)}."
 
 

@@ -65,12 +65,12 @@ def rate_text(tries: Tries) -> str:
 
 def points(difference: float) -> str:
     """Return a difference of rates as percentage points: `+23 points`."""
-    return f"{100 * difference:+.0f}{NO_BREAK}points"
+    return f"{round(100 * difference):+d}{NO_BREAK}points"
 
 
 def range_text(low: float, high: float) -> str:
     """Return where a difference of rates is: `likely -4 to +58 points`."""
-    return f"likely {100 * low:+.0f} to {points(high)}"
+    return f"likely {round(100 * low):+d} to {points(high)}"
 
 
 def _advice(effect: RandomisedEffect) -> str:

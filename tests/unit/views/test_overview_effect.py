@@ -23,7 +23,7 @@ from atlas.views.overview.effect import (
     interval_text,
     verdict,
 )
-from atlas.views.overview.randomised import randomised_view
+from atlas.views.overview.randomised import randomised_view, range_text
 
 
 @pytest.fixture
@@ -42,9 +42,17 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 
 
 def test_the_mean_difference_has_an_interval_once_there_are_tasks_enough_for_one():
-    assert gain_sentence(helped(12, 12)) == "The difference of these means is likely +100 to +100\xa0points."
     assert gain_sentence(helped(12, 9)).startswith("The difference of these means is likely +")
-    assert gain_sentence(helped(4, 3)) == ""
+    assert gain_sentence(helped(9, 7)) == ""
+
+
+def test_tasks_that_all_agree_give_the_mean_difference_no_interval():
+    assert gain_sentence(helped(12, 12)) == ""
+
+
+@pytest.mark.parametrize(("low", "text"), [(-0.001, "likely +0 to +5\xa0points"), (-0.04, "likely -4 to +5\xa0points")])
+def test_a_difference_that_rounds_to_zero_has_no_minus(low, text):
+    assert range_text(low, 0.05) == text
 
 
 def test_the_figure_is_told_with_its_interval_and_what_went_worse():
