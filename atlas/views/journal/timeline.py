@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.storage.damage import decode_field
 from atlas.views.charts.palette import CRASH_COLOUR, GREY, Chart
 from atlas.views.journal.list import both
 from atlas.views.kinds.filters import where_of
@@ -101,7 +101,7 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
     """Return the counts of entries that pass a query's filters, over all days or generations."""
     where = where_in_time(memory, query)
     every, crashes = (_by_day(memory, each) for each in (where, both(where, {"entry_type": CRASH})))
-    is_by_day = len(every) >= MIN_DAYS
+    is_by_day = len(_by_day(memory, {})) >= MIN_DAYS
     if not is_by_day:
         every = memory.journal.values("generation", where)
         crashes = memory.journal.values("generation", both(where, {"entry_type": CRASH}))
@@ -111,11 +111,12 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
 
 
 def _by_day(memory: MemorySystem, where: Mapping[str, Any]) -> dict[int, int]:
-    days = memory.journal.counts_by_day(where)
-    return {
-        decode_field(date.fromisoformat, {"created_at": day}, "created_at").toordinal(): sum(counts.values())
-        for day, counts in days.items()
-    }
+    """Return the number of entries by the ordinal of their day. Damaged days are left out: the list reports them."""
+    found = dict[int, int]()
+    for day, counts in memory.journal.counts_by_day(where).items():
+        with suppress(ValueError):
+            found[date.fromisoformat(day).toordinal()] = sum(counts.values())
+    return found
 
 
 def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
@@ -136,7 +137,7 @@ def timeline_caption(timeline: Timeline) -> str:
     n = sum(lane.n for lane in timeline.lanes)
     crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASHES)
     span = f"{counted(n, 'entry')} of {_range(timeline, timeline.first, timeline.last)}"
-    crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
+    crash_text = f", {crashes:,} of them {'a crash' if crashes == 1 else 'crashes'}" if crashes else ""
     return f"{span}{crash_text}. {_hint(timeline)}."
 
 

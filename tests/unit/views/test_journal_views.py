@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sized
+from contextlib import closing
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
@@ -120,11 +122,25 @@ def days(*numbers: int) -> list[JournalEntry]:
     ]
 
 
+def test_the_bars_are_of_days_however_few_days_a_filter_leaves(memory):
+    memory.journal.add_entries(days(0, 0, 1, 5, 9))
+    assert timeline_caption(timeline(memory, asked(memory, types=("crash_log",)))).startswith(
+        "1 entry of 1 Mar 2026, 1 of them a crash. Entries by day"
+    )
+
+
+def test_the_bars_leave_out_an_entry_whose_day_is_damaged(memory, tmp_path):
+    memory.journal.add_entries(days(0, 1, 2, 5, 9))
+    with closing(sqlite3.connect(tmp_path / "atlas.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE attributes SET value = '2026-13-77' WHERE value LIKE '2026-03-10%'")
+    assert timeline_caption(timeline(memory, Query())).startswith("4 entries of 1 Mar 2026 to 6 Mar 2026")
+
+
 def test_entries_of_several_days_are_drawn_by_day_and_a_brush_takes_days(memory):
     memory.journal.add_entries(days(0, 0, 1, 5, 9))
     shown = timeline(memory, asked(memory, first_day=date(2026, 3, 6)))
     assert timeline_caption(shown) == (
-        "5 entries of 1 Mar 2026 to 10 Mar 2026, 1 of them crash. "
+        "5 entries of 1 Mar 2026 to 10 Mar 2026, 1 of them a crash. "
         "Entries by day, crashes in orange. Drag across the bars to narrow the list."
     )
     crashes, others = timeline_chart(shown)["data"]
