@@ -124,7 +124,7 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
     from atlas.views.evaluation.strictness import change_line, cost_lines, loss_sentences, plan_sentence
 
     max_rows = None if show_all else MAX_SHOWN
-    print(plan_sentence(plan))
+    print(safe(plan_sentence(plan)))
     if plan.after != plan.before:
         sentence, detail = loss_sentences(plan)
         print(sentence)
@@ -132,7 +132,7 @@ def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
             print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
         print(detail)
     for line in cost_lines(plan.costs):
-        print(f"  {line}")
+        print(f"  {safe(line)}")
     for query in plan.changed[:max_rows]:
         print(f"  {safe(change_line(query))}")
     if len(plan.changed) > MAX_SHOWN and not show_all:

@@ -142,9 +142,9 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
                 print(f"  {key:14} {safe(str(value))}: {count}")
         print(f"extras           {', '.join(installed_extras()) or 'none'}")
         effect = memory.memory_effect()
-        print(f"does it help?    {effect_sentence(effect)}")
+        print(f"does it help?    {safe(effect_sentence(effect))}")
         if unused := unused_sentence(effect):
-            print(f"context blocks   {unused}")
+            print(f"context blocks   {safe(unused)}")
     return 0
 
 

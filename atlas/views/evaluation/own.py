@@ -273,7 +273,7 @@ def _difference_text(difference: Estimate | None) -> str:
     n_points = max(1, round(100 * abs(difference.mean)))
     low, high = sorted(100 * abs(end) for end in (difference.interval.low, difference.interval.high))
     noun, comparison = "point" if n_points == 1 else "points", "less" if difference.mean < 0 else "more"
-    return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {low:.0f}–{high:.0f})"
+    return f"{n_points}{NO_BREAK}{noun} {comparison} (likely {max(1, round(low))}–{max(1, round(high))})"
 
 
 def measures_on(evaluation: OwnEvaluation, on: str) -> list[str]:

@@ -47,8 +47,8 @@ def fix_condition(journal: Journal, state: str) -> Any:
     fixed = journal.ids({"entry_type": CRASH, "fixed_by": {"$gte": ""}})
     if state == FIXED:
         return {"$in": fixed}
-    without = dict.fromkeys(journal.ids({"entry_type": CRASH}))
-    return {"$in": [*(without.keys() - {*fixed})]}
+    with_fix = {*fixed}
+    return {"$in": [crash_id for crash_id in journal.ids({"entry_type": CRASH}) if crash_id not in with_fix]}
 
 
 JOURNAL = Kind(
