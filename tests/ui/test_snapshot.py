@@ -38,7 +38,7 @@ def test_a_run_asks_once_for_the_memory_and_once_for_the_map(dashboard: Dashboar
     make_store(tmp_path, attempts(6))
     dashboard(tmp_path, "map")  # makes the first map, which Overview would be drawn without
     app = dashboard(tmp_path, page)
-    with extract_calls(opened_now, LiveMap.shown, state.store_state) as n:
+    with count_calls(opened_now, LiveMap.shown, state.store_state) as n:
         app.run()
     assert (n["opened_now"], n["shown"]) == (1, 1)
     assert n["store_state"] == 2  # by the router, and by the line that says what has come since
@@ -46,7 +46,7 @@ def test_a_run_asks_once_for_the_memory_and_once_for_the_map(dashboard: Dashboar
 
 
 @contextmanager
-def extract_calls(*functions: Callable[..., object]) -> Iterator[Counter[str]]:
+def count_calls(*functions: Callable[..., object]) -> Iterator[Counter[str]]:
     """Count the calls of functions in any thread that is started meanwhile."""
     codes, n = {function.__code__ for function in functions}, Counter()
 
