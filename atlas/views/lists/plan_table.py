@@ -82,7 +82,7 @@ def plan_lines(view: PlanView, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
             outcomes=(signed(row.outcome),) if row.outcome else (),
             at=row.at.astimezone(UTC) if row.at else None,
             difference=difference,
-            needed_by=counted(needed[row.id], "task") if needed.get(row.id) else "",
+            needed_by=f"best for {counted(needed[row.id], 'task')}" if needed.get(row.id) else "",
             why=row.why,
         )
         for row, difference in zip(rows, differences, strict=True)
@@ -94,7 +94,7 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     columns = (
         (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
-        (Column("needed_by", "Best record of", 100, "badge"), any(line.needed_by for line in lines)),
+        (Column("needed_by", "Advised to keep", 130, "badge"), any(line.needed_by for line in lines)),
         (Column("title", subject, 400), True),
         (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),

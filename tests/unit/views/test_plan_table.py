@@ -28,7 +28,7 @@ def test_alike_titles_are_told_apart_by_the_words_that_they_do_not_share():
 def test_the_records_that_tasks_need_come_first_in_a_table_of_removals():
     view = PlanView(title="Prune", headline="", button="", loss=ONE_LOST)
     lines = plan_lines(view, [row("a", "Mend a shoe"), row("b", "Boil an egg")])
-    assert [(line.id, line.needed_by) for line in lines] == [("b", "2 tasks"), ("a", "")]
+    assert [(line.id, line.needed_by) for line in lines] == [("b", "best for 2 tasks"), ("a", "")]
     assert [column.name for column in plan_columns(lines, "Task")] == ["outcomes", "needed_by", "title"]
 
 
