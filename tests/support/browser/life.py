@@ -55,9 +55,9 @@ def _mend(store: Path) -> None:
     with _working(store, "Marit", hours=72) as memory:
         memory.experience.within("mark").change_marks([second], pinned=True)
     with _working(store, "Marit", hours=73) as memory:
-        memory.strategies.within("delete", "it was never used").delete(memory.strategies.ids()[:1])
+        memory.strategies.within("delete", "it worked in 1 of 4 uses").delete(memory.strategies.ids()[:1])
     with _working(store, "Kjell", hours=75) as memory:
-        memory.undo(memory.history(1)[0].id, reason="the night jobs still need it")
+        memory.undo(memory.history(1)[0].id, reason="it stays as a warning, retired")
 
 
 def _go_on(store: Path) -> None:
