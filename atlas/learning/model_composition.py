@@ -109,10 +109,10 @@ class LLMCompositionStrategy:
         self._path = path
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """Return the model's function, or None if it is invalid or missing. `explain` returns the reason."""
-        return (await self.explain(concepts)).concept
+        """Return the model's function, or None if it is invalid or missing."""
+        return (await self.compose_with_reason(concepts)).concept
 
-    async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
+    async def compose_with_reason(self, concepts: list[CodeConcept]) -> ComposedConcept:
         """Return the model's function, or the reason why there is none."""
         if len({concept.id for concept in concepts}) < 2:
             return ComposedConcept(why_not="Composing takes at least two different concepts.")

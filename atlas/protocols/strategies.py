@@ -79,7 +79,7 @@ class ComposedConcept:
 class ExplainingComposition(CompositionStrategy, Protocol):
     """A composition strategy that explains an empty result."""
 
-    async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
+    async def compose_with_reason(self, concepts: list[CodeConcept]) -> ComposedConcept:
         """Return the composed concept, or the reason why there is none."""
         ...
 

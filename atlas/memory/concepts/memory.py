@@ -265,7 +265,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         strategy, concepts = self._require_composition(), self.composable(concept_ids)
         with operation():
             if isinstance(strategy, ExplainingComposition):
-                return call(strategy.explain, concepts)
+                return call(strategy.compose_with_reason, concepts)
             return ComposedConcept(concept=call(strategy.compose, concepts))
 
     aexplain_composition = twin(explain_composition)

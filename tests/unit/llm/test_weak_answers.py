@@ -130,7 +130,7 @@ def test_two_strategies_in_one(answer, reason):
 )
 def test_a_refinement(trajectory, decisions, reason):
     given = [to_experience(trajectory, experience_id=name, embedding_text=TASK, now=NOW) for name in "ab"]
-    refined = run(LLMRefineStrategy(ScriptedLLM([{"decisions": decisions}] * 2)).explain(given))
+    refined = run(LLMRefineStrategy(ScriptedLLM([{"decisions": decisions}] * 2)).refine_with_reasons(given))
     assert refined.experiences == given
     assert reason in refined.failure
 
@@ -223,7 +223,7 @@ def test_a_composition(fields, reason):
         concept("def half(n: int) -> int:\n    return n // 2"),
         concept("def next_one(n: int) -> int:\n    return n + 1"),
     ]
-    composed = asyncio.run(LLMCompositionStrategy(ScriptedLLM([COMPOSED | fields] * 2)).explain(parts))
+    composed = asyncio.run(LLMCompositionStrategy(ScriptedLLM([COMPOSED | fields] * 2)).compose_with_reason(parts))
     assert composed.concept is None
     assert reason in composed.why_not
 

@@ -39,7 +39,7 @@ def decide(name, action="keep", into=None):
 
 def refine(experiences, *answers, context=None):
     llm = ScriptedLLM([answer if isinstance(answer, Exception) else {"decisions": answer} for answer in answers])
-    return llm, run(LLMRefineStrategy(llm).explain(experiences, context))
+    return llm, run(LLMRefineStrategy(llm).refine_with_reasons(experiences, context))
 
 
 def ids(experiences):

@@ -42,7 +42,7 @@ class ExplainingStrategy(Protocol):
     set_size: int
     """Maximum number of experiences judged together."""
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
+    async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Return the refined set, with a reason for each experience."""
         ...
 

@@ -64,9 +64,9 @@ class HeuristicRefineStrategy:
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences worth showing, in the order to show them."""
-        return (await self.explain(experiences, context)).experiences
+        return (await self.refine_with_reasons(experiences, context)).experiences
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
+    async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Return the refined set, with a reason for each experience."""
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [

@@ -52,7 +52,7 @@ class LLMRefineStrategy:
     """ReMem's refinement by a language model.
 
     The memory is never changed: a subset of the given experiences is returned, in a new order. If the model returns no
-    valid answer, all are returned unchanged, and `explain` returns the reason.
+    valid answer, all are returned unchanged, and `refine_with_reasons` returns the reason.
     """
 
     set_size = 12
@@ -64,9 +64,9 @@ class LLMRefineStrategy:
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences worth showing, in the order to show them."""
-        return (await self.explain(experiences, context)).experiences
+        return (await self.refine_with_reasons(experiences, context)).experiences
 
-    async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
+    async def refine_with_reasons(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
         """Return the refined set with a reason for each experience, or all unchanged if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:

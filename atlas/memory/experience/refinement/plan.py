@@ -231,7 +231,7 @@ class JudgedSets:
     async def _explain(self, ids: Sequence[str]) -> RefinedSet:
         if self._n_failed >= FAILURES_IN_A_ROW:
             return _keep_unjudged(ids, self._subjects)
-        return await self._strategy.explain([self._subjects[record_id].experience for record_id in ids])
+        return await self._strategy.refine_with_reasons([self._subjects[record_id].experience for record_id in ids])
 
 
 def _plan_decisions(

@@ -21,7 +21,7 @@ def experience(name, description, success=True, **details):
 
 def explain(*experiences, context=None, **options):
     strategy = HeuristicRefineStrategy(HashEmbedder(), **options)
-    return run(strategy.explain(list(experiences), context))
+    return run(strategy.refine_with_reasons(list(experiences), context))
 
 
 def ids(experiences):
