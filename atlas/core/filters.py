@@ -20,7 +20,7 @@ MAX_DEPTH = 20
 
 COMPARISONS = ("$eq", "$in", "$gt", "$gte", "$lt", "$lte")
 
-_HOLDS = {"$eq": operator.eq, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+_COMPARISONS = {"$eq": operator.eq, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 
 METADATA = "meta."
 """Prefix for the names of a record's own metadata, in memories with such a namespace."""
@@ -127,15 +127,15 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
         return all(results) if tree.operator == "$and" else any(results)
     value = metadata.get(tree.key)
     values = value if isinstance(value, list | tuple) else [value]
-    return any(value is not None and _holds(value, tree) for value in values)
+    return any(value is not None and _matches(value, tree) for value in values)
 
 
-def _holds(value: Any, compare: Compare) -> bool:
+def _matches(value: Any, compare: Compare) -> bool:
     if compare.operator == "$in":
         return any(_comparable(value, option) and value == option for option in compare.value)
     if not _comparable(value, compare.value):
         return False
-    return bool(_HOLDS[compare.operator](value, compare.value))
+    return bool(_COMPARISONS[compare.operator](value, compare.value))
 
 
 def _comparable(first: Any, second: Any) -> bool:

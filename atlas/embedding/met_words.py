@@ -52,7 +52,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     query_words, text_words = word_vectors(query), word_vectors(text)
     if not query_words.words or not text_words.words:
         return []
-    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _usual_similarity(embedder, word_vectors)
+    cosines, usual_cosine = query_words.vectors @ text_words.vectors.T, _typical_similarity(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
     rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
     if not columns:
@@ -73,7 +73,7 @@ _usual_values: dict[str, float] = {}
 """Usual similarity between words of unrelated texts, by model name."""
 
 
-def _usual_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
+def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
     if embedder.model_name not in _usual_values:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:N_UNRELATED]]
         pair_cosines = [first @ second.T for first, second in combinations(texts, 2)]

@@ -141,7 +141,7 @@ def outcome_agreement(
         predictions.append(_predict(retriever, sampled, outcomes, base_rate))
         if on_progress:
             on_progress(n_done, len(retrievers))
-    groups = [_group(attempt) for attempt in sampled]
+    groups = [_group_key(attempt) for attempt in sampled]
     return OutcomeAgreement(
         n_attempts=len(sampled), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(predictions, groups, seed)
     )
@@ -203,8 +203,8 @@ def _success_share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str
 
 def _sample(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
     """Return a sample of at most `limit` attempts of a half, in their order."""
-    return sample([attempt for attempt in attempts if is_in(half, _group(attempt))], limit, seed=seed)
+    return sample([attempt for attempt in attempts if is_in(half, _group_key(attempt))], limit, seed=seed)
 
 
-def _group(attempt: Attempt) -> str:
+def _group_key(attempt: Attempt) -> str:
     return attempt.task_id or attempt.id

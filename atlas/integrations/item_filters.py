@@ -25,11 +25,11 @@ def passes(value: Any, criteria: Any) -> bool:
     if unknown := [name for name in criteria if name.startswith("$") and name not in _COMPARISONS]:
         raise InvalidInput(f"expected one of {', '.join(_COMPARISONS)} for a comparison, got {unknown[0]!r}")
     if any(name in _COMPARISONS for name in criteria):
-        return all(_holds(value, name, operand) for name, operand in criteria.items())
+        return all(_matches(value, name, operand) for name, operand in criteria.items())
     return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in criteria.items())
 
 
-def _holds(value: Any, name: str, operand: Any) -> bool:
+def _matches(value: Any, name: str, operand: Any) -> bool:
     """Return whether a comparison holds. Values without an order between them pass `$ne` only."""
     try:
         return bool(_COMPARISONS[name](value, operand))

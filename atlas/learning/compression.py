@@ -29,7 +29,7 @@ from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, 
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.statements import statement_patterns
 from atlas.learning.search.stitch import StitchEngine
-from atlas.learning.terms.parsing import is_runnable
+from atlas.learning.terms.parsing import can_compile
 from atlas.learning.terms.programs import Program, half_of_tasks
 from atlas.learning.terms.terms import CALL, Term
 from atlas.learning.whole_definitions import (
@@ -168,7 +168,7 @@ def default_checks(
 
 def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Inline functions that Python does not compile, such as an `await` in one that is not async."""
-    while wrong := [name for name, source in sources(shelf, functions).items() if not is_runnable(source)]:
+    while wrong := [name for name, source in sources(shelf, functions).items() if not can_compile(source)]:
         run.refused["is no function that compiles"] += len(wrong)
         shelf.inline(wrong)
 

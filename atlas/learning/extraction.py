@@ -19,7 +19,7 @@ from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.learning.edits import END_OF_EDIT, rebuild_files
-from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, try_parse
+from atlas.learning.terms.parsing import MAX_CHARACTERS, can_compile, try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.walking import walk
 
@@ -145,7 +145,7 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
     """Yield the parts of a string that may be a program, most likely first."""
     if not text.strip():
         return
-    if prompt and not is_runnable(text):
+    if prompt and not can_compile(text):
         yield f"{prompt}{text}"
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
     yield from _heredoc(text)
@@ -191,7 +191,7 @@ def _whole_program(text: str) -> str | None:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
     tree = try_parse(source)
-    if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source):
+    if tree is not None and any(map(_does_something, tree.body)) and can_compile(source):
         return source
     return None
 
@@ -216,6 +216,6 @@ def _reason(attempt: Attempt) -> str:
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
         OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
-        NO_STATEMENT: bool(solution.strip()) and is_runnable(solution),
+        NO_STATEMENT: bool(solution.strip()) and can_compile(solution),
     }
     return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)

@@ -29,7 +29,7 @@ from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, cut, one_line
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, signature
 from atlas.learning.sandbox.runner import RunLimits
 from atlas.learning.terms.names import Function, is_available
-from atlas.learning.terms.parsing import is_runnable, try_parse
+from atlas.learning.terms.parsing import can_compile, try_parse
 from atlas.learning.terms.walking import walk
 from atlas.llm.prompts.composition import COMPOSITION
 from atlas.llm.prompts.records import as_fields
@@ -236,7 +236,7 @@ def _function(code: str, name: str) -> Function:
         raise InvalidInput(
             f"expected code of at most {MAX_CODE_CHARACTERS:,} characters, got {len(code):,}; shorten it"
         )
-    if not is_runnable(code):
+    if not can_compile(code):
         raise InvalidInput("expected code that compiles, got code that does not; correct its syntax")
     tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None

@@ -27,7 +27,7 @@ def matches(head: bytes) -> bool:
     return {"about", "queries"} <= document_keys(head)
 
 
-def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
+def build_corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
     """Return a corpus of the attempts and the file's queries.
 
     Raises:

@@ -25,7 +25,7 @@ _CODE = re.compile(
 """Code inside prose."""
 
 
-def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
+def build_corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
     """Return a corpus of the programming attempts of all logs. A record has only the problem and the solution."""
     ids_by_problem: dict[str, list[str]] = defaultdict(list)
     records = []

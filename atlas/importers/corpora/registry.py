@@ -55,10 +55,10 @@ def _build_corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedC
     corpora = [
         loaded for path in files["tau-bench"] for loaded in tau_bench.corpora(_trajectories("tau-bench", path, limits))
     ]
-    corpora += [reflexion.corpus(attempts)] if attempts else []
+    corpora += [reflexion.build_corpus(attempts)] if attempts else []
     corpora += [corpus for path in files[LOG] for corpus in protea.corpora(protea.read_log(path))]
-    corpora += [swe_agent.corpus(runs)] if runs else []
-    corpora += [queries.corpus(path, _attempts_in_directory(path, limits), limits) for path in files[JUDGED]]
+    corpora += [swe_agent.build_corpus(runs)] if runs else []
+    corpora += [queries.build_corpus(path, _attempts_in_directory(path, limits), limits) for path in files[JUDGED]]
     return corpora
 
 

@@ -11,7 +11,7 @@ from atlas.evaluation.metrics import SAME
 from atlas.importers.corpora.records import record
 
 
-def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
+def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     """Return a corpus of the runs, each with its issue as description and the submitted patch as solution."""
     ids_by_issue: dict[str, list[str]] = defaultdict(list)
     records = []

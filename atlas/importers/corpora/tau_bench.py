@@ -23,12 +23,12 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
     """
-    first = corpus(runs)
+    first = build_corpus(runs)
     parts_with_queries = [part for part in dialogues.corpora(first.name, runs) if part.tasks[0].queries]
     return [first, *parts_with_queries]
 
 
-def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
+def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     """Return a corpus of the runs, described by the customer's first message and solved by the agent's last action.
 
     Raises:

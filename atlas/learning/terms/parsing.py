@@ -87,7 +87,7 @@ def is_long_table(node: ast.AST) -> bool:
     return n_constants > MAX_PARTS
 
 
-def is_runnable(source: str) -> bool:
+def can_compile(source: str) -> bool:
     """Return whether Python compiles the source. Parsing is not enough: it accepts a `return` outside of functions."""
     try:
         with warnings.catch_warnings(action="ignore"):

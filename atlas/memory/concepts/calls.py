@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.types import CodeConcept
 from atlas.memory.base.memory import Row
-from atlas.memory.concepts.records import called_names, defined_names, from_row, needs_of
+from atlas.memory.concepts.records import defined_names, from_row, needs_of, undefined_calls
 from atlas.storage.collection import Collection
 
 
@@ -80,7 +80,7 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
-        concept if concept.calls else resolve_calls(concept, called_names(concept), titles, defines)
+        concept if concept.calls else resolve_calls(concept, undefined_calls(concept), titles, defines)
         for concept in concepts
     ]
 

@@ -16,7 +16,7 @@ from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
 from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
-from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
+from atlas.memory.concepts.records import PYTHON, defined_names, merged_hashes, to_entry, undefined_calls
 from atlas.storage.records import Merge, Moment
 
 
@@ -195,7 +195,7 @@ def _undefined_names(caller: CodeConcept, duplicate: CodeConcept, survivor: Code
     """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
     if caller.language != PYTHON:
         return {duplicate.name} - {survivor.name}
-    return (called_names(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
+    return (undefined_calls(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
 
 
 def _broken_callers(

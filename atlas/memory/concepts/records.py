@@ -100,7 +100,7 @@ def normal_form(concept: CodeConcept) -> str:
         raise InvalidInput(f"the code of concept {concept.name!r}: {error}; fix it, or set its language") from error
 
 
-def called_names(concept: CodeConcept) -> set[str]:
+def undefined_calls(concept: CodeConcept) -> set[str]:
     """Return the undefined functions that its Python calls, without builtins and tools.
 
     Empty for other languages, and for code that only a newer Python parses.
@@ -145,7 +145,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "language": concept.language,
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
-        "needs": sorted(called_names(concept)) or [NOTHING],
+        "needs": sorted(undefined_calls(concept)) or [NOTHING],
         "defines": sorted(defined_names(concept) - {concept.name}),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
@@ -205,10 +205,10 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
 
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `called_names` of a row's concept, computed if the row has none."""
+    """Return the `undefined_calls` of a row's concept, computed if the row has none."""
     needs = row["metadata"].get("needs")
     if needs is None:
-        return called_names(concept)
+        return undefined_calls(concept)
     return {needs} - {NOTHING} if isinstance(needs, str) else {*needs} - {NOTHING}
 
 

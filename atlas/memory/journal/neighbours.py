@@ -160,8 +160,8 @@ def find_changed_rows(
         changed: New rows by id, with their own content as documents. Changed rows are part of the result.
     """
     changed_ids = {*deleted_ids, *changed}
-    groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
-    moved_groups = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
+    groups = {_group_key(row["metadata"], log_text.within) for row in store.peek(list(changed_ids))}
+    moved_groups = {entry.id: _group_key(entry.metadata, log_text.within) for entry in changed.values()}
     lines = _read_lines(store, log_text.within, groups | {*moved_groups.values()})
     log = lines.in_time_order(without=set(deleted_ids), moved=moved_groups)
     orders = (lines.in_time_order(), lines.in_insertion_order(), log)
@@ -181,7 +181,7 @@ def find_changed_rows(
     return entries
 
 
-def _group(metadata: Mapping[str, Any], within: str) -> Group:
+def _group_key(metadata: Mapping[str, Any], within: str) -> Group:
     return metadata[within], frozenset(scope_of(metadata).items())
 
 

@@ -180,7 +180,7 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
         "Task id": experience.task.id,
         "Tokens": _tokens(experience.metadata),
         "Cost": _price(experience.metadata),
-        "Retrieved": _retrieved(usage),
+        "Retrieved": _retrieval_text(usage),
         "Used": _used(usage),
     }
     return _facts_of(named)
@@ -213,7 +213,7 @@ def _price(metadata: Mapping[str, Any]) -> str:
     return f"${dollars:,.4g}" if isinstance(dollars, int | float) else ""
 
 
-def _retrieved(usage: Usage) -> str:
+def _retrieval_text(usage: Usage) -> str:
     last = f", last {moment(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
     return f"{counted(usage.n_retrieved, 'time')}{last}" if usage.n_retrieved else "never"
 

@@ -194,14 +194,14 @@ def _in_token(token: re.Match[str], query_words: frozenset[str]) -> Iterator[Spa
     words = [word.span() for word in _WORD.finditer(text)]
     if not text.isascii() and any(map(_is_cjk, text)):
         for first, last in words:
-            yield from _spans_in_mixed(text[first:last], start + first, query_words)
+            yield from _spans_in_mixed_scripts(text[first:last], start + first, query_words)
     elif len(words) > 1 and _terms(text).difference(*(_terms(text[a:b]) for a, b in words)) & query_words:
         yield token.span()
     else:
         yield from ((start + a, start + b) for a, b in words if _terms(text[a:b]) & query_words)
 
 
-def _spans_in_mixed(text: str, start: int, query_words: frozenset[str]) -> Iterator[Span]:
+def _spans_in_mixed_scripts(text: str, start: int, query_words: frozenset[str]) -> Iterator[Span]:
     """Yield the spans of query words in a run that may mix CJK and other characters without spaces."""
     if all(term.isascii() for term in query_words) and not any(letter.isascii() for letter in text):
         return
