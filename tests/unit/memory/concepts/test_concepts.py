@@ -92,7 +92,7 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
         ({"name": "x" * 201}, "up to 200"),
         ({"source": "stolen"}, "expected one of primitive"),
         ({"usage_count": -1}, "0 or more"),
-        ({"success_rate": 2.0}, "in \\[0, 1\\]"),
+        ({"success_rate": 2.0}, "from 0 to 1 for success_rate"),
         ({"code": "(" * 5000 + ")" * 5000}, "expected Python"),
         ({"calls": "an_id"}, "expected a list of ids for a concept's calls, got 'an_id'"),
         ({"found_in": (1,)}, "expected a list of ids for a concept's found_in"),
