@@ -111,6 +111,7 @@ def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, ki
     expect(page).to_have_url(re.compile("scope_sources=kitchen"))
     page.reload()
     expect(page.get_by_text("2 of 4 experiences in scope")).to_be_visible()
+    page.get_by_role("button", name="More").click()
     expect(page.locator("[data-tag]")).to_have_text(["kitchen"])
     expect(rows(page)).to_have_count(2)
 
