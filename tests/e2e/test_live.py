@@ -97,6 +97,7 @@ def test_a_choice_from_an_open_list_is_taken_though_another_process_writes(page:
         expect(page.locator("[data-tag]")).to_have_text(["north"])
         expect(page.get_by_text("30 of 61 experiences ·")).to_be_visible()
         page.reload()
+        page.get_by_role("button", name="More").click()
 
 
 def test_two_deletes_in_a_row_never_touch_a_row_that_was_not_chosen(page: Page, serve: Serve, store):

@@ -64,7 +64,9 @@ def test_the_map_takes_the_window_and_its_legend_lists_every_domain_worst_first(
 
 def test_a_question_flies_in_and_its_hits_light_up_beside_their_list(stage: Page):
     before = look(stage)["view"]
+    stage.get_by_role("button", name="More").click()
     stage.get_by_text("Words", exact=True).click()
+    stage.keyboard.press("Escape")
     settle(stage)
     stage.get_by_role("searchbox", name="Ask the map").fill("cron")
     stage.get_by_role("searchbox", name="Ask the map").press("Enter")
