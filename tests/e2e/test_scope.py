@@ -110,7 +110,9 @@ def test_a_domain_is_awaited_until_the_map_is_made_and_then_told(page: Page, unm
             "1,200 experiences; how many of them are in scope is known when the map is made",
             "scope_domains=1",
         )
-        expect(page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(?!Clear).*all", re.I))).to_have_count(0)
+        expect(
+            page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(?!Clear).*all", re.I))
+        ).to_have_count(0)
         shoot(page, f"scope-awaited-{name.lower()}", themes=True)
 
     page.get_by_role("link", name="Experiences", exact=True).click()
