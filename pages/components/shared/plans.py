@@ -164,8 +164,8 @@ def _draw_options(view: PlanView, loss: CurationLoss) -> None:
         *((kept.name, _change_text(kept), _change_text(gone)) for kept, gone in pairs),
         (f"{task} that lose their best record", f"**0** {of_all}", f":red[**{loss.n_losing:,}** {of_all}]"),
     ]
-    one = "one of them is the best" if len(loss.lost) == 1 else f"{len(loss.lost):,} of them are the best"
-    st.markdown(f"Two choices, because {one} for tasks that would have nothing as good:")
+    subject = "one of them is the best" if len(loss.lost) == 1 else f"{len(loss.lost):,} of them are the best"
+    st.markdown(f"Two choices, because {subject} for tasks that would have nothing as good:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("\n".join(f"| {' | '.join(row)} |" for row in rows), width="content")
         _draw_measuring(loss)
