@@ -149,7 +149,7 @@ class Retriever:
         ranked = self._rank(candidates, standards, domain=search.domain)
         best_relevance = _best_relevance(ranked, standards.weights)
         is_shown = standards.cut.shown_predicate(best_relevance)
-        hits = [hit for hit in ranked if is_shown(hit)]
+        hits = list(filter(is_shown, ranked))
         if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._rank(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
