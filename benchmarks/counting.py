@@ -40,7 +40,6 @@ AIMS = {
     ("memory.experience.change_marks", "files"): "at most 16",
     ("memory.experience.change_marks", "functions"): "at most 94",
     ("memory.experience.change_marks", "changes of file"): "at most 199",
-    (PRUNING, "memories made"): "1",
 }
 
 
