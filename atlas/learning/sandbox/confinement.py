@@ -83,16 +83,17 @@ def guard() -> None:
             if hasattr(module, name):
                 setattr(module, name, refuse)
 
+    initialize = _socket.socket.__init__
+
     class Socket(_socket.socket):
         __slots__ = ()
 
         def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
             if fileno is None:
                 refuse()
-            super().__init__(family, type, proto, fileno)
+            initialize(self, family, type, proto, fileno)  # `self` may be of a class that is older than this one
 
     _socket.socket = Socket  # type: ignore[misc, assignment]
-    sys.modules.pop("socket", None)
     sys.modules["multiprocessing"] = None  # type: ignore[assignment]  # importing it raises
 
 

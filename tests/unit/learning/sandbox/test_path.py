@@ -109,9 +109,10 @@ def test_slow_modules_are_found_where_programs_or_the_modules_beside_them_import
         "from common import *\n",
         "def f():\n    from numpy import array, ones as o\n",
         "# import sympy\nx = 'networkx'",
+        "import math, asyncio",
     ]
-    assert slow_modules(sources, [str(tmp_path)]) == {"numpy", "pandas", "scipy", "scipy.ndimage"}
-    assert slow_modules(sources) == {"numpy"}
+    assert slow_modules(sources, [str(tmp_path)]) == {"asyncio", "numpy", "pandas", "scipy", "scipy.ndimage"}
+    assert slow_modules(sources) == {"asyncio", "numpy"}
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,12 @@ def test_no_other_processes_are_started_or_ended(sandbox, source):
 
 @pytest.mark.parametrize(
     "source",
-    ["import socket\nsocket.socket()", "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9')"],
+    [
+        "import socket\nsocket.socket()",
+        "import _socket\n_socket.socket()",
+        "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9')",
+        "import asyncio\nasyncio.run(asyncio.open_connection('127.0.0.1', 9))",
+    ],
 )
 def test_there_is_no_network(sandbox, source):
     assert "not permitted" in sandbox.run(source).detail
