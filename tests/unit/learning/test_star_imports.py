@@ -108,8 +108,8 @@ def test_a_program_that_does_something_else_without_its_star_import_keeps_it(tmp
     assert [found.rewritten[one.id].before.partition("\n")[0] for one in programs] == heads
 
 
-TOO_LARGE = Limits(max_heads=4_000)
-TABLES = "".join(f"TABLE_{n} = {[[0] * 40] * 6}\n" for n in range(20))
+TOO_LARGE = Limits(max_heads=1_000)
+TABLES = "".join(f"TABLE_{n} = {[[0] * 40] * 6}\n" for n in range(5))
 """Tables that are searched part by part, as none has more than 300 constants."""
 
 
