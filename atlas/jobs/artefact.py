@@ -27,7 +27,7 @@ from atlas.infra.directories import make_directory_in
 from atlas.infra.permissions import create_private, file_mode, temporary_path
 from atlas.storage.engine import Publication, SharedState
 from atlas.storage.erasing import CACHE as CACHE
-from atlas.storage.erasing import cache_of_ledger, lock_cache
+from atlas.storage.erasing import lock_cache, lock_cache_of_ledger
 from atlas.storage.store import LABEL, LEDGER, Store
 
 logger = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class ArtefactFile(ABC, Generic[T]):
         header, arrays = self._header(artefact), self._arrays(artefact)
         source_ledger_id = _ledger_id(header)
         if self._shared is None:
-            with cache_of_ledger(self.path.parent, source_ledger_id):
+            with lock_cache_of_ledger(self.path.parent, source_ledger_id):
                 _write(self.path, header, arrays)
             return
         with lock_cache(self.path.parent):

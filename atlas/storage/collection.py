@@ -67,7 +67,11 @@ class Collection(ABC):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Write new records, which are durable and visible to every process when this returns."""
+        """Write new records, which are durable and visible to every process when this returns.
+
+        Args:
+            embeddings: One for each record: shape (dim,), or (n_windows, dim) for a long text.
+        """
 
     @abstractmethod
     def add_unknown(
@@ -80,7 +84,7 @@ class Collection(ABC):
         *,
         unique_key: str = "",
     ) -> list[str]:
-        """Add those records whose id and content hash are both new, and return their ids.
+        """Add the records whose id and content hash are both new, and return the ids of these records.
 
         Args:
             restored: Marks and usage to write in the same transaction, by id. Existing usage is kept.
@@ -126,7 +130,7 @@ class Collection(ABC):
         """Return the k nearest records that pass a filter, without content.
 
         Args:
-            with_buried: Whether records that are buried or wait for review by others are found too.
+            with_buried: Whether buried records, and other actors' records that wait for review, are found too.
         """
 
     @abstractmethod
@@ -136,7 +140,7 @@ class Collection(ABC):
         """Return the k best records by BM25, best first.
 
         Args:
-            with_buried: Whether records that are buried or wait for review by others are found too.
+            with_buried: Whether buried records, and other actors' records that wait for review, are found too.
             as_typed: Whether the last word is a prefix, and quoted phrases must match exactly.
         """
 
@@ -155,14 +159,14 @@ class Collection(ABC):
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords.
 
-        Each has both values.
+        Each candidate has both scores, the cosine and BM25.
 
         Args:
             embedding: None for a keyword search.
             text: None for a vector search.
-            with_buried: Whether records that are buried or wait for review by others are found too.
-            context: Log in which the words of later records count for earlier records, which become candidates too.
-                Ignored by a store without an order.
+            with_buried: Whether buried records, and other actors' records that wait for review, are found too.
+            context: Names the key that groups records into logs. Records are then also found by words of their
+                successors. Ignored by a store without an order.
             returned: Selects the candidates to return. A store may return others too. None for all.
             compared: Selects the candidates whose tokens are compared with the query's. Ignored by a store
                 without token vectors. None to compare no tokens.
@@ -220,14 +224,13 @@ class Collection(ABC):
         """Return a view of this collection whose writes belong to one operation, new or existing.
 
         Args:
-            unchanged_since: Moments by id of a record. A write of such a record is refused after a later change by
-                others.
+            unchanged_since: Moments by record id. A write of such a record is refused if others have changed it since.
         """
         return self
 
     def without(self, ids: Sequence[str]) -> Collection:
         """Return a view of this collection whose searches find none of these records."""
-        raise _no_history("search without some records")
+        raise _no_history_error("search without some records")
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the store."""
@@ -261,14 +264,14 @@ class Collection(ABC):
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of records added, changed or deleted after a revision, oldest change first."""
-        raise _no_history("list changes")
+        raise _no_history_error("list changes")
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that exist."""
+        """Return those of the ids that exist."""
         return {row["id"] for row in self.get(list(ids))}
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the records like `get`, but without vectors and content where possible."""
+        """Return records as `get` does, but without vectors and content where possible."""
         return self.get(list(ids))
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
@@ -290,7 +293,7 @@ class Collection(ABC):
         return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return the number of records by day and outcome."""
+        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
         days: dict[str, Counter[str]] = {}
         for row in self.scan(where):
             if created_at := row["metadata"].get("created_at"):
@@ -298,7 +301,7 @@ class Collection(ABC):
         return {day: dict(days[day]) for day in sorted(days)}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that exist, merged records included, each with the id of a record."""
+        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
@@ -310,13 +313,13 @@ class Collection(ABC):
         return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record's whole text, by id, of unit length."""
+        """Return each record's vector for its whole text, of unit length and shape (dim,), by id."""
         rows = self.get(list(ids))
         vectors = {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32))[0] for row in rows}
         return {record_id: vector / np.linalg.norm(vector) for record_id, vector in vectors.items()}
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of texts, by text."""
+        """Return the stored vectors of texts, by text, each of shape (n_windows, dim)."""
         return {}
 
     def projection(self) -> Projection | None:
@@ -326,7 +329,7 @@ class Collection(ABC):
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs among n sampled records, and the cosine of each with its nearest distinct neighbour.
 
-        If the result is empty, the model's defaults are used.
+        An empty result means that the model's defaults apply.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
@@ -337,7 +340,7 @@ class Collection(ABC):
     # Usage
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
+        """Return each record's counts of retrievals and uses. Searches of the last half minute may be missing."""
         return dict.fromkeys(ids, NO_USAGE)
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
@@ -371,7 +374,7 @@ class Collection(ABC):
         return 0
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
         if reasons:
             raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
         return 0
@@ -402,7 +405,7 @@ class Collection(ABC):
         """Delete records that have not changed since a moment, and return their number.
 
         Args:
-            usage: Expected usage of records. The call is refused if the usage of one has changed.
+            usage: Expected usage by record id. The call is refused if a record's usage differs.
 
         Raises:
             PlanOutdated: A record has changed or was used. Nothing was deleted.
@@ -410,28 +413,28 @@ class Collection(ABC):
         return self.delete(list(ids))
 
     def merge(self, merges: Sequence[Merge], moment: Moment, deleted_ids: Sequence[str] = ()) -> None:
-        """Merge groups of records, or raise `PlanOutdated` if one has changed since.
+        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment.
 
         Args:
             deleted_ids: Further records to delete in the same transaction.
         """
-        raise _no_history("merge records")
+        raise _no_history_error("merge records")
 
     def check_own(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it."""
-        raise _no_history("check who stored a record")
+        raise _no_history_error("check who stored a record")
 
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
         return []
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return the purged ids, which cannot be reused."""
+        """Return those of the ids whose records were purged. Such ids cannot be reused."""
         return set()
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""
-        raise _no_history("list deleted records")
+        raise _no_history_error("list deleted records")
 
     def count_trash(self) -> int:
         """Return the number of deleted records."""
@@ -439,10 +442,10 @@ class Collection(ABC):
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records, and return the number of restored ones."""
-        raise _no_history("restore records")
+        raise _no_history_error("restore records")
 
 
-def _no_history(action: str) -> InvalidInput:
+def _no_history_error(action: str) -> InvalidInput:
     return InvalidInput(
         f"this vector store keeps no history, so it cannot {action}; use the memory of atlas.open_memory"
     )

@@ -52,7 +52,7 @@ class KeywordSearch(Protocol):
         *,
         as_typed: bool = False,
     ) -> Matches:
-        """Return the n best records by keywords, and the scores of some other records."""
+        """Return the n best records by keywords, and the scores of the records `extra_seqs`."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge postings fragmented by small writes, to speed up searches."""
@@ -77,10 +77,10 @@ class Columns(Protocol):
         """Return the titles of live records, by id."""
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many records each day (UTC) has, by outcome."""
+        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
-        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+        """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
 
 
 class MarkTables(Protocol):
@@ -90,7 +90,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, in a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return the values of one mark by record id, if they have it: a tuple of tags, a boolean or a string."""
+        """Return the values of one mark, by id of the records that have it: tuples of tags, booleans or strings."""
 
     def hidden(self, collection: str, reader: str, *, only_quarantined: bool) -> Seqs:
         """Return the live records that a search leaves out, by number, sorted.
@@ -113,7 +113,7 @@ class MarkTables(Protocol):
         """Apply a function to the marks of records, and return the number of changed records."""
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
 
     def orphaned_marks(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
@@ -132,13 +132,13 @@ class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record and of the records merged into it, without unused records."""
+        """Return the usage of each used record by id, including the usage of records merged into it."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record and of the records merged into it, oldest first."""
 
     def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
-        """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
+        """Return the (collection, record id) pairs of the records that each attempt used, by the attempt's id.
 
         Args:
             attempt_ids: Attempts to look for, or None for all.
@@ -203,7 +203,7 @@ class VectorTable(Protocol):
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Replace all vectors by the vectors of another model, and bind the store to this model."""
+        """Replace all vectors by another model's, bind the store to that model, and return the number of texts."""
 
 
 class TokenVectorTable(Protocol):
@@ -229,7 +229,7 @@ class Copies(Protocol):
         """Remove deleted and waiting records from a copy, and return their number."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Validate a copy, and migrate one of an older schema."""
+        """Validate a copy of the ledger, and migrate it if its schema is older."""
 
     def contents(self, copy: Path) -> CopyContents:
         """Return the number of records in a copy, and its model."""
@@ -283,13 +283,13 @@ class SharedState(Protocol):
     """State shared by all servers of a store, besides its records."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
-        """Return the lock of this name, shared by all machines. Entering it yields whether it had to wait."""
+        """Return a context manager that locks a name on all machines, and yields whether it had to wait."""
 
     def ledger_id(self) -> str:
         """Return the current id of the ledger."""
 
     def publication(self, name: str) -> Publication | None:
-        """Return the published result, without its content, or None."""
+        """Return the published result without its content, or None if there is none."""
 
     def content(self, name: str, version: int) -> bytes | None:
         """Return a version of a result, or None if it was replaced or deleted."""
@@ -367,13 +367,13 @@ class LedgerEngine(Protocol):
         """Return a context manager in which this thread reads one snapshot of the ledger."""
 
     def identity(self) -> str:
-        """Return an identifier of these files or tables. Unlike `ledger_id`, it differs for a copy."""
+        """Return an identifier of the ledger's files or tables. Unlike `ledger_id`, it differs for a copy."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
         """Return the collection's vector index, which lags behind the ledger."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
         """Copy the ledger into an empty one, in one transaction, and return the number of rows.
@@ -390,7 +390,7 @@ class LedgerEngine(Protocol):
         """Return the checks of the ledger's own tables, in order."""
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, by id. Light ones come without vectors and content."""
+        """Return the live records among `ids`, by id. With `light`, they lack vectors and content."""
 
     def scan(
         self,
@@ -417,7 +417,7 @@ class LedgerEngine(Protocol):
         """Return the live records that pass a filter, by number."""
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that exist, merged records included, each with the id of a live record."""
+        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
@@ -459,10 +459,10 @@ class LedgerEngine(Protocol):
         """Return the name and dimension of the store's embedding model, or None before it is bound."""
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text, or an empty string if there are no prompts."""
+        """Return the embedding model's prompts as text, or an empty string if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind a store to a model, unless it has one."""
+        """Bind the store to an embedding model, unless it has one."""
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
         """Return a new operation, which is added to the history with its first write."""

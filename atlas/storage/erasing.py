@@ -62,7 +62,7 @@ COPY_IN_USE = (
 
 
 def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    """Finish purges. Return why one is still unfinished, with a remedy, or an empty string.
+    """Finish all purges. Return why a purge is still unfinished, with a remedy, or an empty string.
 
     Args:
         path: The store's directory.
@@ -142,8 +142,8 @@ def remove_leftovers(store: Path) -> list[Path]:
 
 
 @contextmanager
-def in_use(scratch: Path) -> Iterator[None]:
-    """Lock a scratch directory against purges in a context."""
+def lock_scratch(scratch: Path) -> Iterator[None]:
+    """Lock a scratch directory during the block, so that no purge removes it."""
     with _scratch_lock(scratch).locked():
         yield
 
@@ -177,7 +177,7 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 
 @contextmanager
-def cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
+def lock_cache_of_ledger(directory: Path, ledger_id: str) -> Iterator[None]:
     """Lock a store's cache to write results of its ledger, or raise if the ledger has been replaced.
 
     Args:

@@ -107,8 +107,8 @@ class FollowingIndex(Protocol):
     def seal(self) -> Seal:
         """Return the seal for queries, from the last writer, empty if a write is unfinished."""
 
-    def written(self) -> Seal:
-        """Return the seal for writers. It is later than `seal` while searches do not find the latest writes yet."""
+    def writer_seal(self) -> Seal:
+        """Return the seal for writers, which is later than `seal` while the latest writes are not searchable yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
         """Begin writing from a seal."""
@@ -148,8 +148,8 @@ class LocalIndex:
         """Return the seal of the last writer."""
         raise NotImplementedError
 
-    def written(self) -> Seal:
-        """Return the seal after which a writer continues. A local index shows writes immediately, so `seal` has it."""
+    def writer_seal(self) -> Seal:
+        """Return the seal after which a writer continues, which is `seal`, as writes are visible immediately."""
         return self.seal()
 
 

@@ -99,10 +99,10 @@ class History(Protocol):
         """Raise `NotAllowed` unless an actor stored all of these records."""
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
+        """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return the change of each record in an operation, in its order."""
+        """Return an operation's changes of records, in the order in which they were made."""
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound`."""
@@ -113,7 +113,7 @@ class History(Protocol):
     def undo_many(
         self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo the matching operations as one, or only preview it if `expected` is None."""
+        """Undo the matching operations as one operation, or only preview the undo if `expected` is None."""
 
     def merge(
         self,
@@ -126,7 +126,7 @@ class History(Protocol):
         unchanged_since: Moment,
         deleted_ids: Sequence[str] = (),
     ) -> None:
-        """Merge groups of records, or raise `PlanOutdated` if one has changed since."""
+        """Merge groups of records, or raise `PlanOutdated` if a record has changed since the moment."""
 
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
@@ -137,7 +137,7 @@ class History(Protocol):
         """Return the earlier versions of a record, latest first."""
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
-        """Return the ids whose records were purged."""
+        """Return those of the ids whose records were purged."""
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""

@@ -71,8 +71,8 @@ def find_candidates(
     Args:
         vector: None for a keyword search; all similarities are then 0.
         text: None for a vector search; all keyword scores are then 0.
-        context: Log in which the words of later records count for earlier records, which are found too. The n records
-            that are not buried and contain the most distinctive words count, even if they do not pass the filter.
+        context: Names the key that groups records into logs. Records are then also found by words of their successors.
+            Only the n unburied successors with the most distinctive words count, whether or not they pass the filter.
         returned: Selects the candidates to read and return. None for all.
         compared: Selects the candidates whose word pieces are compared with the query's, which changes their
             similarities. None to skip this comparison.

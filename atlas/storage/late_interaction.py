@@ -73,7 +73,7 @@ class LateInteraction:
         return self._projection() is not None or fitted_projection(self._embedder) is not None
 
     def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
-        """Return the similarities of a query and the records with token vectors, by number.
+        """Return the query's similarity to each record with token vectors, by record number.
 
         Args:
             cosines: Cosines of the pooled vectors of the query and the records.

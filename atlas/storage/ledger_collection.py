@@ -220,7 +220,7 @@ class LedgerCollection(Collection):
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
     def sample_texts(self, n: int) -> dict[str, str]:
-        """Return the texts of some n records, by id, spread evenly over the order in which they were added."""
+        """Return up to n texts, by record id, spread evenly over the order in which they were added."""
         records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
@@ -234,7 +234,7 @@ class LedgerCollection(Collection):
             self._ledger.notes.write({MEASUREMENTS + self._name: text})
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record as a whole, by id."""
+        """Return each record's vector for its whole text, of unit length and shape (dim,), by id."""
         return self._ledger.vectors.whole_vectors(self._name, self._visible_ids(ids))
 
     def search_text(
@@ -308,11 +308,11 @@ class LedgerCollection(Collection):
         return self._ledger.columns.titles(self._name, self._visible_ids(ids))
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many records each day has, by outcome."""
+        """Return the number of records by day (UTC, such as `2026-05-01`) and by outcome."""
         return self._ledger.columns.counts_by_day(self._name, self._visible_filter(where))
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of texts, by text."""
+        """Return the stored vectors of texts, by text, each of shape (n_windows, dim)."""
         return self._ledger.vectors.by_text(documents)
 
     def vectors(self) -> dict[str, Vectors]:
@@ -322,7 +322,7 @@ class LedgerCollection(Collection):
         return {record_id: vectors[record_id] for record_id in self._visible_ids([*vectors])}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that exist, merged records included, each with the id of a record."""
+        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
         ids_by_hash = self._ledger.known_hashes(self._name, hashes)
         if not actor_scope():
             return ids_by_hash
@@ -331,7 +331,7 @@ class LedgerCollection(Collection):
 
     def ids_with_prefix(self, prefix: str) -> list[str]:
         """Return at most two ids with a prefix."""
-        if actor_scope() or self._quarantined():
+        if actor_scope() or self._quarantine_reasons():
             later_ids = self.ids({"id": {"$gte": prefix}})
             return [record_id for record_id in later_ids if record_id.startswith(prefix)][:2]
         return self._ledger.ids_with_prefix(self._name, prefix)
@@ -344,15 +344,15 @@ class LedgerCollection(Collection):
         return [*self._visible_ids(self._ledger.changed_ids(self._name, since, limit=limit))]
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that exist."""
+        """Return those of the ids that exist."""
         return set(self._read_live(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that belonged to purged records and cannot be reused."""
+        """Return those of the ids whose records were purged. Such ids cannot be reused."""
         return self._ledger.history.purged(self._name, ids)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
+        """Return each record's counts of retrievals and uses. Searches of the last half minute may be missing."""
         visible = self._ledger.usage.read(self._name, self._visible_ids(ids))
         return {record_id: visible.get(record_id, NO_USAGE) for record_id in ids}
 
@@ -428,7 +428,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def quarantine(self, reasons: Mapping[str, str]) -> int:
-        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
         self._check_visible([*reasons])
         operation = self._operation or self._draft("quarantine")
         return self._ledger.marks.quarantine(self._name, reasons, operation)
@@ -507,29 +507,29 @@ class LedgerCollection(Collection):
         records = self._ledger.get(self._name, ids, light=light)
         if scope := actor_scope():
             records = {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
-        if hidden := self._quarantined():
+        if hidden := self._quarantine_reasons():
             records = {record_id: record for record_id, record in records.items() if record_id not in hidden}
         return records
 
-    def _quarantined(self) -> Mapping[str, str]:
-        """Return the records in quarantine, with the reason, by id. Empty unless the current actor is an agent."""
+    def _quarantine_reasons(self) -> Mapping[str, str]:
+        """Return the reason of each record in quarantine, by id. Empty unless the current actor is an agent."""
         return self._ledger.marks.column(self._name, "quarantine") if is_agent() else {}
 
     def _visible_filter(self, where: Where | None) -> Where | None:
         """Return the filter restricted to records that the current actor may see."""
         scoped = restrict_to_actor_scope(where)
-        return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantined() else scoped
+        return {"$and": [NOT_QUARANTINED, scoped or {}]} if self._quarantine_reasons() else scoped
 
     def _visible_ids(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that the current actor may see."""
-        if not (actor_scope() or self._quarantined()):
+        if not (actor_scope() or self._quarantine_reasons()):
             return ids
         existing_ids = self.existing_ids(ids)
         return [record_id for record_id in ids if record_id in existing_ids]
 
     def _check_visible(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if the current actor may not see a record."""
-        if actor_scope() or self._quarantined():
+        if actor_scope() or self._quarantine_reasons():
             self._check_existing(ids)
 
     def _check_existing(self, ids: Sequence[str]) -> None:
@@ -564,7 +564,7 @@ class LedgerCollection(Collection):
 
 
 def _hide_others(use: Use) -> Use:
-    """Return a use without task, attempt and actor if it is by another actor and the current actor has a scope."""
+    """Return a use, without its task, attempt and actor if the current actor has a scope and did not record it."""
     if not actor_scope() or use.actor == actor_name(""):
         return use
     return replace(use, task_id="", trajectory_id="", actor="")

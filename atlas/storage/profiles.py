@@ -70,11 +70,11 @@ class ProfileBook:
         self._warned: set[str] = set()
 
     def all(self) -> tuple[Profile, ...]:
-        """Return the built-in profile, then the saved ones by name. Unreadable ones are included, with the reason."""
+        """Return the built-in profile, then the saved ones by name. Unreadable profiles contain the reason."""
         return (BUILT_IN, *(_decode(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def named(self, name: str) -> Profile:
-        """Return one valid profile.
+        """Return the profile of a name.
 
         Raises:
             NotFound: There is no profile of this name.
@@ -88,7 +88,7 @@ class ProfileBook:
     def in_use(self) -> Profile:
         """Return the profile that searches of this store use. The built-in one by default.
 
-        An unreadable one has the built-in weights and the reason.
+        An unreadable profile comes with the built-in weights and the reason.
         """
         notes = self._notes.read(_NOTES)
         name = notes.get(_IN_USE.removeprefix(_NOTES))

@@ -299,7 +299,11 @@ def as_records(
     *,
     dimension: int,
 ) -> list[Record]:
-    """Return columns of values as records.
+    """Return records, given one list for each of their fields.
+
+    Args:
+        embeddings: One for each record, of shape (dim,) or (n_windows, dim), of any length.
+
 
     Raises:
         InvalidInput: The columns differ in length, or an embedding is not of this dimension.

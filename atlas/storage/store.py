@@ -110,11 +110,11 @@ class Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
         Args:
-            create: Whether it may be created if it does not exist.
-            accept_incomplete: Whether it may contain an incomplete copy of another store.
+            create: Whether to create the directory if it does not exist.
+            accept_incomplete: Whether to open a directory with an incomplete copy of another store.
 
         Raises:
-            ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
+            ReadOnlyStore: There is no store, and `read_only` forbids creating one.
             StoreDamaged: The ledger cannot be read; the store was not changed.
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
@@ -279,7 +279,7 @@ class Store:
         return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return the change of each record in an operation, in its order. Agents do not see those in quarantine."""
+        """Return an operation's changes of records, in order. Agents do not see changes of quarantined records."""
         changes = self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
         if not is_agent():
             return changes
@@ -288,7 +288,7 @@ class Store:
         return [change for change in changes if change.record_id not in hidden[change.collection]]
 
     def collections_of(self, operation_id: str) -> set[str]:
-        """Return the collections whose records an operation touched, or raise `NotFound` if it is unknown."""
+        """Return the collections whose records an operation touched, or raise `NotFound` for an unknown operation."""
         return self.ledger.history.collections_of(self.operation(operation_id).id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
@@ -348,7 +348,7 @@ class Store:
             check_role(Role.CURATOR, "undo what others did")
 
     def n_bytes(self) -> int:
-        """Return the size of the store on disk, here and on its server."""
+        """Return the size of the store in bytes, on this disk and on its server."""
         total = 0
         for path in self.path.rglob("*"):
             with suppress(OSError):  # removed after it was listed
@@ -363,7 +363,7 @@ class Store:
         return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
-        """Finish purges. Return why one is still unfinished, with a remedy, or an empty string."""
+        """Finish all purges. Return why a purge is still unfinished, with a remedy, or an empty string."""
         if not self.ledger.purges.unfinished():
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)

@@ -109,7 +109,7 @@ def killed(store: Store, path: Path, n_records: int):
 
 
 @pytest.mark.parametrize(
-    ("part", "fault", "error"), [("backup", cut_short, StoreDamaged), ("_test", killed, KeyboardInterrupt)]
+    ("part", "fault", "error"), [("backup", cut_short, StoreDamaged), ("_test_backup", killed, KeyboardInterrupt)]
 )
 def test_a_backup_that_is_not_tested_removes_no_other(store, clock, directory, monkeypatch, part, fault, error):
     rotate_backups(store, directory, 1)

@@ -25,7 +25,7 @@ from atlas.memory.base.retriever import RankedRecords, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.collection import Collection
-from atlas.storage.plain.collection import backing
+from atlas.storage.plain.collection import as_collection
 from atlas.storage.plain.scoped_store import Scope
 from atlas.storage.records import Context, Moment
 
@@ -77,7 +77,7 @@ class Memory(Records, ABC, Generic[T]):
     ) -> None:
         self.embedder = whole_embedder(embedder)
         scope = Scope(collection=collection_name, content_field=self.content_field)
-        store = backing(vector_store, self.embedder.dimension, scope, keeps_usage=success_updater is not None)
+        store = as_collection(vector_store, self.embedder.dimension, scope, keeps_usage=success_updater is not None)
         super().__init__(store, collection_name, clock)
         self.success_updater = success_updater
         self._weights = _as_function(weights)

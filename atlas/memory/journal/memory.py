@@ -30,7 +30,7 @@ from atlas.memory.journal.links import LinkGraph, LinkSuggestion
 from atlas.memory.journal.records import FIELDS, as_protea, from_row, instant, new_entry
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
 from atlas.storage.collection import Collection
-from atlas.storage.plain.collection import backing
+from atlas.storage.plain.collection import as_collection
 from atlas.storage.plain.scoped_store import Scope
 
 COLLECTION = "atlas_journal"
@@ -78,7 +78,9 @@ class Journal(Memory[JournalEntry]):
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
-        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension, refused)
+        self._refused = (
+            None if refused_store is None else as_collection(refused_store, self.embedder.dimension, refused)
+        )
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
         self.llm = llm

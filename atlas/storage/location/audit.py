@@ -86,8 +86,8 @@ class AuditLog:
         event = AuditEvent(
             at=self.clock.now(),
             what=what,
-            who=_cut(who or actor_name(self.owner)),
-            about=_cut(about),
+            who=_to_line(who or actor_name(self.owner)),
+            about=_to_line(about),
             n=n,
         )
         try:
@@ -127,7 +127,7 @@ class AuditLog:
         return [event for line in reversed(lines) if (event := _decode_entry(line)) is not None]
 
 
-def _cut(text: str) -> str:
+def _to_line(text: str) -> str:
     return " ".join(text.split())[:_TEXT_CHARACTERS].encode(errors="replace").decode()
 
 

@@ -28,7 +28,7 @@ from atlas.core.operations import Marks
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.permissions import create_private
 from atlas.storage.engine import LedgerEngine
-from atlas.storage.erasing import in_use
+from atlas.storage.erasing import lock_scratch
 from atlas.storage.location.audit import BACKED_UP, RESTORED
 from atlas.storage.maintenance.names import NAMES as NAMES
 from atlas.storage.maintenance.names import names_text
@@ -100,7 +100,7 @@ def read_backups(ledger: LedgerEngine) -> list[Backup]:
 
 
 def move_backup(store: Store, path: Path, target: Path) -> None:
-    """Rename a backup, and its record, so that purges name the file that exists."""
+    """Rename a backup and update its record, so that purges name the existing file."""
     path.rename(target)
     forget_backup(store, path)
     if not store.read_only:
@@ -114,13 +114,13 @@ def forget_backup(store: Store, path: Path) -> None:
     store.ledger.notes.write({_MADE + str(path.resolve()): None})
 
 
-def _note(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
+def _write_backup_times(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
     ledger.notes.write({_MADE + path: made_at for path, made_at in made_at_by_path.items()})
 
 
 def _record_backup(ledger: LedgerEngine, target: Path) -> None:
     try:
-        _note(ledger, {str(target.resolve()): ledger.clock.now().isoformat()})
+        _write_backup_times(ledger, {str(target.resolve()): ledger.clock.now().isoformat()})
     except StoreError as error:  # the backup itself is done
         logger.warning("the backup %s could not be recorded, so a purge will not list it: %s", target, error)
 
@@ -140,7 +140,10 @@ def backup(store: Store, target: Path) -> BackupReport:
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
+        with (
+            tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch,
+            lock_scratch(Path(scratch)),
+        ):
             copy = Path(scratch) / LEDGER
             n_records = store.ledger.copies.write(copy)
             _pack(temporary, copy, names_text(store).read())
@@ -186,18 +189,18 @@ def restore(store: Store, source: Path) -> BackupReport:
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
-        StoreUnavailable: The file cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the
-            names of domains cannot be replaced, after all else was restored.
+        StoreUnavailable: The file cannot be read, or the disk has no room to unpack it; the store is unchanged. Or all
+            else was restored, and the names of domains cannot be replaced.
     """
     check_role(Role.ADMIN, "restore a backup")
     check_store(store.path)
-    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
+    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, lock_scratch(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store, source, copy)
         backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _note(store.ledger, _find_restored_backup(source) | backups)
+    _write_backup_times(store.ledger, _find_restored_backup(source) | backups)
     restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)

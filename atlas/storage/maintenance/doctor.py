@@ -92,7 +92,7 @@ def _index_problem(store: Store, name: str) -> str:
     nearest = _nearest_of(store, name)
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
-    if silence := _silence(nearest.index):
+    if silence := _outage_reason(nearest.index):
         return f"the index of {name} cannot be reached, so searches compare every vector ({silence})"
     if flaw := nearest.upkeep.flaw():
         return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
@@ -106,7 +106,7 @@ def _index_problem(store: Store, name: str) -> str:
     return "" if n_indexed == n_windows else f"the index of {name} holds {n_indexed} vectors, the ledger {n_windows}"
 
 
-def _silence(index: FollowingIndex) -> str:
+def _outage_reason(index: FollowingIndex) -> str:
     """Return why a remote index does not answer, or an empty string if it answers or is local."""
     if not index.is_remote:
         return ""
@@ -130,7 +130,7 @@ def _count(index: FollowingIndex, n_expected: int) -> int:
 def _fix_index(store: Store) -> None:
     for name in store.ledger.collections():
         problem, nearest = _index_problem(store, name), _nearest_of(store, name)
-        if not problem or nearest.index is None or _silence(nearest.index):
+        if not problem or nearest.index is None or _outage_reason(nearest.index):
             continue
         if "behind" not in problem:
             nearest.index.clear()
@@ -171,7 +171,7 @@ def _check_marks(store: Store) -> str:
     if lost_ids:
         problems.append(
             f"the last mark of {len(lost_ids)} records was lost with its file; their previous marks apply until they "
-            f"are marked again: {_list(lost_ids)}"
+            f"are marked again: {_join_ids(lost_ids)}"
         )
     return "; ".join(problems)
 
@@ -180,7 +180,7 @@ def _marks_leftovers(store: Store) -> list[str]:
     return [] if store.read_only else store.marks_files.leftovers()
 
 
-def _list(ids: Sequence[str]) -> str:
+def _join_ids(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
     return ", ".join(ids[:MAX_NAMED]) + more
 

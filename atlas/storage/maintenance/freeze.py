@@ -12,7 +12,7 @@ from pathlib import Path
 from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import Role, actor_name, check_role, check_store
 from atlas.infra.durable_files import replace_durably
-from atlas.storage.erasing import in_use
+from atlas.storage.erasing import lock_scratch
 from atlas.storage.frozen import PREFIX, STAMP, current_copy, frozen_copy_path
 from atlas.storage.history import Reword
 from atlas.storage.location.access import access_storage
@@ -45,7 +45,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     target = frozen_copy_path(store.path, name)
     try:
         target.mkdir(mode=0o700)
-        with in_use(target):
+        with lock_scratch(target):
             last_purge = access_storage(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)

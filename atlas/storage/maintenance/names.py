@@ -39,7 +39,7 @@ class NamesText(Protocol):
 
 
 def names_text(store: Store) -> NamesText:
-    """Return the text of a store."""
+    """Return the text with the names of a store's domains."""
     return NamesFile(store.path) if store.ledger.is_file else NamesNote(store.ledger.notes, store.path)
 
 
@@ -61,7 +61,7 @@ class NamesFile:
         return str(self.path.stat().st_mtime_ns if self.path.exists() else 0)
 
     def change(self, change: Change) -> None:
-        """Replace the text by the result of a function of it.
+        """Apply a function to the text, and replace the text by the result.
 
         Raises:
             StoreUnavailable: The text cannot be written; the store was not changed.

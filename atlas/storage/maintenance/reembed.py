@@ -53,7 +53,7 @@ def reembed(
 
 
 def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
-    """Return the projection of token vectors, or None if the model has none. It is kept if the model stays."""
+    """Return the projection of the model's token vectors, or None if it has none. The stored one if the model stays."""
     if not returns_tokens(embedder):
         return None
     with suppress(StoreDamaged):

@@ -13,7 +13,7 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import at
 from atlas.infra.actor import Role, acting, check_role, present_actor
-from atlas.storage.erasing import in_use
+from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
 
@@ -70,7 +70,7 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
 
     Raises:
         NotAllowed: The actor is not an admin.
-        InvalidInput: Fewer than one are to be kept, there is no such directory, or it has a backup of this second.
+        InvalidInput: `n_kept` is less than 1, the directory does not exist, or it has a backup made in this second.
         StoreUnavailable: The backup cannot be written, or there is no room to restore it. Only this backup was removed.
         StoreDamaged: The backup cannot be restored. Only this backup was removed.
     """
@@ -78,27 +78,30 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
         raise InvalidInput(f"expected at least 1 backup to keep, got {n_kept}")
     if not directory.is_dir():
         raise InvalidInput(f"{directory} is not a directory; create it first: mkdir {directory}")
-    path = directory.resolve() / backup_name(store, _mark(store))
+    path = directory.resolve() / backup_name(store, _unique_mark(store))
     if path.exists():
         raise InvalidInput(f"{path} exists already; wait a second")
     untested = path.with_name(path.name + UNTESTED)
     try:
         report = backup(store, untested)
-        _test(store, untested, report.n_records)
+        _test_backup(store, untested, report.n_records)
         move_backup(store, untested, path)
     finally:
-        _remove(store, [untested, *directory.resolve().glob(f"*-{_mark(store)}-*{UNTESTED}")])
+        _remove(store, [untested, *directory.resolve().glob(f"*-{_unique_mark(store)}-*{UNTESTED}")])
     return RotationReport(backup=report, path=path, removed=_remove_oldest(store, path, n_kept))
 
 
-def _test(store: Store, path: Path, n_records: int) -> None:
+def _test_backup(store: Store, path: Path, n_records: int) -> None:
     """Restore a backup into a new store, and check that store.
 
     Raises:
         StoreDamaged: The restored store differs from the original.
     """
     try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
+        with (
+            tempfile.TemporaryDirectory(dir=path.parent, prefix=".atlas-backup-") as scratch,
+            lock_scratch(Path(scratch)),
+        ):
             problem = _restoration_problem(store, path, Path(scratch) / "store", n_records)
     except (InvalidInput, StoreDamaged) as error:
         problem = str(error)
@@ -124,7 +127,7 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
 def _remove_oldest(store: Store, newest_backup: Path, n_kept: int) -> tuple[Path, ...]:
     """Remove the oldest recorded backups beside the newest one."""
     recorded = [Path(backup.path) for backup in read_backups(store.ledger)]
-    pattern = re.compile(rf".*-{_mark(store)}-\d{{8}}-\d{{6}}\.zip")
+    pattern = re.compile(rf".*-{_unique_mark(store)}-\d{{8}}-\d{{6}}\.zip")
     older = [
         path
         for path in recorded
@@ -141,7 +144,7 @@ def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
     return removed
 
 
-def _mark(store: Store) -> str:
-    """Return a part of names that no other store on this machine has: stores in two directories may have one name."""
+def _unique_mark(store: Store) -> str:
+    """Return a part of backup names that tells this store from stores of the same name in other directories."""
     digest = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
     return f"{ROTATED}-{digest[:8]}"

@@ -13,7 +13,7 @@ MARK_NAMES = tuple(field.name for field in fields(Marks))
 
 
 def encode_marks(marks: Marks) -> dict[str, Any]:
-    """Return marks as a JSON object, which is empty if they are."""
+    """Return marks as a JSON object, without empty fields."""
     encoded = {
         "tags": list(marks.tags),
         "pinned": marks.pinned,

@@ -278,11 +278,11 @@ class _WholeFile(Storage):
         self._tables: dict[str, dict[str, Any]] = {}
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Return the string that was written."""
+        """Return the tables that were written last."""
         return self._tables
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Keep the text of the file."""
+        """Keep the tables until the file is closed."""
         self._tables = data
 
     def close(self) -> None:

@@ -50,7 +50,7 @@ class JudgementBook:
         self._clock = clock
 
     def all(self) -> list[Judgement]:
-        """Return all judgements, oldest first. Malformed ones are logged and skipped."""
+        """Return all judgements, oldest first. Malformed judgements are logged and skipped."""
         read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
         return sorted(
             filter(None, read), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
@@ -108,7 +108,7 @@ def parse_query(query: str) -> str:
 
 
 def read_judgement(name: str, text: str) -> Judgement | None:
-    """Return a judgement, from its name without `JUDGED`, or None if it cannot be read."""
+    """Return the judgement in a note, given its name without `JUDGED`. None if it is malformed."""
     try:
         collection, record_id, query = _key(name)
         fields = json.loads(text)
@@ -136,6 +136,6 @@ def _name(query: str, collection: str, record_id: str) -> str:
 
 
 def _key(name: str) -> tuple[str, str, str]:
-    """Return collection, record and query, or raise `ValueError`, `TypeError`."""
+    """Return the collection, record id and query of a judgement's name, or raise `ValueError` or `TypeError`."""
     collection, record_id, query = json.loads(name)
     return str(collection), str(record_id), str(query)

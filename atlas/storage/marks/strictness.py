@@ -39,10 +39,10 @@ def read_strictness(ledger: LedgerEngine) -> float:
 
 
 def write_strictness(settings: Collection, dimension: int, strictness: float) -> None:
-    """Keep a strictness, replacing the earlier one.
+    """Store a strictness, replacing the earlier one.
 
     Args:
-        settings: The view of the collection `COLLECTION` in which to write, from `within`.
+        settings: A view of the collection `COLLECTION`, made by `within`.
         dimension: Dimension of the store's vectors.
     """
     direction = np.eye(1, dimension, dtype=np.float32)  # it is not searched by meaning

@@ -34,10 +34,10 @@ BROWSING = ("count", "update", "search_text", "scan")
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
-def backing(
+def as_collection(
     vector_store: VectorStore | Collection, dimension: int, scope: Scope, *, keeps_usage: bool = False
 ) -> Collection:
-    """Return the collection in which a memory keeps its records.
+    """Return a vector store as the collection in which a memory keeps its records.
 
     A ledger's collection is returned unchanged. Any other store is wrapped in a `PlainCollection`: the store that its
     method `for_collection` returns for the scope's name, or the store itself. Several memories may share the latter, so
@@ -76,7 +76,7 @@ class PlainCollection(Collection):
     def __init__(
         self, vector_store: VectorStore, dimension: int, scope: Scope | None = None, *, keeps_usage: bool = False
     ) -> None:
-        """Read and write a store.
+        """Wrap a store.
 
         Args:
             scope: The collection whose records it reads and writes, or None for all records of the store.
@@ -124,7 +124,7 @@ class PlainCollection(Collection):
     ) -> list[str]:
         """Add all records. Records of other writers cannot be detected.
 
-        Marks are refused. Of usage, only the counts are kept.
+        Restored marks are refused. Only the counts of restored usage are kept.
         """
         self.mark({record_id: history.marks for record_id, history in restored.items() if history.marks != Marks()})
         usage = {i: as_metadata(history.usage) for i, history in restored.items()} if self._keeps_usage else {}
@@ -144,7 +144,7 @@ class PlainCollection(Collection):
     ) -> None:
         """Replace records, keeping their usage, or raise `NotFound` if one does not exist.
 
-        Dropped records are deleted as well.
+        The records `deleted_ids` are deleted as well.
         """
         with self._lock:
             before = self._rows(ids)
@@ -165,7 +165,7 @@ class PlainCollection(Collection):
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
         """Return the k nearest records. Buried records are included, because the store has no marks."""
-        return run(self._store.query(plain(embedding), k, where))
+        return run(self._store.query(to_list(embedding), k, where))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
@@ -251,7 +251,7 @@ class PlainCollection(Collection):
 
         Raises:
             InvalidInput: There is no updater: the record is of a memory whose metadata is the user's own.
-            StoreError: The record had to be deleted and could not be added again; the message holds it.
+            StoreError: The record was deleted and could not be added again; the message contains it.
         """
         if updater is None:
             raise InvalidInput("this vector store keeps no usage; use atlas.open_memory")
@@ -303,7 +303,7 @@ class PlainCollection(Collection):
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
-        """Return the score of each record with any word of a text, highest first, and the score of all words."""
+        """Return the score of each record with any word of a text, highest first, and the estimated maximum score."""
         if text is None or not get_member(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
@@ -382,11 +382,11 @@ class PlainCollection(Collection):
 
     def _as_stored(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding in the store's format: with its windows if it supports them."""
-        return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
+        return to_list(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
 
-def plain(embedding: npt.ArrayLike) -> list[Any]:
-    """Return an embedding as the specification has it: a list of numbers, or one for each of several windows."""
+def to_list(embedding: npt.ArrayLike) -> list[Any]:
+    """Return an embedding as a list of numbers, or, for several windows, as a list of such lists."""
     windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
     return windows[0] if len(windows) == 1 else windows
 

@@ -128,7 +128,7 @@ class ScopedStore:
     async def _filter(self, where: Where | None) -> Where | None:
         """Add the collection's condition to `where`, in a form that ChromaDB takes as well.
 
-        Returned unchanged while the store has unmarked records, which callers filter.
+        Return `where` unchanged while the store has unmarked records. Callers filter the result themselves.
         """
         if self._has_unmarked is None:
             self._has_unmarked = await self._lists_unmarked()

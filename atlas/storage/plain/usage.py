@@ -24,7 +24,7 @@ def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_successes(strategy: Strategy) -> Strategy:
-    """Return a plugged-in strategy. A missing count of successes is estimated from its rate."""
+    """Return a plug-in's strategy with its count of successes, estimated from its rate if missing."""
     count, rate = strategy.usage_count, strategy.success_rate
     is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
     return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy
@@ -37,7 +37,7 @@ def decode_usage(metadata: Mapping[str, Any]) -> Usage:
 
 
 def as_metadata(usage: Usage) -> dict[str, Any]:
-    """Return imported usage counts as metadata, with the share of successes as the rate."""
+    """Return imported usage counts as metadata, with the share of successes as the success rate."""
     n = usage.n_uses
     return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
 

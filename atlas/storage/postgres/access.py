@@ -43,7 +43,7 @@ class AccessTables:
     """The access rights of one store as texts, and the lines of its audit log."""
 
     def __init__(self, address: Address, directory: Path) -> None:
-        """Find the texts at an address. The server is contacted on first use.
+        """Use the texts at an address. The server is contacted on first use.
 
         Args:
             directory: Directory of the store's local files, where older versions stored the texts.
@@ -58,7 +58,7 @@ class AccessTables:
 
     def add_line(self, line: str) -> None:
         """Add a line to the audit log, durably."""
-        with self._prepare().connected() as connection:
+        with self._prepare().separate_connection() as connection:
             connection.execute("INSERT INTO audit_lines (line) VALUES (%s)", (line,))
 
     def lines(self) -> list[str]:
@@ -97,7 +97,11 @@ class AccessTables:
                     replace(json.dumps(json.loads(old.text) | (json.loads(stored.text) if stored else {}), indent=1))
                 _set_aside(files.directory / name)
         if lines := files.lines():
-            with self._database.connected() as connection, connection.transaction(), connection.cursor() as cursor:
+            with (
+                self._database.separate_connection() as connection,
+                connection.transaction(),
+                connection.cursor() as cursor,
+            ):
                 cursor.executemany(_ADD, [(line, line) for line in lines])
             _set_aside(files.directory / AUDIT)
 
@@ -127,7 +131,7 @@ class AccessRow:
     @contextmanager
     def changing(self) -> Iterator[Callable[[str], None]]:
         """Yield a function that replaces the text, in a block that excludes all other writers on every machine."""
-        with self.database.connected() as connection, connection.transaction():
+        with self.database.separate_connection() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")
             connection.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))",

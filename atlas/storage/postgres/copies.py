@@ -57,7 +57,7 @@ class PostgresCopies:
         return self._copies_of(copy).leave_out_hidden(copy, operation, reword)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Validate a copy, and migrate one of an older schema."""
+        """Validate a copy of the ledger, and migrate it if its schema is older."""
         self._copies_of(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:

@@ -83,7 +83,7 @@ class PostgresConnection:
         return self.raw.info.transaction_status != TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        """Run a statement. One outside of a transaction, such as BEGIN, is run again if the connection was lost."""
+        """Run a statement. Outside of a transaction, it is run again if the connection was lost."""
         self._write_rows_of(statement)
         query, was_idle = translate(statement), not self.in_transaction
         try:
@@ -178,7 +178,7 @@ class PostgresDatabase:
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:
         """Yield a connection whose statements read one snapshot of the store."""
-        outer = self._connections.in_use()
+        outer = self._connections.current_connection()
         if outer is not None and outer.in_transaction:
             with self._translate_errors("nothing was changed"):
                 yield outer
@@ -271,7 +271,7 @@ class PostgresDatabase:
             yield connection
 
     @contextmanager
-    def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    def separate_connection(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         """Yield a separate connection, which is closed at the block's end. Uncommitted changes are rolled back."""
         with self._translate_errors("nothing was written"):
             raw = self._connect()
@@ -281,7 +281,7 @@ class PostgresDatabase:
                 raw.close()
 
     def close(self) -> None:
-        """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
+        """Close every connection, those in use once they are released. A later use opens new ones."""
         self._connections.close()
         self._locking.close()
 
@@ -298,7 +298,7 @@ class PostgresDatabase:
         return True
 
     def n_bytes_elsewhere(self) -> int:
-        """Return the size of its tables and indexes on the server's disk."""
+        """Return the size in bytes of the store's tables and indexes on the server's disk."""
         with self.session() as connection:
             row = connection.execute(
                 "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "

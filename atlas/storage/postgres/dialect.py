@@ -73,7 +73,7 @@ class PostgresDialect:
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. NaN is not a value, as in SQLite."""
+        """Add attributes, each a key, a value and its record's number. NaN is not a value, as in SQLite."""
         connection.executemany(
             "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],

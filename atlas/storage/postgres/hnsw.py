@@ -79,7 +79,7 @@ class HnswIndex(LocalIndex):
             if self._writing is not None:
                 yield True
                 return
-            with self._translate_errors(), self._database.connected() as raw:
+            with self._translate_errors(), self._database.separate_connection() as raw:
                 raw.autocommit = False
                 if not self._lock(raw, timeout_seconds):
                     yield False

@@ -344,7 +344,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     return list(values.items())
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
+def count_records_with(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
     """Return the number of records that contain each term, counting up to `limit`."""
     plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
@@ -361,7 +361,7 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], lim
     return {term: min(limit, n_by_term[term]) for term in terms}
 
 
-def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
+def read_records_with(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that contain all phrases."""
     holding = [part.seqs for part in _find_terms(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)

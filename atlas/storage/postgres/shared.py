@@ -27,7 +27,7 @@ class PostgresShared:
         self._database = database
 
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-        """Return the lock of this name, shared by all machines. Entering it yields whether it had to wait."""
+        """Return a context manager that locks a name on all machines, and yields whether it had to wait."""
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:
@@ -36,7 +36,7 @@ class PostgresShared:
             return read_ledger_id(connection)
 
     def publication(self, name: str) -> Publication | None:
-        """Return the description of a published result, without its content, or None."""
+        """Return the published result without its content, or None if there is none."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT version, job, octet_length(content) > 0 FROM artefacts WHERE name = ?", (name,)
@@ -55,7 +55,7 @@ class PostgresShared:
         """Replace the published result, and return its version.
 
         Args:
-            content: Empty if the result is too large to store. Then only the server that made it has it.
+            content: Empty if the result is too large to store, so that only the server that made it has a copy.
             job: The job that made it.
             ledger_id: Id of the ledger from which it was computed, empty if unknown.
 

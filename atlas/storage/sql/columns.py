@@ -119,7 +119,7 @@ class SqlColumns:
         return {day: _tally(names, codes[by_day[day]]) for day in sorted(by_day)}
 
     def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
-        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+        """Return the id, the title and the first `n_characters` of the document of each live record in `seqs`."""
         with self._database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.id, coalesce({connection.dialect.text('a')}, ''), substr(r.document, 1, ?) FROM records r "
@@ -166,7 +166,7 @@ def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
 def _read_values(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None
 ) -> list[tuple[int, Any]]:
-    """Return numbers of records and their values."""
+    """Return (record number, value) pairs of the records that pass a filter and have the key."""
     condition, parameters = _filter_sql(connection.dialect, collection, where)
     attributes = Sql(f"a.key = {KEY} {condition}", (collection, key, *parameters))
     return connection.dialect.read_values(connection, attributes)

@@ -113,13 +113,13 @@ class Database(Protocol):
         """Release the write-ahead log, if it belongs to the store. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return the database's size on a server's disk."""
+        """Return the database's size in bytes on a server's disk. 0 for a file."""
 
     def identity(self) -> str:
-        """Return an identifier of these files or tables, which differs for a copy."""
+        """Return an identifier of the ledger's files or tables, which differs for a copy."""
 
     def check(self) -> str:
-        """Return the result of the database's own integrity check, or an empty string."""
+        """Return the damage found by the database's own integrity check, or an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +178,12 @@ class Words(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the BM25 scores of a scope's records that contain any of the terms."""
 
-    def count_holding(
+    def count_records_with(
         self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /
     ) -> dict[Term, int]:
         """Return the document frequency of each term, counting up to `limit`."""
 
-    def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
+    def read_records_with(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that contain all phrases."""
 
 
@@ -219,7 +219,7 @@ class Dialect(Protocol):
         """Return the condition that a value of `attributes` passes a comparison with a value of its type."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. Existing attributes stay."""
+        """Add attributes, each a key, a value and its record's number. Existing attributes stay."""
 
     def forget_results(self, connection: Connection) -> None:
         """Delete published artefacts, which may contain purged texts."""

@@ -64,7 +64,7 @@ class ConnectionPool(Generic[C]):
             with self._lock:
                 self._release(connection)
 
-    def in_use(self) -> C | None:
+    def current_connection(self) -> C | None:
         """Return this thread's connection, or None if it has none."""
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
@@ -104,7 +104,7 @@ class ConnectionPool(Generic[C]):
         return connection in self._open
 
     def _release(self, connection: C) -> None:
-        """Count one use less, except in a forked child."""
+        """End one use of a connection, unless it belongs to the parent of this forked process."""
         if connection not in self._in_use:
             return
         self._in_use[connection] -= 1

@@ -112,7 +112,7 @@ class SqlLedger:
         return self.database.read()
 
     def identity(self) -> str:
-        """Return an identifier of these files or tables, which differs for a copy."""
+        """Return an identifier of the ledger's files or tables, which differs for a copy."""
         return self.database.identity()
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
@@ -120,7 +120,7 @@ class SqlLedger:
         return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
-        """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size in bytes on a server's disk. 0 for a file of the store's directory."""
         return self.database.n_bytes_elsewhere()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
@@ -158,7 +158,7 @@ class SqlLedger:
     # Reading
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """Return the live records among `ids`, by id. Light ones come without vectors and content."""
+        """Return the live records among `ids`, by id. With `light`, they lack vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
@@ -235,7 +235,7 @@ class SqlLedger:
             return read_matching(connection, collection, where)
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that exist, merged records included, each with the id of a live record."""
+        """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
         with self.database.read() as connection:
             return read_ids_by_hash(connection, collection, hashes)
 
@@ -344,12 +344,12 @@ class SqlLedger:
             return meta.read_model(connection)
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text, or an empty string if there are no prompts."""
+        """Return the embedding model's prompts as text, or an empty string if there are no prompts."""
         with self.database.read() as connection:
             return meta.read_prompts(connection)
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind a store to a model, unless it has one."""
+        """Bind the store to an embedding model, unless it has one."""
         texts = {"embedding_model": name, "embedding_dimension": dimension, "embedding_prompts": prompts}
         with self.database.write() as connection:
             for key, value in texts.items():
@@ -434,7 +434,7 @@ class SqlLedger:
         """Replace live records.
 
         Args:
-            unchanged_since: A moment; refuse if one of these records has changed since.
+            unchanged_since: The call is refused if one of these records has changed since this moment.
             deleted_ids: Further records to delete, if they exist.
 
         Raises:
@@ -469,8 +469,8 @@ class SqlLedger:
         """Delete records, keeping them in the history, and return the number of deleted ones.
 
         Args:
-            unchanged_since: A moment. The call is refused if a record of that moment has changed since.
-            usage: Expected usage of records. The call is refused if the usage of one has changed.
+            unchanged_since: The call is refused if a record that existed at this moment has changed since.
+            usage: Expected usage by record id. The call is refused if a record's usage differs.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.

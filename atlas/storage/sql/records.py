@@ -142,10 +142,10 @@ class LedgerWriter:
         return purged | {record.id for record in records if record.content_hash in hashes}
 
     def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
-        """Write a record over the present row of its id: absent, a tombstone or an older version.
+        """Write a record in place of the present row of its id, if any: a tombstone or an older version.
 
         Args:
-            count: The count of the history that it adds to: `added` or `changed`.
+            count: Name of the operation's counter to increase: `added` or `changed`.
             state: The earlier state that an undo brings back.
 
         Raises:
@@ -194,7 +194,7 @@ class LedgerWriter:
         """Add a before-image to the history, and count it.
 
         Args:
-            count: One of `COUNTS`.
+            count: Name of the operation's counter to increase, one of `COUNTS`.
             is_new: True if the record never existed, so that no earlier state is looked up.
             state_after: The earlier state that an undo brings back; a new one if it is None.
         """
@@ -226,7 +226,7 @@ class LedgerWriter:
         return self.revision
 
     def close(self) -> None:
-        """Write the counts and the revision back."""
+        """Write the operation's counts and the store's new revision."""
         totals = ", ".join(f"{count} = {count} + ?" for count in COUNTS)
         self.connection.execute(
             f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self.operation.id)
@@ -352,7 +352,7 @@ LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = 
 
 
 def current_state(connection: Connection, collection: str, record_id: str, aspect: str) -> int:
-    """Return the name of the state that a record is in. 0 before its first change."""
+    """Return the number of the state that a record is in. 0 before its first change."""
     row = connection.execute(
         f"SELECT coalesce(state_after, seq) {LAST_CHANGE}",
         (collection, record_id, aspect),
@@ -397,7 +397,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 
 
 def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
-    """Return the records that an index names, in its order."""
+    """Return the records with the numbers that an index returned, in the order of the numbers."""
     if missing := set(seqs) - records.keys():
         raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
@@ -419,7 +419,7 @@ Pending records of others are excluded. Parameters: collection, hashes as JSON, 
 
 
 def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return the content hashes that exist, merged records included, each with the id of a live record."""
+    """Return a record id for each content hash that is stored. A merged record's hash leads to its replacement."""
     rows = connection.execute(
         f"SELECT hashes.content_hash, records.id FROM ({_BY_HASH}) AS hashes JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),

@@ -34,7 +34,7 @@ class SqlTokenVectors:
         return dict(rows)
 
     def clear(self) -> None:
-        """Delete all token vectors, and how they are packed."""
+        """Delete all token vectors, and the projection that packs them."""
         with self._database.write() as connection:
             connection.execute("DELETE FROM token_vectors")
             connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))
@@ -62,7 +62,7 @@ def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
 
 
 def forget_tokens(connection: Connection, texts: Sequence[str] = ()) -> None:
-    """Delete the token vectors of all other texts."""
+    """Delete the token vectors of all texts except these."""
     hashes = {text_hash(text) for text in texts}
     rows = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
     connection.executemany(

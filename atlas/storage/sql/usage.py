@@ -54,7 +54,7 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record and of the records merged into it, without unused records."""
+        """Return the usage of each used record by id, including the usage of records merged into it."""
         usage_rows = counted_usage_sql(collection, ids)
         with self._database.read() as connection:
             rows = connection.execute(
@@ -84,7 +84,7 @@ class SqlUsage:
         return uses
 
     def by_attempt(self, attempt_ids: Sequence[str] | None = None) -> dict[str, list[tuple[str, str]]]:
-        """Return the records that each attempt used, each as its collection and id, by the attempt's own id.
+        """Return the (collection, record id) pairs of the records that each attempt used, by the attempt's id.
 
         Deleted records are included. Uses without an attempt are left out.
 
@@ -129,8 +129,8 @@ class SqlUsage:
         """Add one use and its outcome, durably. A second use of the record by an attempt is ignored.
 
         Args:
-            operation_id: The operation that the use is part of, and is undone with.
-            is_waiting: Whether it is not counted until a curator accepts the operation's records.
+            operation_id: The operation that the use belongs to. Undoing the operation undoes the use.
+            is_waiting: Whether the use counts only once a curator has accepted the operation's records.
         """
         kind, at = _event_kind(trajectory_id), self._clock.now().isoformat()
         with self._database.write() as connection:

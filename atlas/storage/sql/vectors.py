@@ -105,7 +105,7 @@ class SqlVectors:
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Replace all vectors by the vectors of another model, and bind the store to this model.
+        """Replace all vectors by another model's, bind the store to that model, and return the number of texts.
 
         Args:
             vectors: By text.

@@ -160,7 +160,7 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:
         """Yield a connection whose statements read one snapshot of the store."""
-        outer = self._connections.in_use()
+        outer = self._connections.current_connection()
         if outer is not None and outer.in_transaction:
             with self._translate_errors():
                 yield outer
@@ -210,7 +210,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
+        """Close every connection, those in use once they are released. A later use opens new ones."""
         self._connections.close(self._file.forget_file)
 
     def copy_to(self, target: Path) -> None:

@@ -48,7 +48,7 @@ class SqliteDialect:
         return Sql(f"value {OPERATORS[compare.operator]} ?{type_check if compare.operator != '$eq' else ''}", (value,))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record."""
+        """Add attributes, each a key, a value and its record's number."""
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
     def forget_results(self, connection: Connection) -> None:

@@ -58,7 +58,7 @@ class Postings:
         return cls(owners[starts], frequencies, occurrences)
 
     def followed_by(self, word: Postings) -> Postings:
-        """Return the postings of the phrase of this word and the next one, with the positions of the latter."""
+        """Return the postings of the phrase of this word and another one, at the positions of the latter."""
         after = self.occurrences + 1
         fewer, more = (after, word.occurrences) if len(after) < len(word.occurrences) else (word.occurrences, after)
         if not len(fewer):
@@ -76,7 +76,7 @@ class Postings:
         return Postings.of_occurrences(np.sort(np.concatenate([self.occurrences[~is_changed], occurrences])))
 
     def until(self, seq: int) -> Postings:
-        """Return the postings of the records up to a number."""
+        """Return the postings of the records whose numbers are at most `seq`."""
         n_records = np.searchsorted(self.seqs, seq, "right")
         n_occurrences = np.searchsorted(self.occurrences, (seq + 1) << POSITION_BITS)
         return Postings(self.seqs[:n_records], self.frequencies[:n_records], self.occurrences[:n_occurrences])
@@ -90,7 +90,7 @@ class Postings:
         )
 
     def only(self, is_kept: npt.NDArray[np.bool_]) -> Postings:
-        """Return the postings of some records. The postings have no occurrences."""
+        """Return the postings of the records that a mask selects, without occurrences."""
         return Postings(self.seqs[is_kept], self.frequencies[is_kept], np.zeros(0, np.int64))
 
 

@@ -104,7 +104,7 @@ class Follower:
 
     def _follow(self, index: FollowingIndex) -> int:
         """Write missing vectors to the index, set its seal, and return the number of written records."""
-        seal = self._validate(index.written())
+        seal = self._validate(index.writer_seal())
         n_written = 0
         n_vectors = None
         if seal == Seal():

@@ -80,7 +80,7 @@ class InMemory:
             n_windows *= 4
 
     def _compare(self, vector: Vector, only_seqs: Seqs | None) -> tuple[Seqs, Vector]:
-        """Return the record and the similarity of each compared row."""
+        """Return the record number and the similarity of each compared row."""
         owners, matrix = self._owners[: self._n_rows], self._matrix[: self._n_rows]
         if only_seqs is not None:
             is_compared = np.zeros(max(owners.max(initial=0), only_seqs.max(initial=0)) + 1, bool)

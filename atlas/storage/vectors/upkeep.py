@@ -82,7 +82,7 @@ class IndexUpkeep:
         now = self._follower.position()
         if not self._count.exceeds(self._exact_max_rows, now):
             return False
-        written = self._index.written()
+        written = self._index.writer_seal()
         return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:

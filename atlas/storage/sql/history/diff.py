@@ -25,7 +25,7 @@ DERIVED = ("trajectory_summary", "embedding_text")
 
 
 def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-    """Return the change of each record in an operation, in its order.
+    """Return an operation's changes of records, in the order in which they were made.
 
     Raises:
         NotFound: No operation, or several, begin with this id.
@@ -91,7 +91,7 @@ def _after_image(
 
 
 def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return the marked record, from the next change's before-image, or else its current state."""
+    """Return the record that a change marked: the before-image of its next change, or else its current state."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
@@ -129,7 +129,7 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _content(image: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a record if it is a JSON object. Else its metadata and texts."""
+    """Return a record's content if it is a JSON object, else its metadata and texts."""
     with suppress(UnreadableRow):
         content = parse_row(image["content"])
         return {name: value for name, value in content.items() if name not in DERIVED}
@@ -158,8 +158,8 @@ def _find_differences(before: Mapping[str, str], after: Mapping[str, str]) -> It
     for name in dict.fromkeys(chain(before, after)):
         text_before, text_after = before.get(name, ""), after.get(name, "")
         if text_before != text_after:
-            yield name, _cut(text_before), _cut(text_after)
+            yield name, _shorten(text_before), _shorten(text_after)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

@@ -59,7 +59,7 @@ class SqlHistory:
             return operations.read_actors(connection)
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-        """Return the change of each record in an operation, in its order."""
+        """Return an operation's changes of records, in the order in which they were made."""
         return diff.read_changes(self._database, operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
@@ -73,7 +73,7 @@ class SqlHistory:
             check_authors(connection, actor, collection, ids)
 
     def origins(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-        """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
+        """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
         with self._database.read() as connection:
             return operations.read_origins(connection, collection, ids)
 
@@ -89,7 +89,7 @@ class SqlHistory:
     def undo_many(
         self, where: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo the matching operations as one, or only preview it if `expected` is None."""
+        """Undo the matching operations as one operation, or only preview the undo if `expected` is None."""
         return undo_many(self._database, self._clock, where, actor=actor, reason=reason, expected=expected)
 
     def accept(
@@ -117,7 +117,7 @@ class SqlHistory:
 
         Args:
             records: New rows of the remaining records.
-            unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
+            unchanged_since: The merge is refused if one of the records, or its marks, has changed since this moment.
             deleted_ids: Further records to delete, which are not replaced.
 
         Raises:
@@ -145,7 +145,7 @@ class SqlHistory:
         return read_versions(self._database, collection, record_id)
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
-        """Return the ids whose records were purged."""
+        """Return those of the ids whose records were purged."""
         with self._database.read() as connection:
             return {record_id for record_id in ids if read_purge_id(connection, collection, record_id)}
 

@@ -59,7 +59,7 @@ def read_actors(connection: Connection) -> list[str]:
 
 
 def _condition(where: Operations) -> tuple[str, list[Any]]:
-    """Return the SQL condition and its parameters."""
+    """Return the SQL condition for operations that pass a filter, and its parameters."""
     values = {
         "actor = ?": where.actor,
         "kind = ?": where.kind,
@@ -118,7 +118,7 @@ def check_records_unchanged(
 
 
 def read_origins(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Origin]:
-    """Return who stored, edited and accepted each record of a collection, or some of them, deleted ones too."""
+    """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
     chosen = "" if ids is None else "AND c.record_id IN (SELECT value FROM json_each(?)) "
     rows = connection.execute(
         "SELECT c.record_id, o.kind, o.actor FROM changes c JOIN operations o ON o.id = c.operation "

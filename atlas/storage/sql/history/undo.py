@@ -58,7 +58,8 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
         NotFound: No such operation.
         UndoRefused: The operation was undone already, one of its records has changed since, a record to be deleted was
             marked since, or all of its records were purged. Purged records are not restored.
-        NotAllowed: The actor is no curator, and would change records of others that it did not merely add to.
+        NotAllowed: The actor is not a curator, and the undo changes others' records beyond taking back the actor's
+            additions.
     """
     with database.write() as connection:
         operation = read_operation(connection, operation_id)
@@ -268,7 +269,7 @@ def _set_counted(connection: Connection, origin: Operation, *, counts: bool) -> 
 def _iterate_originals(
     connection: Connection, operation: Operation, is_in_force: bool = False
 ) -> Iterator[tuple[Operation, bool]]:
-    """Yield the operation, or the operations that a chain of undos reverts, each with whether it is in force again."""
+    """Yield an operation, or those that a chain of undos reverts, each with whether it is in force again."""
     if operation.kind != UNDO:
         yield operation, is_in_force
     for operation_id in undone_by(operation):

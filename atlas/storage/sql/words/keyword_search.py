@@ -66,7 +66,7 @@ class SqlWords:
         *,
         as_typed: bool = False,
     ) -> Matches:
-        """Return the n best records by keywords, and the scores of some other records.
+        """Return the n best records by keywords, and the scores of the records `extra_seqs`.
 
         Any text is literal. Ties are in the order of the records.
 
@@ -169,7 +169,9 @@ class SqlWords:
             term: count[0] for term, count in cached.items() if count and _is_accurate(count[0], count[1], position)
         }
         unknown = [term for term in terms if term not in counts]
-        new_counts = table.connection.dialect.words.count_holding(table.connection, table.name, unknown, 2 * COMMON)
+        new_counts = table.connection.dialect.words.count_records_with(
+            table.connection, table.name, unknown, 2 * COMMON
+        )
         if len(self._counts) > MAX_COUNTS:
             self._counts = {}
         self._counts |= {(table.name, term): (count, position) for term, count in new_counts.items()}
@@ -186,12 +188,12 @@ def _is_accurate(count: int, counted_at: Position, now: Position) -> bool:
 
 
 def _select_terms(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for, with their document frequencies. Common ones only if there are few others."""
+    """Return the terms to search for, with their document frequencies. Common terms only if there are few others."""
     max_count = min(COMMON, n_records // 2)
     selected = _select_rarest(counts, max_count)
     if len(selected) < MIN_TERMS:
         common = [term for term, n in counts.items() if n > max_count]
-        exact = connection.dialect.words.count_holding(connection, table, common, n_records)
+        exact = connection.dialect.words.count_records_with(connection, table, common, n_records)
         selected |= dict(sorted(exact.items(), key=lambda item: item[1])[: MIN_TERMS - len(selected)])
     return selected
 
@@ -206,7 +208,7 @@ def _select_rarest(counts: Mapping[Term, int], max_count: int) -> dict[Term, int
 
 def _restrict_to_phrases(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
     """Return the part of a scope whose records contain all phrases."""
-    holding = connection.dialect.words.read_holding(connection, table, quoted)
+    holding = connection.dialect.words.read_records_with(connection, table, quoted)
     if scope.passing is None:
         return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
     return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)

@@ -75,7 +75,7 @@ class WordCache:
         }  # in a fixed order, so that sums are reproducible
 
     def lengths(self, table: WordTable, seqs: Seqs) -> Lengths:
-        """Return how many tokens each of these records has. See `read_lengths`."""
+        """Return the number of tokens of each record. See `read_lengths`."""
         with self._lock:
             cached = self._cached_table(table)
             version = cached.version_of(table)
@@ -156,7 +156,7 @@ class _CachedTable:
             self._begin(table)  # too many changes, or another history
             return 0
         if len(changed):
-            self._take(_Step(_read_words(table, changed), self._last_seq))
+            self._apply_step(_Step(_read_words(table, changed), self._last_seq))
             self._last_seq = _read_last_seq(table)
         if len(self._versions) > MAX_STEPS:
             self._versions = {}
@@ -190,7 +190,7 @@ class _CachedTable:
         return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
-        """Keep the postings of words in a version, unless later ones are kept."""
+        """Cache the postings of words in a version, unless later ones are cached."""
         for word, part in postings.items():
             if self._postings.get(word, (-1, None))[0] < version <= self._version:
                 self._postings[word] = version, part
@@ -206,11 +206,11 @@ class _CachedTable:
         return lengths
 
     def add_lengths(self, seqs: Seqs, lengths: Lengths, version: int | None) -> None:
-        """Keep the lengths of records, unless they may have changed since."""
+        """Cache the lengths of records, unless they may have changed since the version."""
         if version == self._version and seqs.max(initial=-1) < len(self._lengths):
             self._lengths[seqs] = lengths
 
-    def _take(self, step: _Step) -> None:
+    def _apply_step(self, step: _Step) -> None:
         self._version += 1
         self._steps = [*self._steps[1 - MAX_STEPS :], step]
         self._lengths[[seq for seq in step.words if seq < len(self._lengths)]] = np.nan
@@ -250,7 +250,7 @@ def _read_last_seq(table: WordTable) -> int:
 
 
 def _read_words(table: WordTable, seqs: Seqs) -> dict[int, Words]:
-    """Return the words of each record, none of a deleted one."""
+    """Return the words of each record, by number. A deleted record has no words."""
     texts = table.connection.execute(
         "SELECT seq, document, search_text FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
         (Numbers(seqs.tolist()),),

@@ -212,7 +212,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
     return rows.fetchall()
 
 
-def count_holding(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
+def count_records_with(connection: Connection, table: str, terms: Sequence[Term], limit: int) -> dict[Term, int]:
     """Return the number of records that contain each term, counting up to `limit`."""
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH terms.value LIMIT ?)) "
@@ -222,7 +222,7 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], lim
     return {term: int(count) for term, (count,) in zip(terms, rows.fetchall(), strict=True)}
 
 
-def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
+def read_records_with(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
     """Return the records that contain all phrases."""
     match = " AND ".join(_match_any([phrase]) for phrase in phrases)
     rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))

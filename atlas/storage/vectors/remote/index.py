@@ -152,8 +152,8 @@ class RemoteIndex:
         pending = note.visible_seal(self._visible_position(note))
         return pending.seal if pending else Seal()
 
-    def written(self) -> Seal:
-        """Return the seal at which a writer continues, whether its writes are visible yet or not."""
+    def writer_seal(self) -> Seal:
+        """Return the seal after which a writer continues, even if the latest writes are not visible yet."""
         note = self._note()
         return note.seals[-1].seal if note.seals else Seal()
 
@@ -167,7 +167,7 @@ class RemoteIndex:
             IndexUnusable: The index has changed since the seal was set.
         """
         with self._writing() as note:
-            if self.written() != seal:
+            if self.writer_seal() != seal:
                 raise IndexUnusable("another process has written the index since its seal was read")
             if seal.n_keys and note.is_finished and note.namespace not in self._counted:
                 self._check_count(note, seal.n_keys)
@@ -179,7 +179,7 @@ class RemoteIndex:
         """Store the position in the ledger. Queries use it as soon as all writes are visible.
 
         Args:
-            n_keys: Expected number of keys, or None before it has followed all changes.
+            n_keys: Expected number of keys, or None before the index has followed all changes.
 
         Raises:
             IndexUnusable: The service makes writes visible immediately, and has another number of keys.
@@ -226,7 +226,7 @@ class RemoteIndex:
             seal: Answer only if all writes before this seal are visible, or None for the present content.
 
         Raises:
-            IndexUnreachable: The writes are not visible, or the service did not answer, or with too few hits.
+            IndexUnreachable: The writes are not visible yet, or the service did not answer, or returned too few hits.
         """
         note = self._note()
         if seal is not None and seal not in [pending.seal for pending in note.seals]:
@@ -360,7 +360,7 @@ class RemoteIndex:
         return True
 
     def _note(self) -> IndexNote:
-        """Return the note. Without seals if they cannot be trusted."""
+        """Return the note, without its seals if they cannot be trusted."""
         note = self._book.read()
         return replace(note, seals=()) if note.namespace in self._distrusted else note
 

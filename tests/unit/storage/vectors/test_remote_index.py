@@ -94,7 +94,11 @@ def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, p
     pinecone.is_late = True
     opened.add(*IDS[40:])
     assert opened.store.catch_up() == 30
-    assert (nearest.index.written().revision, nearest.upkeep.seal().revision, nearest.upkeep.n_behind()) == (70, 40, 30)
+    assert (nearest.index.writer_seal().revision, nearest.upkeep.seal().revision, nearest.upkeep.n_behind()) == (
+        70,
+        40,
+        30,
+    )
     assert missed(opened) == []
     assert opened.store.catch_up() == 0  # nothing is handed over twice
     pinecone.show()
