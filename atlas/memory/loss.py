@@ -146,7 +146,7 @@ class MeasuredPlan(Protocol):
 
 
 def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
-    """Return how many tasks lose their best record: `2 of 31 tasks lose their best record`."""
+    """Return a sentence such as `2 of 31 tasks lose their best record`."""
     if not n_tasks:
         return f"no {noun} to replay"
     verb = "loses its" if 1 in (n_losing, n_tasks) else "lose their"

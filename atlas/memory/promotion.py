@@ -154,7 +154,7 @@ class Promoter:
         return Promotion(entries=(reflection,), becomes=strategy, task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """Return the last earlier task that is linked to an entry, or else the last task of its generation, if any."""
+        """Return the last earlier task linked to an entry, else the last task of its generation, else None."""
         names = self._journal.types.counting_as(TASK)
         linked = [
             neighbour
@@ -218,7 +218,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, subjects: Sequence[JournalEntry]) -> Strategy:
-    """Return a reflection as a strategy. Its situation is the text of the entries that it is about."""
+    """Return a reflection as a strategy, whose situation is the text of the entries that the reflection is about."""
     situation = "\n\n".join(entry.content for entry in subjects) or split_sentences(reflection.content)[0]
     return Strategy(
         id=_promotion_id(reflection),

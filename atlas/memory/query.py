@@ -102,7 +102,7 @@ def join_errors(*errors: Mapping[str, str]) -> dict[str, str]:
 def prepare_searches(
     memories: Mapping[str, AnyMemory], task: Task, k: int, filters: QueryFilters
 ) -> dict[str, Search | Exception | None]:
-    """Return the prepared search or the error of each memory, by name. An embedder that is shared embeds only once."""
+    """Return the prepared search or the error of each memory, by name. Memories with the same embedder embed once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(filters.diversity)
@@ -143,7 +143,7 @@ def ask_all(
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return the hits or the error of each memory, by name, in one snapshot of the store.
 
-    Plugged-in memories and language models are called outside of it.
+    Plugged-in memories and language models are called outside of the snapshot.
     """
     searches: Mapping[str, Any] = prepare_searches(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
@@ -179,7 +179,7 @@ def ask_by_words(
 
 
 def combine_results(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
-    """Return the outcomes of memories as one result."""
+    """Return the hits and errors of several memories as one result."""
     retrievals = gather(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in retrievals.answers.items()}
     return MemoryQueryResult(

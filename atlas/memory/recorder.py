@@ -131,7 +131,10 @@ class Run:
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
     def _used_records(self, block: ContextBlock) -> dict[str, Any]:
-        """Return the metadata `used`: ids of the shown records that the run used. A server may have forgotten them."""
+        """Return the metadata `used`: the ids of the shown records that the run used.
+
+        They are stored with the attempt, because a server may have forgotten what it returned.
+        """
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
         texts = block_texts(block.text, block.credited)

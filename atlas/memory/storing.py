@@ -82,7 +82,7 @@ class StoringMemories(ABC):
         """Return whether `store` triggers compression, and the result of the last search in the background."""
         if self._automatic is not None:
             return self._automatic.status()
-        if self._extracts():
+        if self._extracts_concepts():
             return "Concepts are extracted from each success immediately when it is stored."
         return (
             "Concepts are not extracted from stored successes: that needs a compression strategy or a built-in model."
@@ -122,10 +122,10 @@ class StoringMemories(ABC):
 
     @operation()
     def store_once(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Store an attempt as `store` does, unless the same actor has stored one with its id.
+        """Store an attempt as `store` does, unless the same actor has stored an attempt with the same id.
 
-        For retries: work left unfinished by a killed process is completed. Raises `InvalidInput` if another actor or
-        task has its id.
+        For retries: work left unfinished by a killed process is completed. Raises `InvalidInput` if the id belongs to
+        another actor's attempt or to another task.
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
@@ -171,7 +171,7 @@ class StoringMemories(ABC):
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
                 outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
                 self._late.add("a strategy", partial(write, trajectory))
-        if trajectory.outcome.success is True and self._extracts():
+        if trajectory.outcome.success is True and self._extracts_concepts():
             outcomes["concepts"] = result_or_error(self._extract, trajectory, operation_id)
         written = gather(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
@@ -191,7 +191,7 @@ class StoringMemories(ABC):
 
         return record_texts(self._memories, retrieved)
 
-    def _extracts(self) -> bool:
+    def _extracts_concepts(self) -> bool:
         """Return whether the concept library extracts concepts from each success immediately."""
         strategy = getattr(self._memory("concepts"), "compression_strategy", None)
         return self._extracts_at_once and strategy is not None

@@ -43,23 +43,23 @@ def stored_attempts(experience: ChromaExperienceMemory, trajectory_ids: Sequence
     if not source_ids:
         return {}
     where = {"$or": [_any_of("trajectory_id", source_ids), _any_of("merged_trajectories", source_ids)]}
-    linked_attempts = attempts(experience, where if len(source_ids) <= MANY else None)
+    linked_attempts = read_attempts(experience, where if len(source_ids) <= MANY else None)
     return {attempt.trajectory_id: attempt for attempt in linked_attempts if attempt.trajectory_id in source_ids}
 
 
 def rates_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return the success rate of attempts at each strategy's source tasks that did not use it, by strategy id.
+    """Return, by strategy id, the success rate of the attempts at its source tasks that did not use the strategy.
 
-    The sources count, because they precede the strategy. Recorded tries are excluded.
+    The source attempts count, because they precede the strategy. Recorded tries of the strategy are excluded.
     """
     tasks = _tasks(experience, strategies)
     all_ids = {task_id for ids in tasks.values() for task_id in ids}
     if not all_ids:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for attempt in attempts(experience, _any_of("task_id", all_ids) if len(all_ids) <= MANY else None):
+    for attempt in read_attempts(experience, _any_of("task_id", all_ids) if len(all_ids) <= MANY else None):
         at_task[attempt.task_id].append(attempt)
     tries = bank.attempts_of([strategy.id for strategy in strategies])
     rates = dict[str, SuccessRate]()
@@ -88,7 +88,7 @@ def rate_of_others(attempts: Iterable[Attempt], tries: Sequence[Use]) -> Success
     return SuccessRate.of(counts)
 
 
-def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
+def read_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
     """Return the distinct attempts of the matching experiences, including merged ones."""
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     attempt_ids = experience.column("trajectory_id", where)

@@ -273,7 +273,7 @@ class MemorySystemImpl(
         If the task has a domain, attempts of that domain come first among hits of similar relevance.
         `where={"domain": …}` leaves others out.
 
-        What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
+        The returned records count as used by the next attempt at the task that this object stores; see `store`.
 
         Args:
             where: Filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records
@@ -384,7 +384,7 @@ class MemorySystemImpl(
     abuild_context = twin(build_context)
 
     def _trusted_memories(self, min_trust: str) -> TrustedMemories:
-        """Return the memories with the records of a class or above, or with all records if it is empty."""
+        """Return the memories restricted to records of a trust class or above. '' restricts nothing."""
         if not min_trust:
             return TrustedMemories(memories=self._memories)
         from atlas.memory.effects.trust import trusted_memories

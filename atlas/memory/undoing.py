@@ -92,7 +92,8 @@ class UndoableMemories(ABC):
     def plan_withdrawal(self, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
         """Return a plan to delete records with all derived records, such as strategies learned from an attempt.
 
-        Its `reach` has the tasks whose context would contain any of them now. Up to 40 stored tasks are replayed.
+        The plan's `reach` lists the tasks whose context would now contain any of these records. Up to 40 stored tasks
+        are replayed.
 
         Args:
             ids: Ids of records in any memory.

@@ -17,7 +17,7 @@ def stored_at(row: Mapping[str, Any]) -> datetime | None:
 
 
 def restored_history(exported: Exported) -> RestoredHistory:
-    """Return what is restored with an exported record: marks, use counts, each use, and the time of storing."""
+    """Return the history to restore with an exported record: its marks, use counts, uses and time of storing."""
     return RestoredHistory(
         marks=exported.marks,
         usage=exported.usage,

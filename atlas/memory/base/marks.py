@@ -67,7 +67,7 @@ def check_may_change(collection: Collection, ids: Sequence[str]) -> None:
 
 
 def check_own_under_review(marks: Mapping[str, Marks], action: str) -> None:
-    """Raise `NotAllowed` if a writer under review would change records of others, or its own that were accepted.
+    """Raise `NotAllowed` if a writer under review would change others' records, or its own accepted ones.
 
     Args:
         marks: Marks of the records, by id.

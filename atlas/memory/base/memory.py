@@ -108,7 +108,7 @@ class Memory(Records, ABC, Generic[T]):
 
         Args:
             operation_id: An operation begun by another memory's `within`, to join.
-            unchanged_since: Moments by id of a record, from `collection.moment()`. A write raises `RecordChanged` if
+            unchanged_since: Moments by record id, from `collection.moment()`. A write raises `RecordChanged` if
                 another operation has changed the record or its marks since.
             scrubs: False if secrets in the new records were replaced already.
         """
@@ -251,8 +251,8 @@ class Memory(Records, ABC, Generic[T]):
                 store's level. Otherwise the best hit and those near it are returned.
             distinct: Whether similar attempts at the same task become one hit that counts their outcomes. There may be
                 fewer than k hits if a task has thousands of attempts.
-            diversity: Share of its value, in [0, 1), that a near-copy of a higher hit loses; 0.2 is usual. Hits below
-                the threshold stay out.
+            diversity: Share of the rank value, in [0, 1), that a near-copy of a higher hit loses; 0.2 is usual. Hits
+                below the threshold stay out.
             domain: Domain whose records come first among hits of similar relevance. `where={"domain": …}` leaves
                 others out.
 
@@ -260,7 +260,7 @@ class Memory(Records, ABC, Generic[T]):
         `notes` lists names in the filter that no record has.
 
         Raises:
-            InvalidInput: k is below 1, or a misspelt name in the filter.
+            InvalidInput: k is below 1, or the filter contains a misspelt name.
         """
         search = Search(
             query=query,
@@ -391,7 +391,7 @@ class Memory(Records, ABC, Generic[T]):
 
         Raises:
             NotFound: The record does not exist.
-            InvalidInput: An impossible threshold, or a misspelt name in the filter.
+            InvalidInput: The threshold is not in [0, 1], or the filter contains a misspelt name.
         """
         k = limit_of_list(k)
         check_threshold(threshold)
@@ -418,10 +418,10 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
-        """Return pairs of a query's word and another word of a record with a similar meaning, nearest first.
+        """Return pairs of different words with similar meanings, one of the query and one of the record, nearest first.
 
-        For example `refund`, `reimbursement`. Of a long text, the nearest passage is compared. Empty without a model of
-        words.
+        An example is `refund`, `reimbursement`. Only the nearest passage of a long text is compared. Empty without a
+        model of words.
 
         Raises:
             NotFound: The record does not exist.

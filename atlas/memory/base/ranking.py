@@ -42,7 +42,7 @@ def most_relevant(n: int, weights: RankingWeights, calibration: Calibration, *, 
     """Return a selector of the n candidates most relevant by meaning and words, ties included.
 
     Args:
-        slack: Candidates whose relevance is at most so much below the n-th are selected too.
+        slack: Candidates whose relevance is lower than the n-th by at most this much are selected too.
     """
 
     def select(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
@@ -128,7 +128,7 @@ def explain(hit: Hit[Any]) -> str:
 
 
 def _describe_relevance(hit: Hit[Any]) -> list[str]:
-    """Return words for each signal that the relevance of a hit is made of."""
+    """Return a phrase for each signal that contributes to a hit's relevance."""
     parts = []
     if "meaning" in hit.signals:
         wording = next(wording for bound, wording in NEARNESS if hit.meaning >= bound)
@@ -162,7 +162,7 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     """Return positions in the order of maximal marginal relevance.
 
     Args:
-        vectors: One vector for each item.
+        vectors: Shape (n_items, dim), rows of unit length.
         relevance: Relevance of each item, in [0, 1].
         diversity: In [0, 1]: 0 orders by relevance alone.
 
@@ -188,8 +188,8 @@ def diversify(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> lis
 
     Args:
         hits: Best first.
-        vectors: Vectors of the hits, of unit length.
-        diversity: Share of its value that a near-copy loses, in [0, 1).
+        vectors: Vectors of the hits, shape (n_hits, dim), rows of unit length.
+        diversity: Share of its rank value that a near-copy loses, in [0, 1).
     """
     values = np.array([hit.rank_value for hit in hits])
     loss = np.zeros(len(hits))

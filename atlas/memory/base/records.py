@@ -174,17 +174,17 @@ class Records:
 
     def never_retrieved(self, days: float) -> list[str]:
         """Return the ids of records stored at least `days` days ago and never retrieved."""
-        return self._idle(days).never_used
+        return self._find_idle(days).never_used
 
     anever_retrieved = twin(never_retrieved)
 
     def stale(self, days: float) -> list[str]:
         """Return the ids of records that were retrieved or used before, but not in the last `days` days."""
-        return self._idle(days).no_longer_used
+        return self._find_idle(days).no_longer_used
 
     astale = twin(stale)
 
-    def _idle(self, days: float) -> Idle:
+    def _find_idle(self, days: float) -> Idle:
         self._store.write_retrievals()
         names = ("stored_at", "usage.last_retrieved_at", "usage.last_used_at")
         stored_at, retrieved_at, used_at = [self._store.column(name) for name in names]
@@ -263,7 +263,7 @@ class Records:
     achange_marks = twin(change_marks)
 
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
-        """Accept records that wait for review as one operation, and return how many there were.
+        """Accept records that wait for review as one operation, and return their number.
 
         Until then, a record written with a key under review is found only with that key, and its uses do not count.
         `WAITING` is the filter for waiting records.
@@ -299,13 +299,13 @@ class Records:
     acount_trash = twin(count_trash)
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that belonged to purged records and cannot be reused."""
+        """Return those of the ids whose records were purged. Such ids cannot be reused."""
         return self._store.purged(parse_ids(ids))
 
     apurged = twin(purged)
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Restore deleted records as one operation and return how many.
+        """Restore deleted records as one operation and return the number of restored ones.
 
         Existing records are skipped.
 
@@ -370,7 +370,7 @@ def encode_entries(
 ) -> EncodedEntries:
     """Return entries with the vectors of their documents. Vectors in `embedded`, by document, are reused."""
     documents = [entry.document for entry in entries]
-    vectors = _embed(documents, store, embedder, embedded)
+    vectors = _vectors_by_document(documents, store, embedder, embedded)
     return EncodedEntries(
         ids=[entry.id for entry in entries],
         embeddings=[vectors[document] for document in documents],
@@ -426,10 +426,10 @@ def retry(attempt: Callable[[], T]) -> T:
     return attempt()
 
 
-def _embed(
+def _vectors_by_document(
     documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return vectors by text, from `embedded`, else from the store, else from the model."""
+    """Return the vectors of each document: from `embedded`, else from the store, else from the model."""
     vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
     missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
     encoded = encode_texts(embedder, missing, store.projection() if missing else None)

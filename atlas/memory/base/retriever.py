@@ -173,7 +173,7 @@ class Retriever:
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
         ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
-        cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(min_best=threshold)
+        cut = self._calibration.thresholds_for_words(self.weights()) if threshold is None else Cut(min_best=threshold)
         minimum = max(cut.min_relevance(max(shares.values(), default=0.0)), threshold or 0.0)
         shown_ids = [record_id for record_id in ordered if shares[record_id] >= minimum]
         n_hidden = sum(shares[record_id] < minimum for record_id in ordered[:k])
@@ -196,12 +196,12 @@ class Retriever:
         """Return the hits of a search without a threshold that are shown at this strictness."""
         measured, weights = self._calibration.measurement(), self.weights()
         language = measured.language(query)
-        cut = self._calibration.cut(measured, weights, language, strictness)
+        cut = self._calibration.thresholds(measured, weights, language, strictness)
         best_relevance = _best_relevance(hits, measured.weights_for_language(weights, language))
         return list(filter(cut.shown_predicate(best_relevance), hits))
 
     def n_read(self, search: Search) -> int:
-        """Return the number of first hits that `order_hits` needs."""
+        """Return how many of the first hits `order_hits` needs to read."""
         n_reranked = RERANKED if self.reranker is not None else 0
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
@@ -239,7 +239,7 @@ class Retriever:
         result = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(self.weights(), words=0.0))
-        return self._rank(self._with_usage(result), by_meaning)[:k]
+        return self._rank(self._build_candidates(result), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """Return the passage of a text nearest to a query, or None if the text was embedded as a whole.
@@ -276,7 +276,7 @@ class Retriever:
         language = measured.language(query)
         cut = Cut(min_best=0.0, min_each=threshold or 0.0)
         if threshold is None:
-            cut = self._calibration.cut(measured, weights, language)
+            cut = self._calibration.thresholds(measured, weights, language)
         return Standards(weights=measured.weights_for_language(weights, language), scale=measured.scale, cut=cut)
 
     def _find_candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
@@ -302,7 +302,7 @@ class Retriever:
                 returned=returned,
                 compared=compared,
             )
-            candidates = self._with_usage(result)
+            candidates = self._build_candidates(result)
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
             ranked = self._rank(candidates, standards, distinct=True, domain=search.domain)
@@ -312,8 +312,8 @@ class Retriever:
                 return candidates
             n *= 4  # duplicates filled the list, so fetch more candidates
 
-    def _with_usage(self, result: Candidates) -> list[Candidate[str]]:
-        """Return candidates with the usage and marks that the ranking needs."""
+    def _build_candidates(self, result: Candidates) -> list[Candidate[str]]:
+        """Return search results as candidates, with the usage and marks that the ranking needs."""
         return build_candidates(result, self.store.usage(result.ids), self.store.marks(result.ids), self.prior)
 
     def _rank(

@@ -131,7 +131,7 @@ class Calibration:
     near: float = 0.7
     """Typical cosine of a text and its nearest neighbour."""
 
-    def meaning(self, similarity: Number) -> Number:
+    def rescale(self, similarity: Number) -> Number:
         """Return similarities on the store's scale: 0 for unrelated texts, 1 for neighbours. Not clipped."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
 
@@ -144,7 +144,7 @@ def score(
     Args:
         domain: The preferred domain, or empty for none.
     """
-    closeness = calibration.meaning(candidate.similarity)
+    closeness = calibration.rescale(candidate.similarity)
     meaning, words = weigh(closeness, candidate.words, weights)
     context = weigh(closeness, candidate.words + candidate.context, weights)[1] - words
     signals = {"meaning": meaning} if weights.meaning else {}
@@ -181,7 +181,7 @@ def relevance(signals: float, weights: RankingWeights) -> float:
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
     """Return the sum of the two signals of `weigh` for each of many candidates."""
     shares = np.minimum(1.0, words) ** WORDS_POWER
-    return np.asarray(weights.meaning * calibration.meaning(similarities) + weights.words * shares, np.float64)
+    return np.asarray(weights.meaning * calibration.rescale(similarities) + weights.words * shares, np.float64)
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:

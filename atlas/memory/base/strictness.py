@@ -174,7 +174,7 @@ class StrictMemories(ABC):
 
 
 def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
-    """Return the queries for plans, each with all experiences that any strictness may show.
+    """Return the queries for strictness plans, each with all experiences that any strictness may show.
 
     The level is measured if necessary, as in the first search of an agent.
     """

@@ -46,7 +46,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
 
 
 def find_callers(store: Collection, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that call some concepts, or were composed of them."""
+    """Return the ids of the concepts that call one of the given concepts, or were composed of one."""
     if not ids:
         return []
     names = set[str]()

@@ -195,9 +195,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
         """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
-        The most used concept of each group stays with its own code, or the oldest in a tie. It takes over the sources,
+        The most used concept of each group, or the oldest in a tie, stays with its own code. It takes over the sources,
         parts, uses, tags and notes of the others, and the examples that call a function of its name. Calls of the
-        others become calls of it if the caller's code uses its name. The plan lists the callers that would break.
+        others become calls of the kept concept if the caller's code uses its name. The plan lists the callers that
+        would break.
 
         Raises:
             InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
@@ -386,7 +387,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     adepends_on = twin(depends_on)
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the other concepts that call one of these concepts or were composed of one."""
+        """Return the other concepts that call one of these concepts, or were composed of one."""
         given_ids = set(parse_ids(concept_ids))
         with self._store.reading():
             return self.get_many(

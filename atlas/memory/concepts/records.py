@@ -101,7 +101,7 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def undefined_calls(concept: CodeConcept) -> set[str]:
-    """Return the undefined functions that its Python calls, without builtins and tools.
+    """Return the undefined functions that a concept's Python code calls, without builtins and tools.
 
     Empty for other languages, and for code that only a newer Python parses.
     """
@@ -116,9 +116,9 @@ def undefined_calls(concept: CodeConcept) -> set[str]:
 
 
 def defined_names(concept: CodeConcept) -> set[str]:
-    """Return the names of the functions and classes that its Python defines.
+    """Return the names of the functions and classes that a concept's Python code defines.
 
-    For other languages, the concept's name.
+    For code in other languages, return the concept's name.
     """
     if concept.language != PYTHON:
         return {concept.name}
@@ -136,7 +136,7 @@ FIELDS = frozenset(
 
 
 def to_entry(concept: CodeConcept) -> Entry:
-    """Return the stored metadata of a concept: keys to filter and sort by, and the whole as `content`."""
+    """Return a concept in stored form: its metadata has filter and sort keys, and the whole concept as `content`."""
     if concept.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of concept {concept.name!r}, got None; set it")
     metadata = {

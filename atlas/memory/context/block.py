@@ -267,9 +267,9 @@ def build_context(
     from atlas.memory.kinds.sections import known_sections  # imported late, because opening a memory does not need it
 
     sections = known_sections() if sections is None else sections
-    parts, errors = _parts(result, sections, tools, origins)
+    parts, errors = _make_parts(result, sections, tools, origins)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
-    ordered = _best_first(parts)
+    ordered = _sort_by_relevance(parts)
     draft.take([part for part in ordered if not part.full.is_warning])
     draft.take([part for part in ordered if part.full.is_warning])
     draft.expand_gists()
@@ -284,7 +284,7 @@ def build_context(
         shortened=draft.ids(lambda part, text: text is not part.full),
         warnings=draft.ids(lambda part, text: text.is_warning),
         n_left_out=len(draft.omitted),
-        omitted=(*draft.omitted, *_below_the_level(result, sections)),
+        omitted=(*draft.omitted, *_omissions_below_level(result, sections)),
         errors=join_errors(result.errors, errors),
         by_words=by_words,
     )
@@ -396,7 +396,7 @@ def _is_near_copy(part: _Part, other: _Part) -> bool:
     )
 
 
-def _best_first(parts: Sequence[_Part]) -> list[_Part]:
+def _sort_by_relevance(parts: Sequence[_Part]) -> list[_Part]:
     """Return the parts by relevance, keeping the order within each memory.
 
     A part ranks by the lowest relevance of its memory so far, so it cannot overtake an earlier part of its memory.
@@ -409,7 +409,7 @@ def _best_first(parts: Sequence[_Part]) -> list[_Part]:
     return sorted(parts, key=lambda part: -rank_values[part])
 
 
-def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section]) -> list[Omission]:
+def _omissions_below_level(result: MemoryQueryResult, sections: Mapping[str, Section]) -> list[Omission]:
     return [
         Omission(memory=name, reason="below the level", relevance=result.thresholds.get(name, 0.0), n_records=n)
         for name in sections
@@ -417,7 +417,7 @@ def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section])
     ]
 
 
-def _parts(
+def _make_parts(
     result: MemoryQueryResult,
     sections: Mapping[str, Section],
     tools: frozenset[str] | None,
@@ -435,9 +435,9 @@ def _parts(
                 if origin := origins.get(getattr(hit.item, "id", "")):
                     text.name_origin(origin)
                 if _is_usable(hit, tools):
-                    parts.append(_part(name, hit.item.id, hit.relevance, text))
+                    parts.append(_make_part(name, hit.item.id, hit.relevance, text))
                 else:
-                    unusable.append(_part(name, hit.item.id, hit.relevance * WITHOUT_TOOLS, text))
+                    unusable.append(_make_part(name, hit.item.id, hit.relevance * WITHOUT_TOOLS, text))
             except Exception as error:  # noqa: BLE001 - third parties may have stored invalid records
                 failed.append(error)
         parts += unusable
@@ -453,7 +453,7 @@ def _is_usable(hit: Hit[Any], tools: frozenset[str] | None) -> bool:
     return tools is None or tools.issuperset(getattr(hit.item, "tools", ()))
 
 
-def _part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _Part:
+def _make_part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _Part:
     content, gist = "\n".join(memory_text.lines).partition("]")[2], memory_text.gist()
     return _Part(
         memory=memory,

@@ -70,7 +70,7 @@ def contradictions(strategies: Any) -> Iterator[Contradiction]:
     for act, sides in sorted(sides_by_act.items()):
         for own, opposite in (sides, sides[::-1]):
             for record_id in sorted(own - opposite - seen):
-                others = _better(record_id, opposite - own, successes, vectors)
+                others = _better_proven(record_id, opposite - own, successes, vectors)
                 if len(others) >= MIN_OTHERS:
                     seen.add(record_id)
                     yield Contradiction(id=record_id, why=_describe(others), excerpt=" ".join(act))
@@ -100,7 +100,7 @@ def advised_acts(text: str) -> set[Act]:
 
 
 def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
-    """Return the ids of strategies by each act that they forbid, and by each of these acts that they advise."""
+    """Return the ids of the strategies that forbid an act, by act, and of those that advise a forbidden act, by act."""
     forbidden, advised = defaultdict[Act, set[str]](set), defaultdict[Act, set[str]](set)
     retired = strategies.retired()
     ids = [record_id for record_id in strategies.ids({"marks.buried": False}) if record_id not in retired]
@@ -117,7 +117,9 @@ def _acts(strategies: Any) -> tuple[dict[Act, set[str]], dict[Act, set[str]]]:
     return forbidden, advised
 
 
-def _better(record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]) -> list[str]:
+def _better_proven(
+    record_id: str, others: set[str], successes: Mapping[str, int], vectors: Mapping[str, Vector]
+) -> list[str]:
     """Return the other strategies for a near situation that have more successes, and at least `MIN_SUCCESSES`."""
     min_successes = max(MIN_SUCCESSES, successes.get(record_id, 0) + 1)
     return sorted(

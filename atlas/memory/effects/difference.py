@@ -44,7 +44,7 @@ class RecordDifference:
 
 
 def compare(before: Any, after: Any) -> Iterator[RecordDifference]:
-    """Yield what differs between two memory systems. Each memory's added records come first."""
+    """Yield the differences between two memory systems. Each memory's added records come first."""
     for name, kind in searchable_kinds().items():
         yield from _compare_memory(name, kind.records(before), kind.records(after))
 

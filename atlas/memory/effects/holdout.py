@@ -22,7 +22,7 @@ _RANGE = 2**64
 def assign(share: float, *, store: str, task: str, attempt: str) -> Assignment:
     """Return the random assignment of an attempt, which is deterministic.
 
-    The BLAKE2b hash of these names is read as a number in [0, 1). The attempt is held out if it is below `share`.
+    The BLAKE2b hash of the three names is read as a number in [0, 1). Below `share`, the attempt is held out.
     """
     key = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, person=b"holdout").digest(), "big")

@@ -18,7 +18,7 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
-from atlas.memory.strategy_sources import MANY, Attempt, attempts, stored_attempts
+from atlas.memory.strategy_sources import MANY, Attempt, read_attempts, stored_attempts
 
 MIN_TASKS = 10
 """Minimum number of tasks for a conclusion."""
@@ -133,7 +133,7 @@ class MemoryEffect:
         return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
-        """Return how many compared attempts followed a failure, among attempts with memories or without.
+        """Return how many of the compared attempts, with or without memories, followed a failure.
 
         Attempts after a failure are counted as `n_succeeded`, so `rate` is their share.
         """
@@ -202,8 +202,8 @@ def memory_effect(
 ) -> MemoryEffect:
     """Return the success rates of tasks with and without memories.
 
-    A record that was made from the attempt or written after it cannot have helped. If an attempt lists only such
-    records, it is left out, because it is unknown what it used.
+    A record that was made from an attempt or written after it cannot have helped it. An attempt that lists only such
+    records is left out, because the records that it used are unknown.
 
     Args:
         memories: Every memory of the system. The times of records in plugged-in memories are unknown.
@@ -273,12 +273,12 @@ def _attempts_at_tasks(
 ) -> tuple[list[Attempt], dict[str, object] | None]:
     """Return the judged attempts at tasks for which memories were used, and the filter that selects them."""
     if len(used_by) > MANY:
-        where, candidates = None, attempts(experience)
+        where, candidates = None, read_attempts(experience)
         task_ids = {attempt.task_id for attempt in candidates if attempt.trajectory_id in used_by}
     else:
         task_ids = {attempt.task_id for attempt in stored_attempts(experience, list(used_by)).values()}
         where = _filter_any("task_id", task_ids)
-        candidates = attempts(experience, where)
+        candidates = read_attempts(experience, where)
     judged = [attempt for attempt in candidates if attempt.task_id in task_ids and attempt.outcome != "unknown"]
     return judged, where
 

@@ -50,7 +50,7 @@ def tasks_of(
     """Return the tasks of some records.
 
     Args:
-        experience: The attempts, or None if ATLAS does not keep them.
+        experience: The experience memory, or None if ATLAS does not keep attempts.
         judgements: All judgements of the store.
     """
     distinct = {record.id: record for record in records}
@@ -79,7 +79,7 @@ def tasks_of(
 
 
 def replayable_tasks(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
-    """Return the distinct tasks of records that can be replayed, as their text is known. Judged queries come last."""
+    """Return the distinct tasks that can be replayed, because their text is known. Judged queries come last."""
     known = {task.id for attempted in tasks.attempted.values() for task in attempted}
     missing_ids = {task_id for ids in tasks.ids.values() for task_id in ids} - known
     all_tasks = [task for attempted in tasks.attempted.values() for task in attempted]

@@ -126,7 +126,7 @@ def scan_record(memory: str, record: Any) -> Finding:
 
 
 def with_signs(finding: Finding, signs: Sequence[Reason]) -> Finding:
-    """Return a finding with the signs of the whole store, which raise no higher score."""
+    """Return a finding with signs of the whole store added. These never lower the finding's score."""
     reasons = distinct([*finding.reasons, *signs])
     return replace(finding, reasons=reasons, score=max(finding.score, *(sign.weight for sign in signs), 0.0))
 

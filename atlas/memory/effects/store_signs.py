@@ -80,7 +80,7 @@ def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
 
 
 def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
-    """Return the records that one writer stored in a burst, by id, judged by the habits of all writers."""
+    """Return, by id, the reason for each record stored in a burst by one writer, compared with all writers' habits."""
     by_writer = defaultdict[str, list[Writing]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
         by_writer[writing.writer].append(writing)
@@ -101,7 +101,7 @@ def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
     return reasons
 
 
-def unrelated(vectors: Mapping[str, Vector]) -> list[str]:
+def select_dissimilar(vectors: Mapping[str, Vector]) -> list[str]:
     """Return the ids of tasks that are pairwise dissimilar, in the given order."""
     task_ids: list[str] = []
     for task_id, vector in vectors.items():
@@ -126,7 +126,7 @@ def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[st
 
 
 def _busiest(writings: Sequence[Writing]) -> Sequence[Writing]:
-    """Return the most records of a writer within the time of a burst.
+    """Return the largest group of a writer's records that were stored within the length of a burst.
 
     Args:
         writings: Records of one writer, in the order of their times.
@@ -145,7 +145,7 @@ def _period(writing: Writing) -> int:
 
 
 def _usual_maximum(counts: Sequence[int]) -> int:
-    """Return the 95th percentile of the numbers of records per span of time."""
+    """Return the 95th percentile of the numbers of records per period."""
     return sorted(counts)[ceil(0.95 * len(counts)) - 1]
 
 
@@ -155,7 +155,7 @@ def _hubs(memories: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Reason
     if attempts is None:
         return
     vectors = attempts.collection.first_vectors(attempts.ids()[: -HUB_RECENT - 1 : -1])
-    tasks = unrelated(vectors)
+    tasks = select_dissimilar(vectors)
     if len(tasks) < HUB_MIN_TASKS:
         return
     for name, records in memories.items():

@@ -12,7 +12,7 @@ from atlas.memory.base.scoring import NUDGES
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.strategy_sources import Attempt, attempts, rate_of_others
+from atlas.memory.strategy_sources import Attempt, rate_of_others, read_attempts
 
 SIMILAR = 500
 """Maximum number of experiences to compare."""
@@ -110,4 +110,4 @@ def effect(
         strategy.situation, k, count_retrieval=False, with_buried=True
     )
     ids = [hit.item.id for hit in retrieval.hits]
-    return effect_among(tries, attempts(experience, {"id": {"$in": ids}}) if ids else [])
+    return effect_among(tries, read_attempts(experience, {"id": {"$in": ids}}) if ids else [])

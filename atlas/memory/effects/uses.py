@@ -31,7 +31,7 @@ _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
 def used_records(
     retrieved: Ids, texts: Texts, task: Task, steps: Sequence[Step], solution: object
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ids of records that an agent's words name, or else of records whose text reappears in them.
+    """Return the ids of the records that an agent's words name, or else of those whose text reappears in the words.
 
     Observations do not count as the agent's words, because the context block may be an observation.
     """
@@ -65,7 +65,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
 
 
 def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
-    """Return the metadata of what an attempt was shown: the number of records, and of a context block the tokens.
+    """Return the metadata of the records that an attempt was shown: their number, and their tokens in a context block.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.

@@ -208,7 +208,7 @@ def _find_memory(system: Any, memory: str) -> Any:
 
 
 def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
-    """Return the records with an id. Several memories may have one."""
+    """Return the records with an id. Several memories may have a record with this id."""
     titles = {memory: _find_memory(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
     records = [
         WithdrawnRecord(memory=name, id=record_id, title=title) for name, title in titles.items() if title is not None
@@ -235,7 +235,7 @@ def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) 
     """Yield the records whose column of a relation contains a source.
 
     Args:
-        sources: Ids of the sources, by the value that the column has for each.
+        sources: Ids of the sources, by the value of the column that stands for each.
     """
     if not sources:
         return
@@ -275,7 +275,7 @@ def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
-    """Yield the concepts that call one of these concepts, by id or name, or were composed of one."""
+    """Yield the concepts that call one of these concepts (by id or name), or were composed of one."""
     for record_id in ids:
         for concept in system.concepts.dependents([record_id]):
             yield WithdrawnRecord(

@@ -146,7 +146,7 @@ FIELDS = frozenset(
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """Return the stored metadata of an experience: keys to filter and sort by, and the whole as `content`.
+    """Return the stored metadata of an experience: keys to filter and sort by, and the whole experience as `content`.
 
     Raises:
         InvalidInput: The scope in its metadata is malformed.

@@ -363,7 +363,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         The refined order is not stored, because every search ranks by its query.
 
         Raises:
-            PlanOutdated: An experience of the plan, or its marks, have changed since; the store was not changed.
+            PlanOutdated: An experience of the plan or its marks have changed since; the store was not changed.
         """
         from atlas.memory.experience.refining import apply_refine
 
@@ -372,7 +372,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_refine = twin(apply_refine)
 
     def prune(self, criteria: dict[str, Any]) -> int:
-        """Remove low-value experiences and return how many.
+        """Remove low-value experiences and return the number of removed ones.
 
         See `plan_prune` for the criteria. `undo` restores them.
         """

@@ -54,7 +54,7 @@ class PruneCriteria:
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
-        """Return criteria from a dict.
+        """Return the criteria in a dict.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -211,11 +211,11 @@ def plan_prune(
 
     Args:
         subjects: Every record of the store; without `keep_diverse`, the chosen ones are enough.
-        vectors: Vectors of the subjects, for `keep_diverse` only.
+        vectors: Vectors of the subjects, shape (n_subjects, dim), for `keep_diverse` only.
         n_total: Records in the store; None if `subjects` are all of them.
         moment: Moment in the store's history at which `subjects` were read.
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
-        keep: Ids of records that are not removed. The others are removed or saved as without them.
+        keep: Ids of records that are not removed. They do not change the decisions on the others.
     """
     selected_ids = None if among is None else set(among)
     available = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
@@ -253,7 +253,7 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    """Return why each record would be removed, by id. Without further criteria, all tagged or chosen records are."""
+    """Return the reasons to remove each record, by id. Without further criteria, tagged or chosen records have one."""
     further_criteria = set(criteria.in_use()) - {"tag", "keep_diverse"}
     if not further_criteria and criteria.tag:
         return {subject.id: [f"tagged {criteria.tag}"] for subject in judged}
@@ -295,7 +295,7 @@ def _count_missing_values(judged: Sequence[PruneSubject], criteria: PruneCriteri
 def _add_surplus_reasons(
     judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria
 ) -> None:
-    """Add the reason `max_count` to the worst records, until only that many have no reason."""
+    """Add the reason `max_count` to the worst records, until only `max_count` records have no reason."""
     if criteria.max_count is None:
         return
     staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
@@ -307,7 +307,7 @@ def _add_surplus_reasons(
 def _best_of_lost_neighbourhoods(
     subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]
 ) -> dict[str, str]:
-    """Return why records are saved, by id, best first: the best of each neighbourhood that would be lost."""
+    """Return the reason to keep the best record of each neighbourhood that would be lost, by record id, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True

@@ -28,7 +28,7 @@ from atlas.memory.journal.eviction import evictions
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
 from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
-from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, drafts
+from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, draft_summaries
 from atlas.memory.loss import reason_with_loss
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment
@@ -125,7 +125,9 @@ def plan_compact(
             reasons[subject.entry.id] = SUMMARISED if _stays_searchable(subject, types, now) else WORTHY
     return CompactPlan(
         moves=tuple(move for move in moves.values() if move is not None),
-        summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),
+        summaries=tuple(
+            draft_summaries([[subject.entry for subject in group] for group in groups], encode, on_progress)
+        ),
         n_total=len(subjects),
         kept=dict(Counter(reason for entry_id, reason in reasons.items() if entry_id not in evicted_ids)),
         keep_recent=policy.keep_recent,
@@ -178,7 +180,7 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
 
 
 def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
-    """Apply a plan, as one operation. Return its id.
+    """Apply a plan as one operation, and return the operation's id.
 
     Args:
         kind: The type of summaries.

@@ -86,7 +86,7 @@ class Contexts:
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
     def sort_by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return entries, the most valuable first."""
+        """Return the entries sorted by value, the most valuable first."""
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 

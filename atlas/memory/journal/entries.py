@@ -79,7 +79,7 @@ class EntryLog(Log):
         return rows[0]
 
     def hidden(self) -> set[str]:
-        """Return the ids of entries hidden from agents: buried, in quarantine, or waiting for review by others."""
+        """Return the ids of entries hidden from agents: buried, in quarantine, or pending and by another actor."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
         visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *self.quarantined(), *waiting.difference(visible)}
@@ -109,7 +109,7 @@ class EntryLog(Log):
         if not new:
             return []
         with self.store.reading():
-            moment, latest = self.store.moment(), self._latest()
+            moment, latest = self.store.moment(), self._latest_lines()
         beginnings = preceding_beginnings(new, latest)
         records = [to_entry(entry, beginnings[entry.id]) for entry in new]
         added = scoped.store.add_unknown(*encode_entries(records, self.store, self.embedder, {}))
@@ -150,7 +150,8 @@ class EntryLog(Log):
         """Write rows with unchanged texts, and delete others, in one transaction.
 
         Args:
-            deleted_ids: Entries to delete. Other entries whose texts contain their beginnings are indexed again.
+            deleted_ids: Entries to delete. Entries whose indexed texts contain the beginning of a deleted one are
+                indexed again.
         """
         with self.store.reading():
             neighbours = find_changed_rows(self.store, self.log_text, deleted_ids=deleted_ids) if deleted_ids else []
@@ -170,12 +171,12 @@ class EntryLog(Log):
             deleted_ids=deleted_ids,
         )
 
-    def _latest(self) -> list[Line]:
+    def _latest_lines(self) -> list[Line]:
         rows = self.store.scan(order_by="created_at", descending=True, limit=N_LATEST)
         return [line_of(row) for row in rows]
 
     def _add_new_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Add the links of imported entries to existing entries, except links that these had before."""
+        """Add the links of imported entries to the existing entries, except links that an existing entry had before."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def add_links() -> None:

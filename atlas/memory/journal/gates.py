@@ -76,7 +76,7 @@ class Refusals:
     """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry with this content was refused, or a general reason if it is not among the latest."""
+        """Return why an entry with this content was refused, or a general reason if the refusal is not recent."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "it was refused by a gate of the journal")
@@ -104,7 +104,7 @@ class Gates:
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
         """Store an entry as refused, with the reason, if a gate refuses it, and return whether one did."""
-        refusal = self._refusal(entry, kind, texts, log)
+        refusal = self._find_refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
         metadata = {
@@ -137,7 +137,9 @@ class Gates:
         self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
-    def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
+    def _find_refusal(
+        self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog
+    ) -> Refusal | None:
         """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
         refusal = find_noise(entry.content) if is_on[NOISE] else None

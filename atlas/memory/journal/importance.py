@@ -103,7 +103,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 
 def find_noise(content: str) -> Refusal | None:
-    """Return a refusal if a text is noise, or None."""
+    """Return a refusal if a text is noise, else None."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -186,7 +186,7 @@ def _metadata_score(score: Any) -> float | None:
 
 
 def _read_score(text: str, start: int) -> float | None:
-    """Return the score that starts at a position of a text, or None if there is none or it is out of range."""
+    """Return the score that starts at a position of a text, or None if there is no score or it is out of range."""
     match = _SCORE.match(text, start)
     if match is None:
         return None

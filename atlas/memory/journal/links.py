@@ -92,7 +92,7 @@ def read_link_graph(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     )
 
 
-def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
+def suggest_links(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
     """Return suggested links from unsolved crashes to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
@@ -180,7 +180,7 @@ def with_refusal(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntr
 
 
 def with_promotion(name: str, entry: JournalEntry) -> JournalEntry:
-    """Return an entry with its promotion, such as `experience:id`, recorded in its metadata."""
+    """Return an entry whose metadata names the record that it was promoted to, such as `experience:id`."""
     return _append_to_metadata(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
 

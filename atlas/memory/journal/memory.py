@@ -190,8 +190,8 @@ class Journal(Memory[JournalEntry]):
     def delete(self, ids: Sequence[str]) -> int:
         """Delete one or more entries, and return the number of deleted ones. `undo` restores them.
 
-        The following entries, which are indexed with their beginnings, are indexed again, so no search finds deleted
-        text.
+        The entries after a deleted entry, whose index entries contain its beginning, are indexed again, so that no
+        search finds deleted text.
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
@@ -283,7 +283,7 @@ class Journal(Memory[JournalEntry]):
     def context_for_task_generation(
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """Return entries for an agent that makes a task: a summary, the latest tasks, then the most valuable others."""
+        """Return entries for an agent that writes tasks: a summary, the latest tasks, then the most valuable others."""
         return self._contexts.choose_by_quota(TASK_GENERATION, resolve_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
@@ -322,7 +322,7 @@ class Journal(Memory[JournalEntry]):
 
         Crashes with an existing fix, and refused links, are left out. Nothing is written.
         """
-        return links.suggestions(self._log, self.types)[: max(limit, 0)]
+        return links.suggest_links(self._log, self.types)[: max(limit, 0)]
 
     asuggest_links = twin(suggest_links)
 
@@ -356,7 +356,7 @@ class Journal(Memory[JournalEntry]):
         *,
         max_entries: int | None = None,
     ) -> CompactPlan:
-        """Plan which entries move to warm, cold or archived, are summarised, or deleted. Nothing is changed.
+        """Plan which entries are moved to a colder tier, summarised or deleted. Nothing is changed.
 
         The worth of an entry is importance × recency × use × links, with the half-life of its type. Entries of a type
         are summarised once their period of 50 generations is over, or once they leave prompts. The language model
@@ -365,7 +365,7 @@ class Journal(Memory[JournalEntry]):
 
         Args:
             keep_recent: Number of latest entries to keep. Pinned entries, directives and tasks are kept too.
-            keep_types: Number of latest entries of a type to keep too. If it has `task`, older tasks may move.
+            keep_types: Number of latest entries to keep too, by type. If it names `task`, older tasks may move.
             on_progress: Called after each summary with the number written, and the total.
             max_entries: Maximum number of entries. Further entries are deleted, tasks and marked entries last.
         """

@@ -50,18 +50,18 @@ class Log:
     log_text: LogText
 
     def within(self, kind: str, reason: str = "") -> Self:
-        """Return a view of this log whose writes are one operation, or itself within an operation."""
+        """Return a view of this log whose writes are one operation, or the log itself if it is such a view."""
         return self if self.store.operation_id else replace(self, store=self.store.within(kind, reason))
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete records and return how many, or raise `PlanOutdated` after a concurrent change."""
+        """Delete records and return their number, or raise `PlanOutdated` after a concurrent change."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.existing_ids(ids))
         self.renew(moment, "delete", deleted_ids=ids)
         return n_present
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Restore deleted records as one operation, and return how many."""
+        """Restore deleted records as one operation, and return their number."""
         scoped = self.within("restore")
         n_restored = scoped.store.restore(list(ids))
         scoped.renew_present(ids)
@@ -75,7 +75,7 @@ class Log:
         deleted_ids: Sequence[str] = (),
         changed: Mapping[str, Entry] = MappingProxyType({}),
     ) -> None:
-        """Delete and change records, and renew the texts that contain their beginnings.
+        """Delete and change records, and renew the indexed texts of their successors, which contain their beginnings.
 
         Args:
             changed: The new rows, with their own content as documents.
@@ -106,7 +106,7 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text to embed and index: the content, then the beginnings of its predecessors."""
+    """Return a record's text to embed and index: its content, then the beginnings of its predecessors."""
     return "\n\n".join([content, *before])
 
 
@@ -151,7 +151,7 @@ def find_changed_rows(
     deleted_ids: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the new rows of the records whose indexed texts change if some records are deleted and others changed.
+    """Return new rows for all records whose indexed texts change when some records are deleted and others changed.
 
     The groups are scanned once by time, and only the few successors are read in full.
 

@@ -12,9 +12,9 @@ from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
-    """Return a function that removes quotations of purged records from other texts, and re-embeds these.
+    """Return a function that removes quotations of purged records from other texts, and re-embeds those texts.
 
-    None if there are no such texts.
+    None if no memory indexes records with quotations.
     """
     logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {

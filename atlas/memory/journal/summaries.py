@@ -102,7 +102,7 @@ def build_schema(numbers: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def drafts(
+def draft_summaries(
     groups: Sequence[Sequence[JournalEntry]], encode: Encode, on_progress: Progress | None
 ) -> Iterator[SummaryDraft]:
     """Yield an extractive summary of each group of entries."""

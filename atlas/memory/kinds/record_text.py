@@ -55,7 +55,7 @@ class RecordText:
         self._fields.append((name, text))
         bounded = self._truncate(text.strip())
         lines = [escape_invisible(line) for line in defang(bounded).splitlines() if line.strip()]
-        if mark := self._mark(bounded):
+        if mark := self._warning_for(bounded):
             self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
         elif lines:
             self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
@@ -65,7 +65,7 @@ class RecordText:
         bounded = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
         lines = defang(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
-        self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
+        self.lines.append(f"  Code: {self._warning_for(bounded)}".rstrip())
         self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def name_origin(self, origin: str) -> None:
@@ -89,7 +89,7 @@ class RecordText:
         visible_id, bounded = shown_id(record_id), self._truncate(title)
         heading = one_line(defang(bounded))
         escape = "\\" if heading.startswith("[") and not self.label else ""
-        mark = self._mark(f"{visible_id}\n{bounded}")
+        mark = self._warning_for(f"{visible_id}\n{bounded}")
         line = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
         return f"[{kind} {visible_id}] {self.label}{line}".rstrip()
 
@@ -98,7 +98,7 @@ class RecordText:
             return _truncate(" ".join(text.split()), GIST_CHARACTERS)
         return _truncate(text, FIELD_CHARACTERS)
 
-    def _mark(self, text: str) -> str:
+    def _warning_for(self, text: str) -> str:
         """Return a warning for a text that may be an instruction, or an empty string."""
         likeness = reads_like(text)
         self.is_quoted = self.is_quoted or likeness != ""

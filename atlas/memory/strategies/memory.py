@@ -139,7 +139,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         valid = self._new(validate(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.encode(valid))
         if not added:
-            raise self._repetition(valid)
+            raise self._repetition_error(valid)
         return valid.id
 
     aadd = twin(add)
@@ -175,7 +175,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Finding
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:
-        """Return the k strategies that fit a task best, best first. Success rates order nearly equal ones.
+        """Return the k strategies that fit a task best, best first. Success rates decide between nearly equal fits.
 
         Retired strategies are left out.
         """
@@ -205,7 +205,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
-        The most used strategy of each group stays with its content, or the oldest in a tie. It takes over the sources,
+        The most used strategy of each group, or the oldest in a tie, stays with its content. It takes over the sources,
         parameters, attempts, tags and notes of the others. It is pinned if any of them is, and retired by hand if all
         are.
 
@@ -378,11 +378,11 @@ class ChromaStrategyBank(Memory[Strategy]):
         changed = validate(replace(before, **changes), self._clock.now())
         known_hash = content_hash(changed)
         if self._store.known_hashes([known_hash]).get(known_hash, before.id) != before.id:
-            raise self._repetition(changed)
+            raise self._repetition_error(changed)
         self._store.update(*self._writer.encode(changed), unchanged_since=moment)
         return changed
 
-    def _repetition(self, strategy: Strategy) -> InvalidInput:
+    def _repetition_error(self, strategy: Strategy) -> InvalidInput:
         """Return the error for a strategy whose content another strategy has."""
         ids_by_hash = self._store.known_hashes([content_hash(strategy)])
         existing_id = ids_by_hash.get(content_hash(strategy), strategy.id)

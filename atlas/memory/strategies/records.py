@@ -62,7 +62,7 @@ FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"]
 
 
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
-    """Return the stored metadata of a strategy: keys to filter and sort by, and the whole as `content`."""
+    """Return a strategy in stored form: its metadata has filter and sort keys, and the whole strategy as `content`."""
     if strategy.created_at is None:
         raise InvalidInput(f"expected a time for the created_at of strategy {strategy.id!r}, got None; set it")
     metadata = {
@@ -107,7 +107,7 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
 
 def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """Return strategies sorted by use, then by age. A merge keeps the first."""
+    """Return strategies sorted by number of uses, most used first, then by age. A merge keeps the first."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 

@@ -263,8 +263,8 @@ class StrategyWriter:
         """Check that changed strategies keep their sources and `created_at`.
 
         Raises:
-            InvalidInput: A strategy does not keep them.
-            NotAllowed: A writer would change more of a strategy of others than its sources.
+            InvalidInput: A strategy lost a source, or its `created_at` changed.
+            NotAllowed: A writer would change more than the sources of another actor's strategy.
         """
         ids = [strategy.id for strategy in changed]
         stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
@@ -362,7 +362,7 @@ class StrategyWriter:
             return ComparedDrafts(drafts=drafts, stored=stored, retired=retired)
 
     def _nearest_id(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the stored strategy for the same situation that may be joined with this one, or empty."""
+        """Return the id of the stored strategy to join with this one, because it is for the same situation. Else ''."""
         result = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
         neighbours = zip(result.ids, result.distances, strict=True)
         same_ids = [strategy_id for strategy_id, distance in neighbours if 1.0 - distance >= self.same_situation]
@@ -390,7 +390,7 @@ class StrategyWriter:
         """Return a stored strategy combined with a new one, unless a model finds that they differ.
 
         Args:
-            unmerged: List to which a sentence is added if the suggestions were not merged.
+            unmerged: List to which this function adds a sentence if the suggestions were not merged.
         """
         if needs_no_variant(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return CombinedStrategy(strategy=with_sources(stored, other))
@@ -453,7 +453,7 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
 
 
 def needs_no_variant(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether another strategy's suggestion is known already, or `MAX_VARIANTS` are stored.
+    """Return whether another strategy's suggestion needs no variant: it is known, or `MAX_VARIANTS` are stored.
 
     Suggestions that differ only in whitespace are the same.
     """

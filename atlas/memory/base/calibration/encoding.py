@@ -43,7 +43,7 @@ def _read_answers(answers: Sequence[Any]) -> tuple[Answers, ...]:
 
 
 def decode_measurement(text: str | None) -> LevelMeasurement | None:
-    """Return a measurement from its text, or None without a text or for another version.
+    """Return the measurement in a text. None if there is no text, or another version wrote it.
 
     Raises:
         ValueError: The text is damaged.

@@ -130,7 +130,7 @@ class LiveCalibration:
         measured = self._measured or self._read_stored()
         return measured.costs(self._apply_strictness(weights, strictness)) if measured else None
 
-    def cut(
+    def thresholds(
         self, measured: LevelMeasurement, weights: RankingWeights, language: str, strictness: float | None = None
     ) -> Cut:
         """Return the thresholds for showing hits of a search without a threshold. The latest results are cached.
@@ -142,10 +142,10 @@ class LiveCalibration:
         weights = self._apply_strictness(weights, strictness)
         last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
-            last = self._cuts[language] = measured, weights, measured.cut(weights, language)
+            last = self._cuts[language] = measured, weights, measured.thresholds(weights, language)
         return last[2]
 
-    def cut_by_words(self, weights: RankingWeights) -> Cut:
+    def thresholds_for_words(self, weights: RankingWeights) -> Cut:
         """Return the thresholds for showing the hits of a keyword search, without running a model.
 
         Without a stored measurement, the level is `TELLING`.
@@ -301,7 +301,7 @@ class LiveCalibration:
             by_language.setdefault(language, []).append(vector)
         by_language.pop(ENGLISH, None)
         cosines = {language: median_cosine(own_vectors) for language, own_vectors in by_language.items()}
-        return tuple(language for language, cosine in cosines.items() if scale.meaning(cosine) > MOST_ALIKE)
+        return tuple(language for language, cosine in cosines.items() if scale.rescale(cosine) > MOST_ALIKE)
 
     def _usual_scale(self) -> Calibration:
         return self._usual or USUAL.get(self.embedder.model_name, Calibration())

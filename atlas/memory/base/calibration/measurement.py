@@ -193,7 +193,7 @@ class LevelMeasurement:
         """Return the relevance of the best answer to each query, 0 for a query without answers."""
 
         def relevance_of(similarity: float, words: float) -> float:
-            return relevance(sum(weigh(self.scale.meaning(similarity), words, weights)), weights)
+            return relevance(sum(weigh(self.scale.rescale(similarity), words, weights)), weights)
 
         best = [max(starmap(relevance_of, query_answers), default=0.0) for query_answers in answers]
         return np.array(best, np.float64)
@@ -206,7 +206,7 @@ class LevelMeasurement:
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
-    def cut(self, weights: RankingWeights, language: str = "") -> Cut:
+    def thresholds(self, weights: RankingWeights, language: str = "") -> Cut:
         """Return the thresholds for showing hits of a search without a threshold."""
         strictness = weights.strictness
         return Cut(

@@ -48,6 +48,6 @@ class ExplainingStrategy(Protocol):
 
 
 def with_merged_ids(survivor: Experience, merged: Sequence[Experience]) -> Experience:
-    """Return the kept experience, whose metadata lists the others under `merged_from`."""
+    """Return the kept experience with the ids of the merged ones under `merged_from` in its metadata."""
     ids = [experience.id for experience in merged]
     return replace(survivor, metadata={**survivor.metadata, "merged_from": ids}) if ids else survivor

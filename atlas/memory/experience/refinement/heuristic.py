@@ -119,7 +119,7 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups of positions: each of an item and the items near it that are in no earlier group.
+    """Return groups of positions. Each group is an item and the items near it that are in no earlier group.
 
     Nearness is not transitive, so two items of a group may differ.
     """

@@ -104,7 +104,7 @@ class RefinePlan(Tabular):
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
 
     def sparing(self, ids: Collection[str]) -> RefinePlan:
-        """Return the plan with these experiences kept."""
+        """Return the plan without the removal of these experiences."""
         decisions = list[PlannedDecision]()
         for decision in self.decisions:
             if decision.goes and decision.id in ids:
@@ -191,8 +191,8 @@ def similar_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[s
     The given order is kept within each set.
 
     Args:
-        vectors: Vectors of the ids, of unit length.
-        size: Positive.
+        vectors: Vectors of the ids, shape (n_ids, dim), rows of unit length.
+        size: Maximum number of ids in a set; positive.
     """
     remaining, sets = list(range(len(ids))), []
     while remaining:

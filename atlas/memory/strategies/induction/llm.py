@@ -187,7 +187,7 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
         system=prompt.text,
         prompt=content,
         schema=schema,
-        validate=_complete,
+        validate=_check_complete,
         prose=PROSE,
         is_grounded=lambda answer: answer["reusable"] and not answer.get("known"),
     )
@@ -219,8 +219,8 @@ def _parameters(strategy: Strategy) -> str:
     return ", ".join(parameter["name"] for parameter in strategy.parameters) or "none"
 
 
-def _complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer, or raise `InvalidInput` if it is incomplete or cannot be stored."""
+def _check_complete(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return a complete answer, or raise `InvalidInput` if a part is missing or cannot be stored."""
     check_json(answer, "the answer")
     if not answer["reusable"] or answer.get("known"):
         return answer

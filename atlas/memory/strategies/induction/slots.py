@@ -61,7 +61,7 @@ class Generaliser:
     """
 
     def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:
-        """Collect names of values from tool calls. Values of the kinds in `keep` are not replaced."""
+        """Collect the names of values in tool calls. Values of the kinds in `keep` are not replaced."""
         self._keep = keep
         self._names: dict[str, str] = {}
         for step in steps:
@@ -96,7 +96,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the name for a value of a tool call: its argument's name, with a number if the name is in use."""
+        """Return the placeholder's name for a value of a tool call: the argument's name, numbered if it is in use."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [number for number in self._numbered if self._names[number] == name]

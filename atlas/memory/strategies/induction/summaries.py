@@ -144,10 +144,10 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return what shows the purpose of a program, or an empty string if it is no program.
+    """Return the parts of a program that show its purpose, or an empty string if the text is not a program.
 
-    This is a short program without its comments and docstrings, or the comments and calls of a longer one. A longer
-    one without either is represented by its beginning.
+    A short program is returned without comments and docstrings. For a longer program, its comments and calls are
+    returned, or else its beginning.
     """
     tree = _parse(code)
     if tree is None:
@@ -167,7 +167,7 @@ def program_gist(code: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, at least one, which may be empty."""
+    """Return the sentences of a text, or one empty sentence if there are none."""
     candidates = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
     return [sentence for sentence in candidates if sentence] or [""]
 
@@ -228,7 +228,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """Return an argument's name, followed by its value if this is enumerated, such as `economy`."""
+    """Return an argument's name, followed by its value if the value is enumerated, such as `economy`."""
     is_keyword = isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value)
     return f"{name}={value!r}" if is_keyword or isinstance(value, bool) else name
 

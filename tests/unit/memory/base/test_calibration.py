@@ -94,15 +94,15 @@ def test_a_store_sets_its_own_scale_once_it_has_records():
     measured = calibrate(np.full(2000, 0.15, np.float32), np.full(64, 0.5, np.float32), usual)
     assert measured.unrelated == pytest.approx(0.15, abs=0.01)
     assert 0.5 < measured.near < 0.6
-    assert measured.meaning(measured.unrelated) == 0
-    assert measured.meaning(measured.near) == 1
+    assert measured.rescale(measured.unrelated) == 0
+    assert measured.rescale(measured.near) == 1
 
 
 def test_a_store_of_one_subject_does_not_count_its_own_kind_as_unrelated():
     usual = Calibration(unrelated=0.1, near=0.7)
     alike = calibrate(np.full(2000, 0.9, np.float32), np.full(64, 0.95, np.float32), usual)
     assert alike.unrelated == pytest.approx(0.2)
-    assert alike.meaning(0.9) > 0.8
+    assert alike.rescale(0.9) > 0.8
 
 
 def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near():
@@ -237,17 +237,17 @@ def test_strictness_multiplies_the_level_and_at_nought_nothing_is_hidden():
     level = measured.level(RankingWeights(meaning=1.0, words=0.0))
     assert level == pytest.approx(0.15)
     weights = [RankingWeights(meaning=1.0, words=0.0, strictness=factor) for factor in (0.0, 1.0, 2.0)]
-    assert [measured.cut(one).min_best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
-    assert measured.cut(weights[0]).min_relevance(0.9) == 0.0
-    assert measured.cut(weights[1]).min_relevance(0.9) == pytest.approx(NEAR_BEST * 0.9)
-    assert measured.cut(weights[1]).min_relevance(0.1) == pytest.approx(0.15)
+    assert [measured.thresholds(one).min_best for one in weights] == pytest.approx([0.0, 0.15, 0.30])
+    assert measured.thresholds(weights[0]).min_relevance(0.9) == 0.0
+    assert measured.thresholds(weights[1]).min_relevance(0.9) == pytest.approx(NEAR_BEST * 0.9)
+    assert measured.thresholds(weights[1]).min_relevance(0.1) == pytest.approx(0.15)
 
 
 def test_a_hit_far_below_the_best_is_shown_and_one_that_shares_nothing_with_the_query_is_not():
     measured = LevelMeasurement(scale=Calibration(), n_records=100, answers=(((0.0, 0.0),),) * 10)
-    least = measured.cut(RankingWeights()).min_relevance(0.8)
+    least = measured.thresholds(RankingWeights()).min_relevance(0.8)
     assert 0.1 < least < 0.3
-    assert measured.cut(RankingWeights(strictness=2.0)).min_relevance(0.8) == pytest.approx(2 * least)
+    assert measured.thresholds(RankingWeights(strictness=2.0)).min_relevance(0.8) == pytest.approx(2 * least)
 
 
 @pytest.mark.parametrize(("near", "level"), [(0.9, HIGHEST_LEVEL), (0.0, LOWEST_LEVEL)])
@@ -277,7 +277,7 @@ def test_a_small_store_is_asked_in_other_languages_than_english(memory):
     measured = settled(memory).measurement()
     assert measured.is_small
     assert set(measured.languages) == {"de"}
-    assert not measured.cut(RankingWeights()).spares_words
+    assert not measured.thresholds(RankingWeights()).spares_words
     assert memory.experience.retrieve("wer hat die Rechnung bezahlt", 2).hits
     memory.experience.delete(memory.experience.ids())
     memory.experience.store_many(attempts(3))
@@ -296,7 +296,7 @@ def test_a_store_in_two_languages_has_a_level_for_queries_in_each(memory):
     assert measured.level(weights, "zh") == measured.level(weights, "fr") == pytest.approx(0.4)
     calibration = LiveCalibration(memory.experience.collection, HashEmbedder())
     queries = ("is the door of this house open", "门开了吗")
-    asked = [calibration.cut(measured, weights, measured.language(query)).min_best for query in queries]
+    asked = [calibration.thresholds(measured, weights, measured.language(query)).min_best for query in queries]
     assert asked == pytest.approx([0.1, 0.4])
 
 
@@ -350,7 +350,7 @@ def test_a_small_store_hides_what_shares_one_word_by_chance(memory):
 def test_a_small_store_has_a_level_of_its_own_that_strictness_multiplies():
     measured = LevelMeasurement(scale=Calibration(), n_records=SMALL - 1)
     assert measured.level(RankingWeights()) == SMALL_LEVEL
-    assert measured.cut(RankingWeights(strictness=2.0)).min_best == 2 * SMALL_LEVEL
+    assert measured.thresholds(RankingWeights(strictness=2.0)).min_best == 2 * SMALL_LEVEL
     assert LevelMeasurement(scale=Calibration(), n_records=SMALL).level(RankingWeights()) == HIGHEST_LEVEL
 
 
