@@ -259,7 +259,7 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
 
 
 def _first_position(concept: TypedConcept) -> int | None:
-    """Return -1 if a concept can begin a chain, which needs a parameter that is not variadic as `*args` is."""
+    """Return -1 if a concept can begin a chain, else None. The first concept needs a parameter other than `*args`."""
     takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
     return -1 if concept.parameters or not takes else None
 

@@ -74,8 +74,8 @@ def compress(
     """Find functions that several programs have in common, and rewrite the programs to call them.
 
     A function is kept only if it makes programs and library together shorter and does not change what the programs do.
-    Data-flow analysis ensures that, and `verify` checks it by running the programs. A corpus larger than the limits is
-    sampled for the search. The functions are then used in the other programs too.
+    Data-flow analysis ensures the latter, and `verify` checks it by running the programs. A corpus larger than the
+    limits is sampled for the search. The functions are then used in the other programs too.
 
     Args:
         programs: Programs with tests, or bare sources. A bare source counts as a task of its own.
@@ -128,7 +128,7 @@ def compress(
     proposal = _search(originals, run, cancelled)
     rewritten = dict(zip(originals, proposal.terms, strict=True))
     shelf = Shelf(originals, rewritten, proposal.patterns, readable.removable_imports)
-    functions = _functions(shelf, prefix, run, first=len(sharing.definitions))
+    functions = _keep_valid_functions(shelf, prefix, run, first=len(sharing.definitions))
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
     n_added = 0 if proposal.is_by_model else _add_statements(shelf, functions, prefix, len(sharing.definitions), run)
@@ -148,11 +148,11 @@ def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | N
     return proposal
 
 
-def _functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> dict[str, Function]:
+def _keep_valid_functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
     valid = drop_invalid(shelf, prefix, run.raise_if_cancelled, first)
     run.refused.update(valid.reasons)
-    _compile(shelf, valid.functions, run)
+    _inline_uncompilable(shelf, valid.functions, run)
     return valid.functions
 
 
@@ -166,8 +166,8 @@ def default_checks(
     return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 
-def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
-    """Inline functions that Python does not compile, such as an `await` in one that is not async."""
+def _inline_uncompilable(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
+    """Inline functions that Python does not compile, such as a function that awaits but is not async."""
     while wrong := [name for name, source in sources(shelf, functions).items() if not can_compile(source)]:
         run.refused["is no function that compiles"] += len(wrong)
         shelf.inline(wrong)
@@ -241,7 +241,7 @@ def _add_statements(shelf: Shelf, functions: dict[str, Function], prefix: str, f
     candidates = statement_patterns(shelf.programs, tasks, f"{CALL}s")
     n_added = add_functions(shelf, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
     if n_added or n_changed:
-        _compile(shelf, functions, run)
+        _inline_uncompilable(shelf, functions, run)
         _prove(shelf, functions, run)
     return n_added
 
@@ -280,7 +280,7 @@ def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function
 
 
 def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
-    """Return the verdict on each source of a program, without running any again."""
+    """Return the verdict on each source of a program. No source is run twice."""
     run.raise_if_cancelled()
     new = {name: source for name, source in sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
@@ -359,7 +359,7 @@ def _abstraction(
         source=executables.function(name),
         arity=len(functions[name].interface.parameters),
         calls=tuple(functions[head].name for head in shelf.patterns if head in shelf.term(name).calls),
-        needs=tools_of(shelf.expanded(name)),
+        needs=tools_of(shelf.expand(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,
@@ -368,7 +368,7 @@ def _abstraction(
 
 
 def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _Run) -> tuple[str, ...]:
-    """Return the programs that pass with the function and fail if it raises, so that their tests do run it."""
+    """Return the programs that pass with a function and fail if it raises, which proves that their tests run it."""
     passing = [each for each in program_ids if run.verdicts.get((each, executables.standalone(each)))]
     verdicts = _run_all([(each, executables.standalone(each, disabled=name)) for each in passing], run)
     return tuple(program_id for program_id, verdict in zip(passing, verdicts, strict=True) if verdict is False)

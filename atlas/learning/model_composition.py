@@ -25,7 +25,7 @@ from atlas.learning.composition import (
     sources,
     strip_annotations,
 )
-from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, cut, one_line
+from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, one_line, shorten
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, signature
 from atlas.learning.sandbox.runner import RunLimits
 from atlas.learning.terms.names import Function, is_available
@@ -190,7 +190,7 @@ def _describe_concept(concept: CodeConcept) -> str:
             "signature": concept.signature,
             "description": concept.description,
             "examples": "\n".join(examples),
-            "code": f"\n{cut(concept.code, MAX_CODE_CHARACTERS)}",
+            "code": f"\n{shorten(concept.code, MAX_CODE_CHARACTERS)}",
         }
     )
 

@@ -98,11 +98,11 @@ def read_programs(
     tools: Tools = no_tools,
     modules: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Originals:
-    """Return the terms of programs, and count the programs that cannot be compressed by reason.
+    """Return the terms of programs. Programs that cannot be compressed are counted in `refused`, by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.
-        modules: The normal forms of programs without a `reading_problem`, by id, as far as they are known.
+        modules: Known normal forms of programs without a `reading_problem`, by program id.
     """
     stars = {program.id: _stars(program.source) for program in programs}
     asked_modules = sorted({module for modules in stars.values() for module in modules if module})

@@ -193,7 +193,7 @@ def _prefix(library: Library) -> str:
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
-    """Restore the programs that behave differently, and return how many."""
+    """Restore the programs that behave differently, and return their number."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0

@@ -34,7 +34,7 @@ class Rewriting:
     """Result of the verification. None if no test runs the inserted calls."""
 
 
-def rewritten_programs(
+def verify_rewritten_programs(
     compression: Compression,
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
@@ -64,7 +64,7 @@ def rewritten_programs(
 def recordings(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
 ) -> list[RecordedProgram]:
-    """Return the programs that behaved the same with the concepts, so that calls of these can be recorded."""
+    """Return the programs that behaved the same with the concepts, so that calls of the concepts can be recorded."""
     results = []
     for rewriting in rewritings:
         rewritten = compression.rewritten[rewriting.program.id]
@@ -89,7 +89,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
     """Return a rewritten program that calls concepts by their names, except names that it already uses.
 
     Returns:
-        Its source, and the name under which it calls each concept, by placeholder.
+        The program's source, and the name by which it calls each concept, by placeholder.
     """
     used = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}

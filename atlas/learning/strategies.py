@@ -31,7 +31,7 @@ from atlas.learning.rewritings import (
     find_identifiers,
     function_name,
     recordings,
-    rewritten_programs,
+    verify_rewritten_programs,
     with_concept_names,
 )
 from atlas.learning.sandbox.modules import PublicNames
@@ -185,7 +185,7 @@ class ProvenCompression:
             metadatas = {attempt.id: attempt.metadata for attempt in attempts}
             concepts, existing = await self._name_concepts(compression, programs, metadatas, library, cancelled)
             rewritings = await asyncio.to_thread(
-                rewritten_programs, compression, programs, concepts, verifier, verifying
+                verify_rewritten_programs, compression, programs, concepts, verifier, verifying
             )
             new = [concept for placeholder, concept in concepts.items() if placeholder not in existing]
             find = {concept.id: concept for concept in (*library, *concepts.values())}.get
@@ -324,7 +324,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
 
 
 def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return an abstraction as a concept, with its calls of later concepts, if functions are mutually recursive."""
+    """Return an abstraction as a concept whose calls include later concepts, for mutually recursive functions."""
     concept = concepts[abstraction.name]
     later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
     if not later:

@@ -296,15 +296,15 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the earlier call and the path in its result where an argument's value comes from, in all runs."""
+    """Return the earlier call, and the path in its result, that an argument's value comes from in all runs, or None."""
     for earlier in reversed(range(number)):
-        places = [set(_places(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
+        places = [set(_find_paths(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
         if common := set.intersection(*places):
             return earlier, min(common, key=lambda path: (len(path), str(path)))
     return None
 
 
-def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
+def _find_paths(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
     """Yield the paths of a string or a number in a result."""
     if (
         isinstance(value, str | int | float)
@@ -318,7 +318,7 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
     elif isinstance(result, list):
         parts = enumerate(result)
     for key, part in parts:
-        yield from _places(part, value, (*path, key))
+        yield from _find_paths(part, value, (*path, key))
 
 
 def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:

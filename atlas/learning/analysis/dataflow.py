@@ -167,7 +167,7 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
 
     Args:
         occurrences: Every occurrence of the pattern in the original programs.
-        programs: Each program that it occurs in.
+        programs: The programs in which the pattern occurs, by name.
     """
     problem = pattern_problem(pattern)
     if problem or not occurrences:
@@ -281,7 +281,7 @@ def _escapes(node: ast.AST, use: _Use) -> bool:
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, and record the others in `refused`."""
+    """Return the interface that fits most uses, and record in `refused` why it does not fit the others."""
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
     unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
@@ -412,7 +412,7 @@ def _is_value(hole: int, use: _Use) -> bool:
 
 
 def _is_steady(hole: int, use: _Use) -> bool:
-    """Return whether no argument that is evaluated in between can change the value of this one."""
+    """Return whether no argument evaluated before the hole can change the value of the hole's own argument."""
     siblings = [use.argument(position) for position in use.positions if position != hole]
     return not any(
         use.program.purity.has_side_effects(sibling) or use.program.purity.consumed_iterators(sibling)

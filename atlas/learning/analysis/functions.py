@@ -187,7 +187,7 @@ class Renderer(Decoder):
         return [replacement.visit(node) for node in self.statements(statement)]
 
     def _leaves(self, rest: Term) -> bool:
-        """Return whether the rest of a block ends by leaving its function, and cannot jump to a loop around before."""
+        """Return whether the rest of a block ends by leaving its function, and not by a jump to an enclosing loop."""
         if _jumps(rest):
             return False
         last = rest
@@ -233,7 +233,7 @@ def _first_evaluated_part(term: Term) -> Term | None:
 
 
 def _parts_in_order(term: Term) -> Sequence[Term]:
-    """Return the parts of a term that it surely evaluates, in order, as far as that is known."""
+    """Return the parts of a term that are surely evaluated, in their order, as far as the order is known."""
     if term.head.startswith("e:Call/"):
         function, *arguments = term.children
         if function.head.startswith(_ATTRIBUTE) and not function.children[0].head.startswith(_CONSTANT):
@@ -264,7 +264,7 @@ def program_source(term: Term, functions: Mapping[str, Function], removable: fro
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """Return the code of a function, which may call others."""
+    """Return the code of a function, which may call other functions."""
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.arg(function.names[parameter.hole]) for parameter in function.interface.parameters],

@@ -51,7 +51,7 @@ class _Frame:
 
 
 def expand(program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]) -> list[Occurrence] | None:
-    """Return the occurrences of calls in a program, or None if it is not the original after all calls are inlined.
+    """Return the occurrences of calls in a program, or None if inlining all calls does not restore the original.
 
     Args:
         term: The program with calls.

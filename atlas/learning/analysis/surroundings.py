@@ -88,7 +88,7 @@ def _comprehension_assignments(
 
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables that closures outside the region use, and whose assignments a call would hide from them."""
+    """Return the variables of closures outside the region, which would not see assignments in a called function."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
     for closure in walk(_function_of(region.node, program)):

@@ -122,18 +122,18 @@ def _declines(answer: Any) -> bool:
 
 
 def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]) -> str:
-    parts = {"code": cut(code, MAX_CODE_CHARACTERS)}
+    parts = {"code": shorten(code, MAX_CODE_CHARACTERS)}
     for number, (task, program) in enumerate(uses, start=1):
-        parts[f"task {number}"] = cut(task, MAX_TASK_CHARACTERS)
-        parts[f"program {number}"] = cut(program, MAX_PROGRAM_CHARACTERS)
+        parts[f"task {number}"] = shorten(task, MAX_TASK_CHARACTERS)
+        parts[f"program {number}"] = shorten(program, MAX_PROGRAM_CHARACTERS)
     latest_names = list(names.items())[-MAX_PROMPT_NAMES:]
     parts["other functions"] = "\n".join(f"{name}: {description}" for name, description in latest_names)
     texts = {name: text for name, text in parts.items() if text}
     return f"The function, and programs that use it:\n{as_data(texts, limit=sum(map(len, texts.values())))}"
 
 
-def cut(text: str, characters: int) -> str:
-    """Return the text, cut with an ellipsis if it is longer."""
+def shorten(text: str, characters: int) -> str:
+    """Return a text, truncated with an ellipsis if it has more than `characters`."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 

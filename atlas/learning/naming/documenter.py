@@ -76,7 +76,7 @@ class HeuristicDocumenter:
         Args:
             reserved: Names that no function may get: names of other concepts, and names that the programs define.
             tasks: Texts of all tasks, which are compared with a function's own tasks, for its guidance only.
-            placeholders: Names that functions have until they are named. Only the function that has one may keep it.
+            placeholders: Provisional names of the functions. Only the function with such a name may keep it.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)
@@ -170,7 +170,7 @@ def apply_documentation(concept: CodeConcept, documentation: Documentation, *, b
     """Return the concept with the documentation. Names that cannot be changed in the code are kept.
 
     Args:
-        by: Kept as `documented_by` in the concept's metadata, with the `original_name`.
+        by: Author of the documentation, stored as `documented_by` in the metadata, beside `original_name`.
     """
     function = function_of(concept.code, concept.name)
     old = parameters_of(function)

@@ -45,7 +45,7 @@ def add_functions(
     first: int,
     raise_if_cancelled: RaiseIfCancelled,
 ) -> int:
-    """Add the candidates that shorten programs and library, and return their number. The one that saves most is first.
+    """Add the candidates that shorten programs and library, best first, and return the number of added ones.
 
     Args:
         functions: Functions of the shelf, to which those of the candidates are added.
@@ -71,7 +71,7 @@ def add_functions(
             heapq.heappush(waiting, (-bound, number))
             continue
         n_rewritten += len(rewritten)
-        trial = _try(pattern, rewritten, shelf, functions, f"{names}{first + len(functions)}", lengths)
+        trial = _add_on_trial(pattern, rewritten, shelf, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:
             continue
         worth = Worth(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
@@ -89,7 +89,7 @@ def add_functions(
 
 
 def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
-    """Let functions be used before other statements and in expressions too, and return how many.
+    """Change functions so that they fit before other statements and in expressions too. Return how many changed.
 
     A function is changed if programs and library get no longer. Such a function fits more programs.
     """
@@ -105,7 +105,7 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
         trial_shelf.inline([name])
         candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)
         rewritten = _rewritten(candidate, trial_shelf)
-        trial = _try(opened, rewritten, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
+        trial = _add_on_trial(opened, rewritten, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
         if trial is None or trial.saving < saving:
             functions[name] = closed
             continue
@@ -119,7 +119,7 @@ def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: 
 
 
 def _value_of(pattern: Pattern) -> Pattern | None:
-    """Return the expression of a pattern that only returns it or assigns it to a variable."""
+    """Return the expression that a pattern returns or assigns as its only statement, or None."""
     statement, rest = pattern.body, None
     if statement.head.startswith(THEN):
         statement, rest = statement.children
@@ -155,13 +155,13 @@ def _returns_variable(statement: Term) -> bool:
 
 
 def _rewritten(candidate: Candidate, shelf: Shelf) -> dict[str, Term]:
-    """Return the programs of a candidate in which it still occurs, with calls of it."""
+    """Return the programs in which a candidate still occurs, rewritten to call it."""
     pattern = candidate.pattern
     found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
     return {program: term for program, term in found.items() if pattern.name in term.calls}
 
 
-def _try(
+def _add_on_trial(
     pattern: Pattern,
     rewritten: Mapping[str, Term],
     shelf: Shelf,
@@ -169,7 +169,7 @@ def _try(
     name: str,
     lengths: Lengths,
 ) -> _Trial | None:
-    """Return the effect of a pattern on rewritten programs and add its function, or None if it cannot be one."""
+    """Add a pattern as a function and return its effect on the rewritten programs, or None if it cannot be one."""
     originals = {program: shelf.originals[program] for program in rewritten}
     trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern], trees=shelf.trees)
     judged = _inline_misfits(pattern, trial)
@@ -181,7 +181,7 @@ def _try(
         interface=interface,
         name=name,
         names=name_holes(pattern, interface, occurrences),
-        is_async=awaits(trial.expanded(pattern.name)),
+        is_async=awaits(trial.expand(pattern.name)),
     )
     saved = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
     shorter = {program: n_tokens for program, n_tokens in saved.items() if n_tokens > 0}

@@ -60,7 +60,7 @@ def _heads(term: Term) -> set[str]:
 def _insert_calls(
     name: str, patterns: list[Pattern], shelf: Shelf, functions: Mapping[str, Function], lengths: Lengths
 ) -> None:
-    """Put calls into a program as long as it gets shorter, first of the function that makes it shortest."""
+    """Insert calls into a program as long as it gets shorter, starting with the function that shortens it most."""
     while True:
         trials = {pattern.name: _with_calls(name, pattern, shelf, functions) for pattern in patterns}
         patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
@@ -72,7 +72,7 @@ def _insert_calls(
 
 
 def _with_calls(name: str, pattern: Pattern, shelf: Shelf, functions: Mapping[str, Function]) -> Term:
-    """Return a program with a call for every occurrence of a function that fits its interface."""
+    """Return a program with a call in place of each occurrence that fits the function's interface."""
     rewritten = rewrite(shelf.programs[name], [pattern])
     if rewritten is shelf.programs[name]:
         return rewritten

@@ -37,7 +37,7 @@ NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A top-level definition that depends on no other part of its program than such definitions."""
+    """A top-level definition that depends on other such definitions at most, and on no other part of its program."""
 
     name: str
     node: Definition

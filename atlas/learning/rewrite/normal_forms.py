@@ -9,7 +9,7 @@ from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.normalisation import strip
-from atlas.learning.terms.parsing import too_deep
+from atlas.learning.terms.parsing import too_deep_error
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 
 ITS_NAME = "_"
@@ -24,7 +24,7 @@ def normal_form(source: str) -> str:
     try:
         return ast.dump(_nameless(source))
     except RecursionError as error:
-        raise too_deep() from error
+        raise too_deep_error() from error
 
 
 def shape(source: str) -> str:

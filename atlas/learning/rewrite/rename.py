@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.names import Function, bound_names_of_node, identifiers, is_available, looks_up_names
-from atlas.learning.terms.parsing import too_deep, try_parse
+from atlas.learning.terms.parsing import too_deep_error, try_parse
 from atlas.learning.terms.walking import walk
 
 
@@ -27,7 +27,7 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     try:
         return _rename(code, changed)
     except RecursionError as error:
-        raise too_deep() from error
+        raise too_deep_error() from error
 
 
 def _rename(code: str, changed: Mapping[str, str]) -> str:

@@ -226,7 +226,7 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
             forms_by_key[keys[name]] = equivalence_key(name, units, canonical_function)
         return forms_by_key[keys[name]]
 
-    forms, solutions = Keys(form_of), _solutions(module, units)
+    forms, solutions = Keys(form_of), _main_definition(module, units)
     return Source(
         program=program,
         module=module,
@@ -241,8 +241,8 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
     )
 
 
-def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
-    """Return the main definition of a program that contains nothing else than imports, constants and helpers.
+def _main_definition(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
+    """Return the main definition's name if a program contains nothing else but imports, constants and helpers.
 
     Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
@@ -399,7 +399,7 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
 
 
 def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
-    """Return the definitions that may replace units of a program, by the unit's name. Empty if it is nested too deeply.
+    """Return the definitions that may replace a program's units, by unit name. Empty for code nested too deeply.
 
     Only units of equal arity are compared, because a canonical form takes milliseconds.
     """

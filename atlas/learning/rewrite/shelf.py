@@ -59,7 +59,7 @@ class Shelf:
         """Return the term of a program or a pattern."""
         return self.patterns[name].body if name in self.patterns else self.programs[name]
 
-    def expanded(self, name: str) -> Term:
+    def expand(self, name: str) -> Term:
         """Return the term of a program or a pattern with all its calls inlined."""
         term = self.term(name)
         for head in reversed(self.functions_of(name)):
@@ -193,7 +193,7 @@ def _functions(
             interface=interface,
             name=f"{prefix}{number}",
             names=names,
-            is_async=awaits(shelf.expanded(name)),
+            is_async=awaits(shelf.expand(name)),
         )
     return functions
 

@@ -60,7 +60,7 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends. Only Linux does."""
+    """Have the kernel end this process when its parent ends. This works on Linux only."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

@@ -32,7 +32,7 @@ class WorkingDirectory:
         self._next_measurement = 0.0
 
     def is_full(self) -> bool:
-        """Return whether its files exceed the limit now, or did in an earlier measurement."""
+        """Return whether the directory's files exceed the limit now, or did in an earlier measurement."""
         self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
         return self._is_full
 

@@ -83,7 +83,7 @@ def _find_module_file(name: str, path: Sequence[str]) -> Path | None:
 
 
 def _read_start(file: Path) -> str:
-    """Return the text of a module. Empty if it cannot be read, which the programs that import it report."""
+    """Return the text of a module, or an empty string if it cannot be read. Programs that import it report that."""
     with suppress(OSError), file.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(MAX_CHARACTERS)
     return ""

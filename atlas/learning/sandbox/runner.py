@@ -120,7 +120,7 @@ class Sandbox:
 
         Args:
             path: Directories of modules that programs may import before all others. Programs may read their files.
-            n_workers: Programs that run at the same time.
+            n_workers: Number of programs that run at the same time. None for the default.
             is_confined: False turns off kernel confinement, for systems without it.
         """
         self._limits = limits or RunLimits()
@@ -142,7 +142,7 @@ class Sandbox:
         return self._ready_workers([], 1)[0].enforced
 
     def run(self, source: str, tests: str = "") -> RunResult:
-        """Return how one program ends, with its tests after it."""
+        """Run one program followed by its tests, and return the result."""
         return self.run_all([(source, tests)])[0]
 
     def run_all(
@@ -152,7 +152,7 @@ class Sandbox:
         on_progress: Progress | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> list[RunResult]:
-        """Return how each program ends.
+        """Run programs, each followed by its tests, and return their results in order.
 
         Args:
             programs: Pairs of a source and the tests that follow it, which may be empty.

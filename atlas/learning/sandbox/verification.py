@@ -51,8 +51,8 @@ class Verifier:
         self._compare_output = compare_output
         self._endings: dict[tuple[str, str], Ending] = {}
 
-    def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Return a one-line reason for each program that cannot verify a rewritten one, by id.
+    def find_unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
+        """Run programs, and return a one-line reason for each that cannot verify a rewritten program, by id.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -77,7 +77,7 @@ class Verifier:
     def verdicts(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
-        """Return the verdict on each rewritten program, by the original's id.
+        """Run rewritten programs, and return the verdict on each, by the original's id.
 
         Args:
             pairs: Originals with their rewritten sources.
@@ -86,7 +86,7 @@ class Verifier:
         Raises:
             Cancelled: `is_cancelled` returned True.
         """
-        self.unproven([program for program, _ in pairs], on_progress=on_progress)
+        self.find_unproven([program for program, _ in pairs], on_progress=on_progress)
         to_run = {
             (source, program.tests): None
             for program, source in pairs
@@ -102,7 +102,7 @@ class Verifier:
     def same(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
-        """Return whether each rewritten program behaves the same, by the original's id. None if it is not verified.
+        """Run rewritten programs, and return whether each behaves the same, by the original's id. None if unverified.
 
         Raises:
             Cancelled: `is_cancelled` returned True.

@@ -54,7 +54,7 @@ class AntiUnificationEngine:
 
 
 def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
-    """Return the generalisations that save something, those first that save most if used alone."""
+    """Return the generalisations that save something, sorted by what each saves if used alone, largest first."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():
         if cancelled is not None and cancelled():

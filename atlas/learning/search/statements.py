@@ -101,7 +101,7 @@ def _outline(term: Term) -> str:
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
-    """Return the first pieces, and of many no more than two that differ only in names."""
+    """Return the first pieces. If there are many, at most two pieces that differ only in names are kept."""
     if len(pieces) <= MAX_ALIKE:
         return pieces
     n_alike: Counter[Term] = Counter()

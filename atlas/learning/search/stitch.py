@@ -97,7 +97,7 @@ def _split_blocks(term: Term) -> Term:
 
 
 def _join_blocks(term: Term, starts: Collection[str]) -> Term:
-    """Return a term of Stitch in the form that `encode` gives it.
+    """Return a term of Stitch in the form that `encode` returns.
 
     Args:
         starts: Heads of the calls that stand for a block from its start.

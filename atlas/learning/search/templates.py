@@ -38,7 +38,7 @@ def extract_patterns(code: str) -> list[Pattern]:
         return [_pattern(statements[0].children[0], EXPRESSION, parameters)]
     forms = [(statements, Term(END))]
     if not any(term.head.startswith(RETURN) for statement in statements[:-1] for term in statement.walk()):
-        before = statements[:-1] if _gives_back(statements[-1]) else statements
+        before = statements[:-1] if _returns_only_variables(statements[-1]) else statements
         forms += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN) else []
     return [_pattern(_block(*form), REST, parameters) for form in forms]
 
@@ -74,7 +74,7 @@ def _statements(block: Term) -> Iterator[Term]:
         yield statement
 
 
-def _gives_back(statement: Term) -> bool:
+def _returns_only_variables(statement: Term) -> bool:
     """Return whether a statement returns only variables."""
     if not statement.head.startswith(RETURN):
         return False

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from atlas.learning.terms.parsing import InvalidPython, parse, too_deep
+from atlas.learning.terms.parsing import InvalidPython, parse, too_deep_error
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -23,7 +23,7 @@ def normalise(source: str) -> ast.Module:
     try:
         _ElseRemover().visit(module)
     except RecursionError as error:
-        raise too_deep() from error
+        raise too_deep_error() from error
     check_round_trip(module)
     return module
 
@@ -51,7 +51,7 @@ def strip(source: str) -> ast.Module:
     try:
         module = ast.fix_missing_locations(_Stripper().visit_Module(parse(source)))
     except RecursionError as error:
-        raise too_deep() from error
+        raise too_deep_error() from error
     module.type_ignores = []
     return module
 

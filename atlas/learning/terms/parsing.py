@@ -38,12 +38,12 @@ def parse(source: str) -> ast.Module:
     except SyntaxError as error:
         raise InvalidPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
     except (RecursionError, MemoryError) as error:
-        raise too_deep() from error
+        raise too_deep_error() from error
     except ValueError as error:  # null bytes, or a number of more than 4,300 digits
         raise InvalidPython(f"expected Python, got: {error}") from error
 
 
-def too_deep() -> InvalidPython:
+def too_deep_error() -> InvalidPython:
     """Return the error for code that is nested so deeply that walking it uses up the stack."""
     return InvalidPython(
         "expected Python that is nested less deeply; split its longest expressions, such as a sum of hundreds of "

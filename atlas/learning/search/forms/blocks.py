@@ -11,10 +11,10 @@ from atlas.learning.search.forms.nodes import (
     Comprehension,
     changed_names,
     count_names,
+    count_occurrences,
     is_repeatable,
     is_same_code,
     negate,
-    reads,
     substitute,
 )
 from atlas.learning.terms.normalisation import leaves
@@ -177,9 +177,9 @@ def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
     """
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=value), *rest] if rest:
-            n_read = sum(reads(statement, name) for statement in rest)
+            n_read = sum(count_occurrences(statement, name) for statement in rest)
             is_used_elsewhere = counts[name] != 1 + n_read
-            if is_used_elsewhere or not n_read or reads(value, name):
+            if is_used_elsewhere or not n_read or count_occurrences(value, name):
                 return None
             changed = changed_names(rest)
             if name in changed or changed & set(count_names([value])):
@@ -211,8 +211,10 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
             return False
     inner = [node for node in walk(place) if isinstance(node, _OFTEN_OR_NEVER)]
     first = [node.generators[0].iter for node in inner if isinstance(node, Comprehension)]
-    is_outside = not any(reads(node, name) for node in inner)
-    return reads(place, name) == 1 and (is_outside or any(reads(items, name) for items in first))
+    is_outside = not any(count_occurrences(node, name) for node in inner)
+    return count_occurrences(place, name) == 1 and (
+        is_outside or any(count_occurrences(items, name) for items in first)
+    )
 
 
 def drop_dead_statements(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.search.forms.comprehensions import filter_as_generator, map_as_generator
-from atlas.learning.search.forms.nodes import call, is_boolean, load, reads
+from atlas.learning.search.forms.nodes import call, count_occurrences, is_boolean, load
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
 """Functions with the same result for a list as for a generator of its values."""
@@ -120,7 +120,7 @@ def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
             generators=[ast.comprehension(target=ast.Name(id=each), iter=items, ifs=[])],
         ):
             for side, other_side in ((left, right), (right, left)):
-                if isinstance(side, ast.Name) and side.id == each and not reads(other_side, each):
+                if isinstance(side, ast.Name) and side.id == each and not count_occurrences(other_side, each):
                     return ast.Compare(other_side, [ast.In()], [items])
     return None
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from atlas.learning.search.forms.nodes import Comprehension, copy_tree, is_same_code, load, reads, substitute
+from atlas.learning.search.forms.nodes import (
+    Comprehension,
+    copy_tree,
+    count_occurrences,
+    is_same_code,
+    load,
+    substitute,
+)
 from atlas.learning.terms.walking import walk
 
 
@@ -46,7 +53,7 @@ def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | No
     """Return a copy that reads the element instead of the index, or None if the index has other uses."""
     reader = _ElementReader(items, position)
     changed = reader.visit(copy_tree(node))
-    return changed if reads(changed, position) == reader.n else None
+    return changed if count_occurrences(changed, position) == reader.n else None
 
 
 class _ElementReader(ast.NodeTransformer):

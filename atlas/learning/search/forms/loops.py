@@ -14,9 +14,9 @@ from atlas.learning.search.forms.nodes import (
     changed_names,
     copy_tree,
     count_names,
+    count_occurrences,
     load,
     negate,
-    reads,
     substitute,
 )
 from atlas.learning.terms.walking import walk
@@ -89,7 +89,7 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
     """Write a loop that fills an empty collection, or computes a sum, as one expression."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
-            position = next((n for n, statement in enumerate(rest) if reads(statement, name)), None)
+            position = next((n for n, statement in enumerate(rest) if count_occurrences(statement, name)), None)
             if position is None:
                 return None
             peeled_loop = peel(rest[position])
@@ -102,7 +102,10 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
 
 def _collect(name: str, start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
     """Return the value of a variable after a loop, as an expression."""
-    if any(reads(generator, name) for generator in loop.generators) or reads(loop.statement, name) != 1:
+    if (
+        any(count_occurrences(generator, name) for generator in loop.generators)
+        or count_occurrences(loop.statement, name) != 1
+    ):
         return None
     generators = loop.generators
     match start, loop.statement:
@@ -152,7 +155,7 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
             match peeled_loop:
                 case PeeledLoop(
                     statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)
-                ) if not any(reads(generator, name) for generator in peeled_loop.generators):
+                ) if not any(count_occurrences(generator, name) for generator in peeled_loop.generators):
                     total = _total(peeled_loop.generators, value)
                     return None if total is None else [ast.AugAssign(target, ast.Add(), total), *rest]
     return None
@@ -189,8 +192,8 @@ def replace_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
                 return None
             inside = ast.If(ast.Constant(None), body, [])
             changed = read_elements(inside, items, position)
-            is_alone = counts[position] == 1 + reads(inside, position)
-            if isinstance(changed, ast.If) and is_alone and reads(changed, position):
+            is_alone = counts[position] == 1 + count_occurrences(inside, position)
+            if isinstance(changed, ast.If) and is_alone and count_occurrences(changed, position):
                 return [ast.For(ast.Name(position, ast.Store()), items, changed.body, other), *rest]
         case [
             ast.For(
@@ -210,11 +213,13 @@ def replace_counting_while(block: list[ast.stmt], counts: Counter[str]) -> list[
     """Write a `while` that counts a variable up by one as a `for` over a range."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
-            position = next((n for n, statement in enumerate(rest) if reads(statement, name)), len(rest))
+            position = next((n for n, statement in enumerate(rest) if count_occurrences(statement, name)), len(rest))
             before = rest[:position]
             loop = rest[position : position + 1]
             after = rest[position + 1 :]
-            if changed_names(before) & set(count_names([start])) or any(reads(statement, name) for statement in after):
+            if changed_names(before) & set(count_names([start])) or any(
+                count_occurrences(statement, name) for statement in after
+            ):
                 return None
             counting = _counting_up(name, start, loop[0]) if loop else None
             return None if counting is None else [*before, counting, *after]

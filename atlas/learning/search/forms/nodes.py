@@ -68,7 +68,7 @@ def count_names(nodes: Iterable[ast.AST]) -> Counter[str]:
     return Counter(node.id for node in inner if isinstance(node, ast.Name))
 
 
-def reads(node: ast.AST, name: str) -> int:
+def count_occurrences(node: ast.AST, name: str) -> int:
     """Return how often a name occurs in a tree."""
     return count_names([node])[name]
 

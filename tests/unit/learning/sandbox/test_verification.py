@@ -75,7 +75,7 @@ def test_a_rewritten_program_that_ends_otherwise_is_different(verifier, source, 
     ],
 )
 def test_an_original_that_shows_nothing_proves_nothing(verifier, original, reason):
-    assert verifier.unproven([original])[original.id].startswith(reason)
+    assert verifier.find_unproven([original])[original.id].startswith(reason)
     found = verdict(verifier, original, original.source + "\n")
     assert (found.state, found.is_proven) == ("unproven", False)
 
@@ -108,11 +108,11 @@ def test_tests_that_call_nothing_of_an_original_prove_nothing(verifier, tests):
     ],
 )
 def test_whatever_an_original_defines_its_tests_may_depend_on(verifier, source, tests):
-    assert verifier.unproven([program(source, tests)]) == {}
+    assert verifier.find_unproven([program(source, tests)]) == {}
 
 
 def test_originals_are_run_three_times_and_never_again(verifier, sandbox):
-    verifier.unproven([TWICE, TWICE])
+    verifier.find_unproven([TWICE, TWICE])
     assert sandbox.n_runs == 3
     verdict(verifier, TWICE, TWICE.source + "\n")
     assert sandbox.n_runs == 4
