@@ -81,20 +81,20 @@ def replace_blobs(text: str) -> str:
     return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
 
 
-def storable(value: Any) -> Any:
+def make_storable(value: Any) -> Any:
     """Return a JSON value with NaN and infinities as null, and base64 blobs as placeholders such as `[image]`."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
         return replace_blobs(value)
     if isinstance(value, list):
-        return [storable(item) for item in value]
+        return [make_storable(item) for item in value]
     if isinstance(value, dict):
-        return {key: storable(item) for key, item in value.items()}
+        return {key: make_storable(item) for key, item in value.items()}
     return value
 
 
-def present(**values: Any) -> Json:
+def drop_missing(**values: Any) -> Json:
     """Return the values without None and empty strings."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.importers.rows import MEGABYTE, Limits
-from atlas.importers.spans import spans
+from atlas.importers.spans import find_spans
 
 HEAD_BYTES = 64 * 1024
 BOM = b"\xef\xbb\xbf"
@@ -73,8 +73,8 @@ def parse_json(raw: bytes) -> Any:
     """Return the parsed JSON value. NaN and infinities are accepted, and the caller has to handle them.
 
     Raises:
-        InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice. The
-            message begins with a verb, for callers to put after the name of the file.
+        InvalidInput: The bytes are not UTF-8 or not JSON, are nested too deeply, or contain too long a number or a
+            repeated key. The message begins with a verb, for callers to put after the name of the file.
     """
     try:
         return json.loads(decode_utf_8(raw, "the JSON text"), object_pairs_hook=_unique_keys)
@@ -103,7 +103,7 @@ def decode_utf_8(raw: bytes, name: str) -> str:
         ) from error
 
 
-def records(path: Path, limits: Limits) -> Iterator[Record]:
+def read_records(path: Path, limits: Limits) -> Iterator[Record]:
     """Yield the rows of a JSONL file, or the elements of a JSON list.
 
     Raises:
@@ -112,10 +112,10 @@ def records(path: Path, limits: Limits) -> Iterator[Record]:
     if read_head(path, limits).lstrip().startswith(b"["):
         yield from _elements(path, limits)
     else:
-        yield from lines(path, limits)
+        yield from read_lines(path, limits)
 
 
-def lines(path: Path, limits: Limits) -> Iterator[Record]:
+def read_lines(path: Path, limits: Limits) -> Iterator[Record]:
     """Yield the non-blank lines of a JSONL file. A line that is too long raises when its value is read.
 
     Raises:
@@ -137,7 +137,7 @@ def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
     """Return the bytes between two offsets.
 
     Raises:
-        InvalidInput: There are more of them than the limit.
+        InvalidInput: There are more bytes than the limit.
     """
     if end - start > limit:
         raise InvalidInput(_size_problem("row", end - start, limit))
@@ -149,7 +149,7 @@ def read_document(path: Path, limits: Limits) -> bytes:
     """Return the whole file, which is one document.
 
     Raises:
-        ImportFailed: As `read_head`, or it is too large to read at once.
+        ImportFailed: As `read_head`, or the file is too large to read at once.
     """
     read_head(path, limits)
     size = path.stat().st_size
@@ -162,7 +162,7 @@ def _elements(path: Path, limits: Limits) -> Iterator[Record]:
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
-            for position, span in enumerate(spans(path), start=1):
+            for position, span in enumerate(find_spans(path), start=1):
                 end = span.end
                 yield _element(handle, position, span.start, span.end, limits)
         except ImportFailed as error:  # truncated, or followed by other text: keep the elements before

@@ -23,7 +23,7 @@ def document_keys(head: bytes) -> frozenset[str]:
 
 
 def member_keys(head: bytes) -> frozenset[str]:
-    """Return the keys of the objects directly inside a JSON object, or nothing for other files."""
+    """Return the keys of the objects directly inside a JSON object, or an empty set for other files."""
     return frozenset(_keys(head, level=2)) if head.lstrip().startswith(b"{") else frozenset()
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
-from atlas.core.imports.plugins import IMPORTERS, find_plugin, log_fault, made_by_plugins
+from atlas.core.imports.plugins import IMPORTERS, find_plugin, log_fault, make_from_plugins
 from atlas.core.types import Trajectory
 from atlas.importers.files import NothingToImport, read_head
 from atlas.importers.formats import (
@@ -200,7 +200,7 @@ _BUILT_IN = (
 def all_formats() -> Mapping[str, Format]:
     """Return the formats by name, in the order in which they are tried: built-in formats, then formats of plug-ins."""
     built_in = {format.name: format for format in _BUILT_IN}
-    plugin_formats = made_by_plugins(IMPORTERS, Format, built_in)
+    plugin_formats = make_from_plugins(IMPORTERS, Format, built_in)
     return built_in | {name: replace(format, name=name) for name, format in plugin_formats.items()}
 
 

@@ -83,11 +83,11 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
         kind_of_item(new_item).check(new_item)
         item = new_item
 
-    reason = failure_reason(make_checked)
+    reason = catch_failure(make_checked)
     return Row(position, item, reason, offset=offset, n_bytes=n_bytes)
 
 
-def failure_reason(act: Callable[[], object]) -> str:
+def catch_failure(act: Callable[[], object]) -> str:
     """Run `act` and return the reason why it fails on a row, on one line, or an empty string."""
     try:
         act()

@@ -48,7 +48,7 @@ class _Token(NamedTuple):
     """Nesting depth, without the list or object that it opens or closes."""
 
 
-def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
+def find_spans(path: Path, *, expand: str = "") -> Iterator[Span]:
     """Yield the elements of the top-level list, or the members of the top-level object.
 
     Args:

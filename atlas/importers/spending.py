@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.importers.fields import Json, present
+from atlas.importers.fields import Json, drop_missing
 
 INPUT_TOKENS = ("input_tokens", "prompt_tokens", "input", "promptTokens", "inputTokens")
 OUTPUT_TOKENS = ("output_tokens", "completion_tokens", "output", "completionTokens", "outputTokens")
@@ -43,7 +43,7 @@ class Spending:
         n_output = sum(amounts[1] for amounts in self._calls.values())
         cost_usd = sum(amounts[2] for amounts in self._calls.values())
         tokens = {"input": int(n_input), "output": int(n_output)} if n_input or n_output else None
-        return present(tokens=tokens, cost_usd=round(cost_usd, 6) or None)
+        return drop_missing(tokens=tokens, cost_usd=round(cost_usd, 6) or None)
 
 
 def first_number(values: Json, names: Sequence[str]) -> float:

@@ -30,7 +30,7 @@ class Sources:
 
     @classmethod
     def from_path(cls, path: str) -> Sources:
-        """Return a local file or directory.
+        """Return the sources at a local path, which is a file or a directory.
 
         Raises:
             InvalidInput: The path does not exist, or is not a path.

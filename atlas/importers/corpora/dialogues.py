@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.corpora.records import entry
+from atlas.importers.corpora.records import make_entry
 
 CUSTOMER, AGENT = "Customer", "Agent"
 
@@ -40,18 +40,19 @@ class _Dialogue:
 
 
 def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return the conversations of runs as records, and their turns as records.
+    """Return two corpora of runs: one with conversations as records, and one with single turns as records.
 
     Args:
         name: Name of the runs.
     """
     dialogues = _dialogues(runs)
     conversations = {
-        dialogue.id: [entry(dialogue.id, dialogue.task_id, _transcript(dialogue.turns))] for dialogue in dialogues
+        dialogue.id: [make_entry(dialogue.id, dialogue.task_id, _transcript(dialogue.turns))] for dialogue in dialogues
     }
     turns = {
         dialogue.id: [
-            entry(f"{dialogue.id}:{n}", dialogue.task_id, _transcript([turn])) for n, turn in enumerate(dialogue.turns)
+            make_entry(f"{dialogue.id}:{n}", dialogue.task_id, _transcript([turn]))
+            for n, turn in enumerate(dialogue.turns)
         ]
         for dialogue in dialogues
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.corpora.records import entry
+from atlas.importers.corpora.records import make_entry
 
 CRASH, REFLECTION = "crash_log", "reflection"
 
@@ -83,7 +83,7 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
         )
     return JudgedCorpus(
         name=name,
-        trajectories=tuple(entry(line.id, line.task_id, line.text) for line in entries),
+        trajectories=tuple(make_entry(line.id, line.task_id, line.text) for line in entries),
         tasks=(RetrievalTask(name=name, about=about, queries=tuple(queries)),),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atlas.core.types import Outcome, Task, Trajectory
 
 
-def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
+def make_record(run: Trajectory, record_id: str, description: str) -> Trajectory:
     """Return a run as a record with a description, its solution and its outcome.
 
     Steps, feedback and context are left out, because they may contain the query itself (such as a reflection).
@@ -20,6 +20,6 @@ def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
     )
 
 
-def entry(record_id: str, task_id: str, text: str) -> Trajectory:
+def make_entry(record_id: str, task_id: str, text: str) -> Trajectory:
     """Return a line of a log as a record, which has no outcome."""
     return Trajectory(task=Task(task_id, "", text), steps=(), outcome=Outcome(None), id=record_id)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.corpora.records import record
+from atlas.importers.corpora.records import make_record
 
 _REQUEST = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n|\n\s*>>>|\b(?:for example|example)\b", re.IGNORECASE)
@@ -30,7 +30,7 @@ def build_corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
     ids_by_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
-        attempt_record = record(
+        attempt_record = make_record(
             attempt, f"{attempt.task.id}#{len(ids_by_problem[attempt.task.id])}", attempt.task.description
         )
         ids_by_problem[attempt.task.id].append(attempt_record.id)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.corpora.records import record
+from atlas.importers.corpora.records import make_record
 
 
 def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
@@ -16,7 +16,7 @@ def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     ids_by_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:
-        run_record = record(run, f"{run.task.id}#{len(ids_by_issue[run.task.id])}", run.task.description)
+        run_record = make_record(run, f"{run.task.id}#{len(ids_by_issue[run.task.id])}", run.task.description)
         ids_by_issue[run.task.id].append(run_record.id)
         records.append(run_record)
     task = RetrievalTask(

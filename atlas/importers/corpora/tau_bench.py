@@ -14,7 +14,7 @@ from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.importers.corpora import dialogues
-from atlas.importers.corpora.records import record
+from atlas.importers.corpora.records import make_record
 
 
 def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
@@ -37,7 +37,7 @@ def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
     trials: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:
-        run_record = record(run, f"{run.task.id}#{len(trials[run.task.id])}", _first_message(run))
+        run_record = make_record(run, f"{run.task.id}#{len(trials[run.task.id])}", _first_message(run))
         trials[run.task.id].append(run_record.id)
         records.append(run_record)
     instructions = {run.task.id: run.task.description for run in runs}

@@ -22,7 +22,7 @@ from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.formats.inspect_samples import Header, trajectory
 from atlas.importers.keys import document_keys
 from atlas.importers.rows import Limits, Row, convert
-from atlas.importers.spans import Span, spans
+from atlas.importers.spans import Span, find_spans
 
 ZIP_MARK = b"PK\x03\x04"
 HEADERS = ("header.json", "_journal/start.json")
@@ -60,7 +60,7 @@ def _read_json(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _samples(path: Path) -> Iterator[Span]:
-    for span in spans(path, expand="samples"):
+    for span in find_spans(path, expand="samples"):
         if span.key == "samples" and (span.expanded or span.end - span.start > len(" null ")):
             yield span
 
@@ -77,7 +77,7 @@ def _json_header(path: Path, limits: Limits) -> Header:
     fields: Json = {}
     with path.open("rb") as handle:
         try:
-            for span in spans(path, expand="samples"):
+            for span in find_spans(path, expand="samples"):
                 if span.key in _HEADER_KEYS:
                     fields[span.key] = parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes))
                 if len(fields) == len(_HEADER_KEYS):

@@ -17,9 +17,9 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     required_text,
-    storable,
 )
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import SYSTEM, Message
@@ -99,7 +99,7 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
         agent_id=header.model,
         timestamp=_ended_at(sample) or header.created_at,
         metadata=_metadata(sample, header)
-        | present(
+        | drop_missing(
             system_prompt=system,
             solution=answer,
             feedback=feedback(sample, answer, attachments.resolve),
@@ -108,12 +108,12 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
 
 
 def _metadata(sample: Json, header: Header) -> Json:
-    return present(
+    return drop_missing(
         source="inspect",
         status=header.status,
         task=header.task,
         epoch=as_number(sample.get("epoch"), "epoch"),
-        limit=storable(sample.get("limit")),
+        limit=make_storable(sample.get("limit")),
     )
 
 
@@ -124,8 +124,12 @@ def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
         id=f"inspect/{header.task}/{label}",
         domain=header.task,
         description=question.strip() or f"Inspect task {header.task}, sample {label}",
-        context=present(choices=storable(sample.get("choices")), metadata=storable(sample.get("metadata")) or None),
-        verification=VerificationSpec("+".join(scores(sample)), present(target=storable(sample.get("target")))),
+        context=drop_missing(
+            choices=make_storable(sample.get("choices")), metadata=make_storable(sample.get("metadata")) or None
+        ),
+        verification=VerificationSpec(
+            "+".join(scores(sample)), drop_missing(target=make_storable(sample.get("target")))
+        ),
     )
 
 
@@ -173,7 +177,7 @@ def _with_error(text: str, error: Any, name: str) -> str:
 def _call(value: Any, name: str, attachments: Attachments) -> str:
     tool_call = as_object(value, name)
     arguments = _resolve(tool_call.get("arguments") or {}, attachments)
-    return conversation.call(required_text(tool_call, "function", f"{name}.function"), storable(arguments))
+    return conversation.call(required_text(tool_call, "function", f"{name}.function"), make_storable(arguments))
 
 
 def _resolve(value: Any, attachments: Attachments) -> Any:
@@ -204,7 +208,7 @@ def _outcome(sample: Json) -> Outcome:
         success=result.success,
         partial_score=result.partial_score,
         error_info=(message or "error") if error is not None else None,
-        verification_details=present(scores=result.values or None),
+        verification_details=drop_missing(scores=result.values or None),
     )
 
 

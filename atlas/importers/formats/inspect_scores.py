@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_object, as_text, replace_blobs, storable
+from atlas.importers.fields import Json, as_object, as_text, make_storable, replace_blobs
 
 PARTIAL = 0.5
 """Value of a partially correct answer, `P`, as Inspect counts it."""
@@ -44,7 +44,7 @@ def verdict(sample: Json) -> Verdict:
     return Verdict(
         success=False not in outcomes if outcomes else None,
         partial_score=sum(numbers) / len(numbers) if numbers else None,
-        values={scorer: storable(score.get("value")) for scorer, score in by_scorer.items()},
+        values={scorer: make_storable(score.get("value")) for scorer, score in by_scorer.items()},
     )
 
 

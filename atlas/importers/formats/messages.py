@@ -15,8 +15,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import abbreviate, as_object, as_text, present
-from atlas.importers.files import Record, lines, parse_json, read_document, read_head
+from atlas.importers.fields import abbreviate, as_object, as_text, drop_missing
+from atlas.importers.files import Record, parse_json, read_document, read_head, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT
 from atlas.importers.keys import record_keys
@@ -40,7 +40,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         raw = read_document(path, limits)
         yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
-    for record in lines(path, limits):
+    for record in read_lines(path, limits):
         yield convert(record.position, partial(_from_line, record), offset=record.end, n_bytes=len(record.raw))
 
 
@@ -69,5 +69,5 @@ def _attempt(value: Any, model: str = "") -> Trajectory:
         steps=conversation.steps(turns[first:]),
         outcome=Outcome(None),
         agent_id=model,
-        metadata=present(source=SOURCE, solution=conversation.final_action(turns)),
+        metadata=drop_missing(source=SOURCE, solution=conversation.final_action(turns)),
     )

@@ -21,8 +21,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
-from atlas.importers.fields import Json, abbreviate, as_label, as_list, as_object, as_text, present, required_text
-from atlas.importers.files import Record, records
+from atlas.importers.fields import Json, abbreviate, as_label, as_list, as_object, as_text, drop_missing, required_text
+from atlas.importers.files import Record, read_records
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
 
@@ -39,7 +39,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a file."""
-    for record in records(path, limits):
+    for record in read_records(path, limits):
         yield convert(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
 
 
@@ -77,7 +77,7 @@ def _attempt(
     if solution:
         steps.append(Step(action=solution))
     feedback = "\n\n".join(reflections)
-    metadata = present(source=source, strategy=strategy, solution=solution, feedback=feedback)
+    metadata = drop_missing(source=source, strategy=strategy, solution=solution, feedback=feedback)
     return Trajectory(task=task, steps=tuple(steps), outcome=Outcome(success), metadata=metadata)
 
 
@@ -97,13 +97,13 @@ def _problem_task(row: Json, benchmark: str) -> Task:
         id=name if not benchmark or name.lower().startswith(benchmark) else f"{benchmark}/{name}",
         domain=benchmark,
         description=describe(prompt, entry_point),
-        context=present(
+        context=drop_missing(
             entry_point=entry_point,
             prompt=prompt,
             test=as_text(row.get("test"), "test"),
             language=as_text(row.get("language"), "language"),
         ),
-        verification=VerificationSpec("tests", present(canonical_solution=solution)),
+        verification=VerificationSpec("tests", drop_missing(canonical_solution=solution)),
     )
 
 

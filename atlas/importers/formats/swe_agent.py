@@ -16,7 +16,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.importers.fields import Json, as_list, as_object, as_text, present, required_text, storable
+from atlas.importers.fields import Json, as_list, as_object, as_text, drop_missing, make_storable, required_text
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
@@ -55,13 +55,13 @@ def _trajectory(raw: bytes) -> Trajectory:
         steps=tuple(_step(step, n) for n, step in enumerate(recorded_steps)) or _steps_of_history(history),
         outcome=Outcome(None, error_info=None if "submitted" in exit_status else exit_status or None),
         agent_id=_model(run),
-        metadata=present(
+        metadata=drop_missing(
             source="swe-agent",
             environment=as_text(run.get("environment"), "environment"),
             exit_status=exit_status,
             submission=submission,
             solution=submission.strip(),
-            model_stats=storable(info.get("model_stats")),
+            model_stats=make_storable(info.get("model_stats")),
         ),
     )
 
@@ -78,7 +78,7 @@ def _step(value: Any, position: int) -> Step:
         thought=thought.strip(),
         action=action.strip(),
         observation=conversation.content(step.get("observation"), f"{name}observation").text,
-        metadata=present(state=storable(step.get("state")), response="" if is_repeated else response),
+        metadata=drop_missing(state=make_storable(step.get("state")), response="" if is_repeated else response),
     )
 
 

@@ -23,11 +23,11 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     required_text,
-    storable,
 )
-from atlas.importers.files import Record, records
+from atlas.importers.files import Record, read_records
 from atlas.importers.formats import conversation
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
@@ -45,7 +45,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the runs of a file. The domain of the tasks is taken from the file's name, if it contains one."""
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
-    for record in records(path, limits):
+    for record in read_records(path, limits):
         make = partial(_trajectory, record, domain)
         yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
@@ -70,7 +70,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
         task=_task(row, info, domain),
         steps=steps,
         outcome=_outcome(row, info),
-        metadata=present(
+        metadata=drop_missing(
             source="tau-bench",
             trial=as_number(row.get("trial"), "trial"),
             reward=as_number(row.get("reward"), "reward"),
@@ -92,7 +92,7 @@ def _task(row: Json, info: Json, domain: str) -> Task:
     else:
         instruction = required_text(task, "instruction", "info.task.instruction")
     digest = hashlib.sha256(instruction.encode("utf-8", "replace")).hexdigest()[:8]
-    expected_results = {name: storable(task[name]) for name in ("actions", "outputs") if task.get(name)}
+    expected_results = {name: make_storable(task[name]) for name in ("actions", "outputs") if task.get(name)}
     return Task(
         id=f"tau-bench/{domain}/{number}" if domain else f"tau-bench/{number}-{digest}",
         domain=domain,
@@ -111,5 +111,5 @@ def _outcome(row: Json, info: Json) -> Outcome:
         success=success,
         partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
         error_info=as_text(info.get("error"), "info.error") or None,
-        verification_details=storable(reward_details) if isinstance(reward_details, dict) else {},
+        verification_details=make_storable(reward_details) if isinstance(reward_details, dict) else {},
     )

@@ -23,7 +23,7 @@ from atlas.importers.fields import as_object, required_text
 from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.keys import member_keys
 from atlas.importers.rows import Limits, Row, convert, one_line
-from atlas.importers.spans import Span, spans
+from atlas.importers.spans import Span, find_spans
 
 SKILL = frozenset({"code", "description"})
 
@@ -42,7 +42,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
-            for position, span in enumerate(spans(path), start=1):
+            for position, span in enumerate(find_spans(path), start=1):
                 end = span.end
                 make = partial(_concept, handle, span, path.name, limits)
                 yield convert(position, make, offset=end, n_bytes=span.end - span.start)

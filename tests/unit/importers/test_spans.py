@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.core.errors import ImportFailed
-from atlas.importers import spans as module
-from atlas.importers.spans import spans
+from atlas.importers import find_spans as module
+from atlas.importers.spans import find_spans
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a"\\[]{},: ü\n'), max_size=8),
@@ -26,7 +26,7 @@ def document(tmp_path_factory):
 
 def parsed(path, **options):
     raw = path.read_bytes()
-    return [(span.key, json.loads(raw[span.start : span.end])) for span in spans(path, **options)]
+    return [(span.key, json.loads(raw[span.start : span.end])) for span in find_spans(path, **options)]
 
 
 @given(values=st.lists(VALUES, max_size=6), chunk=st.sampled_from([1, 2, 3, 7, 64]), indent=st.none() | st.just(1))
@@ -61,12 +61,12 @@ def test_members_are_named_and_one_of_them_is_given_element_by_element(document,
 def test_what_is_no_whole_list_or_object_is_refused(document, text, message):
     document.write_text(text)
     with pytest.raises(ImportFailed, match=message):
-        list(spans(document))
+        list(find_spans(document))
 
 
 def test_elements_before_a_cut_are_found(document):
     document.write_text('[{"a": 1}, {"b": [2]}, {"c": ')
-    found = spans(document)
+    found = find_spans(document)
     assert (next(found).end, next(found).end) == (9, 21)
     with pytest.raises(ImportFailed, match="ends in the middle"):
         next(found)
@@ -74,4 +74,4 @@ def test_elements_before_a_cut_are_found(document):
 
 def test_a_byte_order_mark_is_passed_over(document):
     document.write_bytes(b"\xef\xbb\xbf[1, 2]")
-    assert len(list(spans(document))) == 2
+    assert len(list(find_spans(document))) == 2

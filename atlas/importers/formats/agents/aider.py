@@ -20,7 +20,7 @@ from atlas.importers.fields import as_instant
 from atlas.importers.files import decode_utf_8, read_document
 from atlas.importers.formats.agents.sessions import Request, Requests
 from atlas.importers.formats.conversation import AGENT, Message
-from atlas.importers.rows import Limits, Row, failure_reason
+from atlas.importers.rows import Limits, Row, catch_failure
 
 SOURCE = "aider"
 
@@ -52,7 +52,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         if author == START:
             yield from history.requests.finish(len(raw))
             history = _History(project)
-        if reason := failure_reason(partial(history.take, author, block, position)):
+        if reason := catch_failure(partial(history.take, author, block, position)):
             yield Row(position, None, reason, offset=len(raw))
         yield from history.requests.pop_ended(len(raw))
     yield from history.requests.finish(len(raw))

@@ -24,15 +24,15 @@ from atlas.importers.fields import (
     as_number,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     replace_blobs,
     required_text,
-    storable,
 )
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
-from atlas.importers.rows import Limits, Row, convert, failure_reason
+from atlas.importers.rows import Limits, Row, catch_failure, convert
 
 SOURCE = "atif"
 RESULT = "result.json"
@@ -52,11 +52,11 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the trajectory of a document, and the trajectories of its sub-agents."""
     raw = read_document(path, limits)
     documents: list[Json] = []
-    if reason := failure_reason(lambda: documents.append(as_object(parse_json(raw), "the file"))):
+    if reason := catch_failure(lambda: documents.append(as_object(parse_json(raw), "the file"))):
         yield Row(1, None, reason, offset=len(raw))
         return
     result: Json = {}
-    if reason := failure_reason(lambda: result.update(_result(path, limits))):
+    if reason := catch_failure(lambda: result.update(_result(path, limits))):
         yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
     for position, (document, caller) in enumerate(_family(documents[0], "", 0), start=1):
         make = partial(_attempt, document, caller, {} if caller else result, path)
@@ -136,12 +136,12 @@ def _attempt(value: Any, caller: str, result: Json, path: Path) -> Trajectory:
         ),
         metadata={
             "source": SOURCE,
-            **present(
+            **drop_missing(
                 agent=as_text(agent.get("name"), "agent.name"),
                 session=as_text(document.get("session_id"), "session_id"),
                 called_by=caller,
                 notes=as_text(document.get("notes"), "notes"),
-                metrics=storable(document.get("final_metrics")),
+                metrics=make_storable(document.get("final_metrics")),
                 solution=next((step.action for step in reversed(steps) if step.action), ""),
             ),
             **({SCORES: rewards} if rewards else {}),
@@ -179,7 +179,7 @@ def _step(step: Json, name: str) -> Step:
     calls = [_call(call, name) for call in as_list(step.get("tool_calls"), f"{name}.tool_calls")]
     thought = as_text(step.get("reasoning_content"), f"{name}.reasoning_content")
     words_before_calls = message if calls else ""
-    metadata = present(copied=True if step.get("is_copied_context") else None)
+    metadata = drop_missing(copied=True if step.get("is_copied_context") else None)
     if _has_failed(step):
         metadata[FAILED] = True
     return Step(
@@ -193,7 +193,7 @@ def _step(step: Json, name: str) -> Step:
 def _call(value: Any, name: str) -> str:
     tool_call = as_object(value, f"{name}.tool_calls")
     function = required_text(tool_call, "function_name", f"{name}.tool_calls.function_name")
-    return replace_blobs(conversation.call(function, storable(tool_call.get("arguments") or {})))
+    return replace_blobs(conversation.call(function, make_storable(tool_call.get("arguments") or {})))
 
 
 def _results(step: Json, name: str) -> list[Json]:
@@ -245,5 +245,5 @@ def _outcome(rewards: Json, result: Json) -> Outcome:
         error_info=as_text(raised.get("exception_message"), "exception_message")
         or as_text(raised.get("exception_type"), "exception_type")
         or None,
-        verification_details=present(rewards=rewards or None),
+        verification_details=drop_missing(rewards=rewards or None),
     )

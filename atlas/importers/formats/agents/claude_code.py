@@ -22,18 +22,18 @@ from atlas.importers.fields import (
     as_instant,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     replace_blobs,
     required_text,
-    storable,
 )
-from atlas.importers.files import Record, lines, read_head, read_span
+from atlas.importers.files import Record, read_head, read_lines, read_span
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, failure_reason, one_line
-from atlas.importers.spans import spans
+from atlas.importers.rows import Limits, Row, catch_failure, convert, one_line
+from atlas.importers.spans import find_spans
 
 SOURCE = "claude-code"
 LOGLINES = "loglines"
@@ -63,7 +63,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end. The attempts of its sub-agents come last."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := failure_reason(partial(session.take, record)):
+        if reason := catch_failure(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from session.take_ended(record.end)
     yield from session.end_open(path.stat().st_size)
@@ -71,12 +71,12 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
     if LOGLINES not in document_keys(read_head(path, limits)):
-        yield from lines(path, limits)
+        yield from read_lines(path, limits)
         return
     position, end = 0, 0
     with path.open("rb") as handle:
         try:
-            line_spans = (span for span in spans(path, expand=LOGLINES) if span.expanded)
+            line_spans = (span for span in find_spans(path, expand=LOGLINES) if span.expanded)
             for position, span in enumerate(line_spans, start=1):
                 end = span.end
                 try:
@@ -171,7 +171,7 @@ class _Session:
         for call in calls:
             name = required_text(call, "name", "message.content.name")
             self._tools[as_text(call.get("id"), "message.content.id")] = name
-            call_texts.append(replace_blobs(conversation.call(name, storable(call.get("input")))))
+            call_texts.append(replace_blobs(conversation.call(name, make_storable(call.get("input")))))
         return Message(role=AGENT, text=content.text, thought=content.thought, calls=tuple(call_texts))
 
     def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
@@ -200,14 +200,14 @@ class _Session:
             position=record.position,
             session=chain[0],
             key=uuid or f"{chain[0]} {as_text(line.get('timestamp'), 'timestamp')}",
-            context=present(
+            context=drop_missing(
                 directory=as_text(line.get("cwd"), "cwd"), branch=as_text(line.get("gitBranch"), "gitBranch")
             ),
-            metadata=present(version=as_text(line.get("version"), "version")),
+            metadata=drop_missing(version=as_text(line.get("version"), "version")),
         )
         if chain[1]:
             caller = self._open.get((chain[0], ""))
-            request.metadata |= present(subagent=chain[1], called_by=caller.id if caller else None)
+            request.metadata |= drop_missing(subagent=chain[1], called_by=caller.id if caller else None)
         if previous is not None:
             if previous.was_answered:
                 request.metadata["follows"] = previous.id

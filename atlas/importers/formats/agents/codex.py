@@ -15,8 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_object, as_text, present, replace_blobs, required_text, storable
-from atlas.importers.files import Record, lines
+from atlas.importers.fields import (
+    Json,
+    as_instant,
+    as_object,
+    as_text,
+    drop_missing,
+    make_storable,
+    replace_blobs,
+    required_text,
+)
+from atlas.importers.files import Record, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -49,7 +58,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a rollout as they end."""
     rollout = _Rollout(path.stem)
-    yield from attempts_of(lines(path, limits), rollout.requests, rollout.take, path.stat().st_size)
+    yield from attempts_of(read_lines(path, limits), rollout.requests, rollout.take, path.stat().st_size)
 
 
 class _Rollout:
@@ -85,13 +94,13 @@ class _Rollout:
     def _begin(self, meta: Json) -> None:
         self._session = as_text(meta.get("id"), "payload.id") or self._session
         git = as_object(meta.get("git") or {}, "payload.git")
-        self._context = present(
+        self._context = drop_missing(
             directory=as_text(meta.get("cwd"), "payload.cwd"), branch=as_text(git.get("branch"), "git")
         )
         parent = _parent_session(meta.get("source")) or as_text(
             meta.get("parent_thread_id"), "payload.parent_thread_id"
         )
-        self._metadata = present(
+        self._metadata = drop_missing(
             version=as_text(meta.get("cli_version"), "payload.cli_version"), called_by_session=parent
         )
 
@@ -154,7 +163,7 @@ class _Rollout:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
         self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
         arguments: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
-        return replace_blobs(conversation.call(name, storable(arguments)))
+        return replace_blobs(conversation.call(name, make_storable(arguments)))
 
     def _result(self, item: Json) -> Message:
         text, failed = _output(item.get("output"))

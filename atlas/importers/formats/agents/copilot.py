@@ -17,12 +17,12 @@ from atlas.importers.fields import (
     as_list,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     replace_blobs,
     required_text,
-    storable,
 )
-from atlas.importers.files import Record, lines
+from atlas.importers.files import Record, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -43,7 +43,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end."""
     session = _Session(path.stem)
-    yield from attempts_of(lines(path, limits), session.requests, session.take, path.stat().st_size)
+    yield from attempts_of(read_lines(path, limits), session.requests, session.take, path.stat().st_size)
 
 
 class _Session:
@@ -80,11 +80,11 @@ class _Session:
     def _begin(self, data: Json) -> None:
         self._session = as_text(data.get("sessionId"), "data.sessionId") or self._session
         context = as_object(data.get("context") or {}, "data.context")
-        self._context = present(
+        self._context = drop_missing(
             directory=as_text(context.get("cwd"), "data.context.cwd"),
             branch=as_text(context.get("branch"), "data.context.branch"),
         )
-        self._metadata = present(version=as_text(data.get("copilotVersion"), "data.copilotVersion"))
+        self._metadata = drop_missing(version=as_text(data.get("copilotVersion"), "data.copilotVersion"))
 
     def _ask(self, data: Json, event: Json, record: Record) -> None:
         text = as_text(data.get("content"), "data.content").strip()
@@ -115,7 +115,7 @@ class _Session:
             call = as_object(item, f"data.toolRequests[{n}]")
             name = required_text(call, "name", f"data.toolRequests[{n}].name")
             self._tools[as_text(call.get("toolCallId"), "toolCallId")] = name
-            calls.append(replace_blobs(conversation.call(name, storable(call.get("arguments") or {}))))
+            calls.append(replace_blobs(conversation.call(name, make_storable(call.get("arguments") or {}))))
         return Message(
             role=AGENT,
             text=conversation.content(data.get("content"), "data.content").text,

@@ -22,17 +22,17 @@ from atlas.importers.fields import (
     as_list,
     as_object,
     as_text,
-    present,
+    drop_missing,
+    make_storable,
     replace_blobs,
     required_text,
-    storable,
 )
-from atlas.importers.files import Record, lines, read_document, read_head
+from atlas.importers.files import Record, read_document, read_head, read_lines
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys
-from atlas.importers.rows import Limits, Row, failure_reason
+from atlas.importers.rows import Limits, Row, catch_failure
 
 SOURCE = "gemini-cli"
 
@@ -52,14 +52,14 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session."""
     session = _Session(path.stem)
     for record in _records(path, limits):
-        if reason := failure_reason(partial(session.take, record)):
+        if reason := catch_failure(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
     yield from session.attempts(path.stat().st_size)
 
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
     if "messages" not in document_keys(read_head(path, limits)):
-        yield from lines(path, limits)
+        yield from read_lines(path, limits)
         return
     raw = read_document(path, limits)
     yield Record(1, raw, len(raw))
@@ -96,7 +96,7 @@ class _Session:
     def attempts(self, offset: int) -> Iterator[Row]:
         """Yield an attempt for each answered request, and the reason for each message that cannot be read."""
         for position, message in self._messages.values():
-            if reason := failure_reason(partial(self._take_message, message, position)):
+            if reason := catch_failure(partial(self._take_message, message, position)):
                 yield Row(position, None, reason, offset=offset)
         yield from self._requests.finish(offset)
 
@@ -139,7 +139,7 @@ class _Session:
                 position=position,
                 session=session,
                 key=f"{session}{suffix}",
-                metadata=present(kind="subagent" if is_subagent else ""),
+                metadata=drop_missing(kind="subagent" if is_subagent else ""),
             )
         )
 
@@ -166,7 +166,7 @@ def _thought_line(thought: Json) -> str:
 
 def _call(call: Json) -> str:
     name = required_text(call, "name", "toolCalls.name")
-    return replace_blobs(conversation.call(name, storable(call.get("args") or {})))
+    return replace_blobs(conversation.call(name, make_storable(call.get("args") or {})))
 
 
 def _result(call: Json) -> Message:
@@ -190,7 +190,7 @@ def _text(value: Any, name: str) -> str:
         response = as_object(part["functionResponse"], f"{name}.functionResponse").get("response")
         answer = as_object(response or {}, f"{name}.response")
         output = next((answer[key] for key in ("output", "error") if isinstance(answer.get(key), str)), None)
-        return replace_blobs(json.dumps(storable(answer), ensure_ascii=False) if output is None else output)
+        return replace_blobs(json.dumps(make_storable(answer), ensure_ascii=False) if output is None else output)
     if part.get("thought") is True:
         return ""
     kind = next((key for key in ("inlineData", "fileData") if key in part), "")

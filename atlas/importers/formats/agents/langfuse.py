@@ -15,8 +15,17 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, abbreviate, as_instant, as_list, as_object, as_text, present, required_text
-from atlas.importers.files import Record, parse_json, read_document, read_head, records
+from atlas.importers.fields import (
+    Json,
+    abbreviate,
+    as_instant,
+    as_list,
+    as_object,
+    as_text,
+    drop_missing,
+    required_text,
+)
+from atlas.importers.files import Record, parse_json, read_document, read_head, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, convert
@@ -42,7 +51,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         raw = read_document(path, limits)
         yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
         return
-    for record in records(path, limits):
+    for record in read_records(path, limits):
         make = partial(_record_attempt, record)
         yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
 
@@ -75,7 +84,7 @@ def _attempt(value: Any) -> Trajectory:
         output_value=trace.get("output"),
         at=as_instant(trace.get("timestamp"), "trace.timestamp"),
         scores=_scores(scores),
-        metadata=present(
+        metadata=drop_missing(
             session=as_text(trace.get("sessionId"), "trace.sessionId"),
             release=as_text(trace.get("release"), "trace.release"),
             tags=[as_text(tag, "trace.tags") for tag in as_list(trace.get("tags"), "trace.tags")] or None,

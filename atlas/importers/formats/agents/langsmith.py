@@ -17,11 +17,11 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, present, required_text
-from atlas.importers.files import Record, records
+from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, drop_missing, required_text
+from atlas.importers.files import Record, read_records
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, failure_reason
+from atlas.importers.rows import Limits, Row, catch_failure, convert
 
 SOURCE = "langsmith"
 MAX_DEPTH = 50
@@ -50,8 +50,8 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file, whose runs may come in any order."""
     traces: dict[str, _Runs] = {}
-    for record in records(path, limits):
-        if reason := failure_reason(partial(_add_record, record, traces)):
+    for record in read_records(path, limits):
+        if reason := catch_failure(partial(_add_record, record, traces)):
             yield Row(record.position, None, reason, offset=record.end)
     size = path.stat().st_size
     for trace_id, runs in traces.items():
@@ -78,7 +78,7 @@ class _Runs:
             output_value=_simplify(self.root.get("outputs")),
             at=as_instant(self.root.get("start_time"), "start_time"),
             scores=_scores(self.root),
-            metadata=present(
+            metadata=drop_missing(
                 project=as_text(self.root.get("session_id"), "session_id"),
                 tags=[as_text(tag, "tags") for tag in as_list(self.root.get("tags"), "tags")] or None,
             ),

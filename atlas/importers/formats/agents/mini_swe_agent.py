@@ -17,7 +17,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, replace_blobs
+from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, drop_missing, replace_blobs
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
@@ -75,7 +75,7 @@ def _attempt(document: Any) -> Trajectory:
         outcome=Outcome(None, error_info=exit_status if exit_status not in ("", "Submitted") else None),
         agent_id=_model(info),
         timestamp=_ended_at(message_list),
-        metadata=present(
+        metadata=drop_missing(
             source=SOURCE,
             exit_status=exit_status,
             submission=submission,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, replace_blobs, storable
-from atlas.importers.files import Record, records
+from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, make_storable, replace_blobs
+from atlas.importers.files import Record, read_records
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
@@ -52,7 +52,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a trajectory as they end."""
     trajectory = _Conversation(path.stem)
-    yield from attempts_of(records(path, limits), trajectory.requests, trajectory.take, path.stat().st_size)
+    yield from attempts_of(read_records(path, limits), trajectory.requests, trajectory.take, path.stat().st_size)
 
 
 class _Conversation:
@@ -115,7 +115,7 @@ class _Conversation:
         self._tools[as_label(event.get("id", 0), "id")] = name
         if call_arguments is None:
             call_arguments = {key: value for key, value in arguments.items() if key not in _INTERNAL_ARGUMENTS}
-        call = replace_blobs(conversation.call(name, storable(call_arguments)))
+        call = replace_blobs(conversation.call(name, make_storable(call_arguments)))
         return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
 
     def _observation(self, event: Json, observation: str) -> Message:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, storable
-from atlas.importers.files import Record, read_document, read_head, records
+from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, make_storable
+from atlas.importers.files import Record, read_document, read_head, read_records
 from atlas.importers.formats.agents import otlp
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row
@@ -45,7 +45,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
     if PAGE not in document_keys(read_head(path, limits)):
-        yield from records(path, limits)
+        yield from read_records(path, limits)
         return
     raw = read_document(path, limits)
     yield Record(1, raw, len(raw))
@@ -104,7 +104,7 @@ def _nanoseconds(value: Any, name: str) -> int | None:
 
 
 def _pairs(attributes: Json) -> list[Json]:
-    """Return attributes as OTLP has them: with one key each, such as `llm.input_messages.0.message.role`."""
+    """Return attributes in OTLP's form: pairs of a key, such as `llm.input_messages.0.message.role`, and a value."""
     return [{"key": key, "value": value} for key, value in _flat(attributes, "", 0)]
 
 
@@ -118,7 +118,7 @@ def _flat(value: Any, key: str, depth: int) -> Iterator[tuple[str, Json]]:
         for n, part in enumerate(value):
             yield from _flat(part, f"{key}.{n}", depth + 1)
     elif value is not None:
-        yield key, _value(storable(value))
+        yield key, _value(make_storable(value))
 
 
 def _value(value: Any) -> Json:

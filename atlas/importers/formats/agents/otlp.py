@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text, present
-from atlas.importers.files import Record, lines, parse_json, read_document, read_head
+from atlas.importers.fields import Json, abbreviate, as_list, as_object, as_text, drop_missing
+from atlas.importers.files import Record, parse_json, read_document, read_head, read_lines
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, decode_json
 from atlas.importers.keys import document_keys, record_keys
-from atlas.importers.rows import Limits, Row, convert, failure_reason
+from atlas.importers.rows import Limits, Row, catch_failure, convert
 from atlas.importers.spending import first_number
 
 SOURCE = "otlp"
@@ -173,7 +173,7 @@ def attempts_of(
     received: list[ReceivedSpan] = []
     refused: list[str] = []
     for record in records:
-        reason = failure_reason(partial(_take_request, record, request_of, received, refused))
+        reason = catch_failure(partial(_take_request, record, request_of, received, refused))
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
@@ -198,7 +198,7 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
         for scope in _members(resource, _SCOPES, f"resourceSpans[{n}]"):
             for span in as_list(as_object(scope, "scopeSpans").get("spans"), "spans"):
                 received: list[ReceivedSpan] = []
-                if reason := failure_reason(partial(_append_received, span, service, received)):
+                if reason := catch_failure(partial(_append_received, span, service, received)):
                     refuse(reason)
                 yield from received
 
@@ -244,21 +244,21 @@ def traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterato
             spans=[span.span for span in group],
             domain=next((span.service for span in group if span.service and span.service != "unknown_service"), ""),
             scores=scores,
-            metadata=present(session=next((span.session for span in group if span.session), "")),
+            metadata=drop_missing(session=next((span.session for span in group if span.session), "")),
         )
 
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
     first = read_head(path, limits).lstrip().partition(b"\n")[0].rstrip()
     if _is_complete_json(first):
-        yield from lines(path, limits)
+        yield from read_lines(path, limits)
     else:
         raw = read_document(path, limits)
         yield Record(1, raw, len(raw))
 
 
 def _is_complete_json(line: bytes) -> bool:
-    """Return whether a line is complete JSON. A line that does not end within the head is assumed to be."""
+    """Return whether a line is complete JSON. A line that does not end within the head is assumed to be complete."""
     try:
         parse_json(line)
     except InvalidInput:

@@ -9,12 +9,12 @@ from functools import partial
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import Json, present
+from atlas.importers.fields import Json, drop_missing
 from atlas.importers.files import Record
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
-from atlas.importers.rows import Row, convert, failure_reason
+from atlas.importers.rows import Row, catch_failure, convert
 from atlas.importers.spending import Spending
 
 
@@ -76,13 +76,13 @@ class Request:
             outcome=Outcome(
                 self.vote == "up" if self.vote else None,
                 error_info=self.error or None,
-                verification_details=present(vote=self.vote),
+                verification_details=drop_missing(vote=self.vote),
             ),
             agent_id=self.agent,
             timestamp=self.ended_at,
             metadata={
                 "source": self.source,
-                **present(session=self.session, solution=conversation.final_action(self.messages)),
+                **drop_missing(session=self.session, solution=conversation.final_action(self.messages)),
                 **self.spending.metadata(),
                 **self.metadata,
             },
@@ -142,7 +142,7 @@ def attempts_of(
         size: Size of the whole file in bytes.
     """
     for record in records:
-        if reason := failure_reason(partial(add_record, record)):
+        if reason := catch_failure(partial(add_record, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from requests.pop_ended(record.end)
     yield from requests.finish(size)

@@ -12,7 +12,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.importers.fields import Json, present, replace_blobs, storable
+from atlas.importers.fields import Json, drop_missing, make_storable, replace_blobs
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
 from atlas.importers.spending import Spending
@@ -107,7 +107,7 @@ class Trace:
             metadata={
                 "source": self.source,
                 "trace": self.id,
-                **present(name=self.name, solution=answer),
+                **drop_missing(name=self.name, solution=answer),
                 **({SCORES: self.scores} if self.scores else {}),
                 **_spending(ordered).metadata(),
                 **self.metadata,
@@ -158,7 +158,7 @@ def output_text(value: Any) -> str:
         return "\n".join((*((text,) if text else ()), *calls))
     if value is None or value in ({}, [], ""):
         return ""
-    return json.dumps(storable(value), ensure_ascii=False)
+    return json.dumps(make_storable(value), ensure_ascii=False)
 
 
 def decode_json(value: Any) -> Any:
@@ -209,7 +209,7 @@ def _calls(value: Any, depth: int) -> Iterator[str]:
         function = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             arguments: Any = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
-            yield replace_blobs(conversation.call(function["name"], storable(arguments)))
+            yield replace_blobs(conversation.call(function["name"], make_storable(arguments)))
             return
         for key in ("choices", "message", "messages", "candidates", "content", "parts", "tool_calls", "tool_call"):
             yield from _calls(value.get(key), depth + 1)
@@ -262,7 +262,7 @@ def _is_nested_call(span: Span, by_id: dict[str, Span]) -> bool:
 
 
 def _step(span: Span) -> Step:
-    metadata = present(span=span.name)
+    metadata = drop_missing(span=span.name)
     if span.error:
         metadata[FAILED] = True
     if span.kind == MODEL:
@@ -270,5 +270,5 @@ def _step(span: Span) -> Step:
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)
     action = ""
     if span.kind == TOOL:
-        action = replace_blobs(conversation.call(span.name, storable(decode_json(span.input_value) or {})))
+        action = replace_blobs(conversation.call(span.name, make_storable(decode_json(span.input_value) or {})))
     return Step(action=action, observation=answer, metadata=metadata)

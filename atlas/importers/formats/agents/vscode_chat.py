@@ -16,7 +16,16 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Trajectory
-from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, replace_blobs, required_text
+from atlas.importers.fields import (
+    Json,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    drop_missing,
+    replace_blobs,
+    required_text,
+)
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.agents.sessions import Request
@@ -76,7 +85,7 @@ def _attempt(value: Any, position: int, session: str, previous: str) -> Trajecto
         error=as_text(error.get("message"), "errorDetails.message")
         or ("cancelled" if request.get("isCanceled") else ""),
         vote=_VOTES.get(vote, ""),
-        metadata=present(follows=previous),
+        metadata=drop_missing(follows=previous),
         messages=_messages(parts),
     ).attempt()
 
