@@ -270,7 +270,7 @@ def peer(scope: Scope) -> str:
 def header(scope: Scope, name: bytes) -> str:
     """Return the value of a header, or an empty string if it is missing or repeated.
 
-    It is decoded as UTF-8, which proxies use for names, or else as Latin-1.
+    The value is decoded as UTF-8, which proxies use for names, or else as Latin-1.
     """
     values = [value for key, value in scope["headers"] if key == name]
     if len(values) != 1:

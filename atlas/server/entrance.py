@@ -84,7 +84,7 @@ class Entrance:
             return self._leave(scope)
         if self._sessions.stores.token and _is_page(scope) and TOKEN in Request(scope).query_params:
             return self._open(Request(scope, receive))
-        if not self._sessions.is_let_in(**self._browser(scope)):
+        if not self._sessions.has_session(**self._browser(scope)):
             return self._respond_unauthenticated(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer uploads nothing.", 403)
@@ -124,14 +124,14 @@ class Entrance:
             return self._with_session(request, self._sessions.follow(secret, **browser))
         except NotAllowed as error:
             if wait := self._sessions.stores.refuse(peer(request.scope), str(error), error):
-                return _waiting(forms.refused_link, wait)
+                return _waiting_form(forms.refused_link, wait)
             return forms.refused_link(str(error))
 
     def _leave(self, scope: Scope) -> Response:
         """Log out, with a confirmation form for requests from another site."""
         browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
-        if not is_wanted and self._sessions.is_let_in(**browser):
+        if not is_wanted and self._sessions.has_session(**browser):
             return forms.logout_page()
         self._sessions.end(browser["token"])
         return RedirectResponse(ENTER, 303)
@@ -148,7 +148,7 @@ class Entrance:
 
     def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.refuse(peer(request.scope), problem, error):
-            return _waiting(lambda sentence: self._form(request, sentence), wait)
+            return _waiting_form(lambda sentence: self._form(request, sentence), wait)
         return self._form(request, problem, 401)
 
     def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
@@ -209,15 +209,15 @@ class _Browser(TypedDict):
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actors of a connection by store name, or nothing if it has no access."""
+    """Return the actors of a connection by store name, or an empty mapping if it has no access."""
     browser = _browser(scope, sessions.cookie)
     try:
-        return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
+        return sessions.actors_of(browser["token"]) if sessions.has_session(**browser) else {}
     except StoreUnavailable:  # the next request will report it
         return {}
 
 
-def _waiting(form: Callable[[str], Response], seconds: float) -> Response:
+def _waiting_form(form: Callable[[str], Response], seconds: float) -> Response:
     """Return the form with the waiting time after too many wrong keys."""
     error = TooManyRequests(WRONG_KEYS, seconds)
     answer = form(f"{error}.")

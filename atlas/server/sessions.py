@@ -31,7 +31,7 @@ def session_seconds(text: str) -> float:
     """Parse ATLAS_SESSION_HOURS. The default is twelve hours.
 
     Raises:
-        InvalidInput: It is not a number of hours, or is more than a year.
+        InvalidInput: The text is not a number of hours, or is more than a year.
     """
     if not text:
         return SESSION_SECONDS
@@ -126,7 +126,7 @@ class Sessions:
             NotAllowed: The link has ended.
         """
         link = self.stores.follow(secret)[1]
-        if self._is_guest(link, token, vouched_id) or not self.is_let_in(token, vouched_id):
+        if self._is_guest(link, token, vouched_id) or not self.has_session(token, vouched_id):
             return ""
         return next((actor.name for actor in self.actors_of(token).values()), "")
 
@@ -138,7 +138,7 @@ class Sessions:
             vouched_id: See `begin`.
 
         Raises:
-            NotAllowed: There is no store that they may see.
+            NotAllowed: There is no store that the user may see.
         """
         person_id = self.stores.sign_in(identity)
         return self._begin(f"person {person_id}", partial(self.stores.person, person_id), token, vouched_id)
@@ -149,7 +149,7 @@ class Sessions:
             self._visits.pop(token, None)
 
     def actors_of(self, token: str) -> Mapping[str, Actor]:
-        """Return the actors of a session by store name, or nothing for an unknown token.
+        """Return the actors of a session by store name, or an empty mapping for an unknown token.
 
         Raises:
             StoreUnavailable: No store is accessible, and the access files of one cannot be read.
@@ -157,7 +157,7 @@ class Sessions:
         visit = self._visits.get(token)
         return visit.actors() if visit is not None and visit.until > self.monotonic() else {}
 
-    def is_let_in(self, token: str, vouched_id: str = "") -> bool:
+    def has_session(self, token: str, vouched_id: str = "") -> bool:
         """Return whether a token has a session of the same proxy user."""
         visit = self._visits.get(token)
         return visit is not None and visit.vouched_id == vouched_id and bool(self.actors_of(token))
@@ -165,7 +165,7 @@ class Sessions:
     def _is_guest(self, link: SharedLink, token: str, vouched_id: str) -> bool:
         """Return whether a session is for a link that has not ended."""
         visit = self._visits.get(token)
-        return visit is not None and visit.guest == _guest_of(link) and self.is_let_in(token, vouched_id)
+        return visit is not None and visit.guest == _guest_of(link) and self.has_session(token, vouched_id)
 
     def _begin(self, guest: str, actors: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
         token, now = secrets.token_urlsafe(32), self.monotonic()

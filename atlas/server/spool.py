@@ -118,7 +118,7 @@ class Spool:
             return sum(self._close(memory, path) for path in self._files())
 
     def close_quiet_of(self, open_memory: Callable[[], MemorySystem]) -> None:
-        """Convert complete traces to attempts. The memory is only opened if there are any."""
+        """Convert complete traces to attempts. The memory is opened only if there are such traces."""
         if self.n_waiting() or self.n_refused():
             self.close_quiet(open_memory())
 
@@ -167,7 +167,7 @@ def _read(path: Path) -> SpooledTrace:
     """Read the trace in a file.
 
     Raises:
-        InvalidInput: It contains no trace.
+        InvalidInput: The file contains no trace.
     """
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parse_line(raw))]
     if not lines:
@@ -227,7 +227,7 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
 
 
 def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
-    """Return the trace without the spans that an attempt has. One that was imported has the complete trace."""
+    """Return the trace without the spans that an attempt has. An imported attempt has the complete trace."""
     known = stored.metadata.get(SPANS)
     late = [] if known is None else [span for span in trace.spans if span.id not in known]
     return replace(trace, spans=late, name=trace.name or "late spans")

@@ -53,7 +53,7 @@ class Api(FastAPI):
 
 
 def _require_fields_of_answers(document: dict[str, Any]) -> None:
-    """Mark all fields of the library's types that no request contains as required: answers have them even if empty."""
+    """Mark fields of types that only answers contain as required, because answers have them even if empty."""
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
     schemas, pending = document["components"]["schemas"], json.dumps([each.get("requestBody") for each in operations])
     of_requests: set[str] = set()

@@ -74,7 +74,7 @@ def _refusal(request: Request) -> str:
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the current revision, and an event with the changes since another, or an empty string."""
+    """Return the current revision, and an event with the changes since an earlier one. '' if nothing changed."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

@@ -10,7 +10,7 @@ from atlas.core.errors import AtlasError, NotAllowed
 from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import ThreadRoute, opened
+from atlas.server.api.parts import ThreadRoute, open_served
 from atlas.server.api.shapes import Health, HealthDetails
 from atlas.server.served import ServedMemory
 from atlas.server.spool import Spool
@@ -29,7 +29,7 @@ def health(request: Request, response: Response) -> HealthDetails | Health:
         except NotAllowed:
             return health_ready(request, response)
         with acting(actor):
-            return _details(opened(request))
+            return _details(open_served(request))
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
@@ -46,7 +46,7 @@ def health_live() -> Health:
 def health_ready(request: Request, response: Response) -> Health:
     """Return whether the store can be read. Otherwise a load balancer sends no requests."""
     try:
-        opened(request).memory.revision()
+        open_served(request).memory.revision()
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503

@@ -63,18 +63,18 @@ def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return routed
 
 
-def opened(request: Request) -> ServedMemory:
-    """Return the served memory, open."""
+def open_served(request: Request) -> ServedMemory:
+    """Open the memory that a request is for, and return it."""
     served: ServedMemory = request.state.open_memory()
     return served
 
 
 def _memory(request: Request) -> MemorySystem:
-    return opened(request).memory
+    return open_served(request).memory
 
 
 async def _opened_later(request: Request) -> Later[ServedMemory]:
-    return Later(partial(opened, request))
+    return Later(partial(open_served, request))
 
 
 async def _memory_later(request: Request) -> Later[MemorySystem]:
@@ -113,7 +113,7 @@ def find_memory(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
 
 @contextmanager
 def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
-    """Yield the number of replaced secrets in the block by kind, and send it as a header."""
+    """Yield the numbers of secrets replaced in the block, by kind, and send them as a header."""
     with counting_secrets() as counts:
         yield counts
     if counts:

@@ -231,7 +231,7 @@ def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
     """Undo the first part of an edit after the second has failed.
 
     Raises:
-        UndoRefused: It cannot be undone.
+        UndoRefused: The first part cannot be undone.
     """
     try:
         served.undo(operation_id, reason="the rest of the edit was refused")

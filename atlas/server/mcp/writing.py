@@ -69,7 +69,7 @@ def store_attempt(
     search = " A search for concepts is running in the background." if "compression" in stored else ""
     return (
         f"Stored experience {shown_id(stored['experience'])}, counted for {n_used} memories.{problems}{search}"
-        f"{_after(operation.id)}"
+        f"{_added_note(operation.id)}"
     )
 
 
@@ -96,7 +96,7 @@ def note(
     )
     if entry_id is None:
         return f"Not noted: {memory.journal.rejected().why(content)}"
-    return f"Noted as {shown_id(entry_id)}.{_after(journal.operation_id)}"
+    return f"Noted as {shown_id(entry_id)}.{_added_note(journal.operation_id)}"
 
 
 def add_strategy(
@@ -122,7 +122,7 @@ def add_strategy(
             metadata=_metadata(None, scope),
         )
     )
-    return f"Added strategy {shown_id(added)}.{_after(bank.operation_id)}"
+    return f"Added strategy {shown_id(added)}.{_added_note(bank.operation_id)}"
 
 
 def record_use(
@@ -148,7 +148,7 @@ def report_outcomes(
     ids = {find_record(memory, each, "experience").id: success for each, success in outcomes.items()}
     scoped = memory.experience.within("outcome", reason)
     n_changed = scoped.report_outcomes(ids)
-    return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo(scoped.operation_id) if n_changed else ''}"
+    return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo_hint(scoped.operation_id) if n_changed else ''}"
 
 
 def mark(
@@ -173,7 +173,7 @@ def mark(
     for name, record_ids in group_by_memory(references).items():
         scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
         n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
-    return f"Marked {n_changed} of {len(references)} records.{_undo(operation_id) if n_changed else ''}"
+    return f"Marked {n_changed} of {len(references)} records.{_undo_hint(operation_id) if n_changed else ''}"
 
 
 def edit(
@@ -191,7 +191,7 @@ def edit(
     before = scoped.get(reference.id)
     if scoped.edit(reference.id, **decode_fields(type(before), changes)) == before:
         return f"The {reference.name} {shown_id(reference.id)} has these values already."
-    return f"Changed {reference.name} {shown_id(reference.id)}.{_undo(scoped.operation_id)}"
+    return f"Changed {reference.name} {shown_id(reference.id)}.{_undo_hint(scoped.operation_id)}"
 
 
 def forget(
@@ -207,7 +207,7 @@ def forget(
         scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
     n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in references.items())
-    return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo(operation_id)}"
+    return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo_hint(operation_id)}"
 
 
 def undo(
@@ -241,12 +241,12 @@ def _step(step: str | dict[str, Any]) -> Step:
     return Step(**texts, metadata={name: value for name, value in step.items() if name not in texts})
 
 
-def _after(operation_id: str | None) -> str:
+def _added_note(operation_id: str | None) -> str:
     """Return a note on an added record: its visibility, and how to undo it."""
     review = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
-    return f"{review}{_undo(operation_id)}"
+    return f"{review}{_undo_hint(operation_id)}"
 
 
-def _undo(operation_id: str | None) -> str:
+def _undo_hint(operation_id: str | None) -> str:
     """Return how to undo an operation."""
     return f" To take it back: undo {operation_id[:8]}." if operation_id else ""

@@ -48,7 +48,7 @@ class RequestRate:
         self._lock = threading.Lock()
 
     def take(self, sender: str) -> float:
-        """Take a token for a request, and return 0, or return the seconds until one is available."""
+        """Take a token for a request and return 0, or return the seconds until a token is available."""
         if not self._per_minute:
             return 0.0
         now = self._monotonic()
@@ -66,7 +66,7 @@ def requests_per_minute(text: str) -> int:
     """Parse ATLAS_REQUESTS_PER_MINUTE. 0, the default, means no limit.
 
     Raises:
-        InvalidInput: It is not a non-negative integer.
+        InvalidInput: The text is not a non-negative integer.
     """
     if text and not (text.isascii() and text.isdecimal()):
         raise InvalidInput(

@@ -40,7 +40,7 @@ def configure_logs(form: str) -> QueueListener:
         form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
 
     Raises:
-        InvalidInput: It is none of these.
+        InvalidInput: `form` is none of these.
     """
     if (form or "text") not in FORMS:
         raise InvalidInput(f"expected one of {', '.join(FORMS)} for ATLAS_LOG, got {form!r:.100}")

@@ -187,14 +187,14 @@ def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, 
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
     client.post("/enter", data={"key": secret})
     assert client.get("/").text == "crawler, writer"
-    assert not sessions.is_let_in(before)
+    assert not sessions.has_session(before)
 
 
 def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
     sign_in(client, "ada")
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
     tokens = [sessions.begin(secret) for _ in range(MAX_OF_ONE + 5)]
-    assert [sessions.is_let_in(token) for token in tokens].count(True) == MAX_OF_ONE
+    assert [sessions.has_session(token) for token in tokens].count(True) == MAX_OF_ONE
     assert client.get("/").text.startswith("Ada")
 
 
