@@ -95,7 +95,11 @@ def evaluate_blocks(
 def _values(
     hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
-    """Return the four figures of one query's block: 1 if it has a right record, else 0, and a difference."""
+    """Return four figures of the block for one query.
+
+    The first three are 1 or 0: a right record is in the block; it is there in full; it is in a block that is filled
+    with full texts by rank. The last one is the first minus the third.
+    """
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
     repeated = {omission.id for omission in block.omitted if omission.reason == "repeats"}

@@ -79,7 +79,7 @@ def _with_comparison(candidates: Candidates, compared_similarities: Values, comp
 
     Args:
         compared_similarities: Similarities of all candidates by word pieces, or empty if there are none.
-        compared: Selects the candidates that get them, or None if none gets them.
+        compared: Selects the candidates that get these similarities, or None for no candidates.
     """
     if compared is None or not len(compared_similarities):
         return candidates

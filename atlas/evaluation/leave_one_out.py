@@ -121,7 +121,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Return how often the hits for an attempt's task predict its outcome, by retriever, or None if none is known.
+    """Return how often the hits for an attempt's task predict its outcome, by retriever. None without known outcomes.
 
     Args:
         attempts: All attempts of the store.

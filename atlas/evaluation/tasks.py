@@ -120,17 +120,17 @@ class AgentRow:
         return self.experience.retrieve(text, depth, where=where, threshold=threshold, count_retrieval=False).hits
 
     def unhidden_hits(self, text: str, excluded: Collection[str]) -> list[Hit[str]]:
-        """Return the hits of `rank` by id, and those that it hides."""
+        """Return the hits of `rank` by id, including those that the threshold hides."""
         return [
             hit.with_item(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)
         ]
 
     def first_id(self, text: str, hits: Sequence[Hit[str]], strictness: float) -> str:
-        """Return the id of the first of a query's `unhidden_hits` that is shown at a strictness, or an empty string."""
+        """Return the id of the first of a query's `unhidden_hits` that a strictness shows, or an empty string."""
         return next((hit.item for hit in self.experience.shown_hits(text, hits, strictness)), "")
 
 
-def _blocks(
+def _evaluate_agent_blocks(
     tasks: Iterable[RetrievalTask],
     texts: Mapping[str, str],
     rows: Sequence[Retriever],
@@ -319,7 +319,7 @@ def evaluate_corpora(
                 evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
                 for task in corpus.tasks
             ]
-            blocks += _blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
+            blocks += _evaluate_agent_blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
             by_source = select_foreign_queries(corpus, corpora, half)
             foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
@@ -373,7 +373,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         tasks=tuple(results),
         outcomes=outcomes,
         foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
-        blocks=tuple(_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
+        blocks=tuple(_evaluate_agent_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
         strictness=next(iter(steps), ()),
     )
 

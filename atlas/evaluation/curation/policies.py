@@ -119,7 +119,7 @@ def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
 
 
 def _pruned_ids(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]) -> set[str]:
-    """Return the ids that pruning removes to reach the target number of records, without the protected ones."""
+    """Return the ids that pruning removes to reach the target number of records, `kept_ids` being protected."""
     n_max = memory.n_kept
     while True:
         plan = system.experience.plan_prune({"max_count": n_max}, keep=kept_ids)
