@@ -170,7 +170,7 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     """Return the existing name that a misspelt one resembles, or None.
 
     Names are near if they differ only in case, `_`, `-`, spaces or the prefix `meta.`, if they have the same letters in
-    another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not.
+    another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not near.
     """
     prefix, bare = _parts(name)
     by_bare = dict[str, str]()

@@ -76,7 +76,7 @@ def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
 
     Raises:
         InvalidInput: The address is malformed or has a key, which belongs into the environment. The message does not
-            repeat it.
+            repeat the key.
     """
     parts = _parts(text)
     if parts.scheme == "pinecone":

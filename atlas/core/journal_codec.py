@@ -85,7 +85,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
 
 
 def check_names(names: Any, noun: str, example: str) -> None:
-    """Raise `InvalidInput` unless these are names, and not a single string."""
+    """Raise `InvalidInput` unless `names` is a list of names, not a single string."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"expected several names such as [{example!r}] for {noun}, got {names!r}"[:300])
 

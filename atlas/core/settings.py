@@ -337,7 +337,7 @@ _READ_ELSEWHERE = frozenset(
 """Variables for servers, for this machine, and for tests and benchmarks, which are not in `Settings`."""
 
 
-def directories(name: str, text: str) -> tuple[Path, ...]:
+def parse_directories(name: str, text: str) -> tuple[Path, ...]:
     """Parse directories separated as in PATH, and return absolute paths.
 
     Raises:
@@ -354,7 +354,7 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
 
 
 def listed(paths: tuple[Path, ...]) -> str:
-    """Return directories as `directories` reads them."""
+    """Return directories as one string, separated as in PATH."""
     return os.pathsep.join(map(str, paths))
 
 
@@ -377,7 +377,7 @@ _MAY_BE_ZERO = (
 
 def _parse(name: str, text: str, kind: Any) -> Any:
     if kind == tuple[Path, ...]:
-        return directories(name, text)
+        return parse_directories(name, text)
     if kind in (bool, bool | None):
         if text.lower() in {"1", "true", "yes", "on"}:
             return True

@@ -179,9 +179,9 @@ def clustered_rate(
     number of groups.
 
     Args:
-        successes: At least one.
-        groups: The group of each, such as its task.
-        weights: Positive. Equal weights if it is None.
+        successes: The outcome of each attempt, at least one.
+        groups: The group of each attempt, such as its task.
+        weights: The weight of each attempt, positive. None for equal weights.
 
     Source:
         Korn & Graubard, Survey Methodology 1998: the exact interval of Clopper and Pearson for clustered samples.
@@ -202,7 +202,7 @@ def clustered_rate(
 
 
 def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[float, float]:
-    """Return the 95 % interval of how much higher the first of two rates is, in [-1, 1].
+    """Return the 95 % interval of the first rate minus the second, in [-1, 1].
 
     Source:
         Zou & Donner, Statistics in Medicine 2008: both intervals combined by the distances of their ends.
@@ -292,7 +292,7 @@ def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estim
     Rows of one group are not independent, so whole groups are sampled with replacement (cluster bootstrap).
 
     Args:
-        values: At least one row.
+        values: Shape (n_rows, n_columns), at least one row.
         groups: The group of each row, such as the task of a query.
         seed: Equal seeds sample the same groups, regardless of the order of rows.
 

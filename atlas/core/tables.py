@@ -53,7 +53,7 @@ def _cells(tag: str, values: Iterable[object]) -> str:
 
 
 def _escape(value: object) -> str:
-    """Return a value as HTML that shows it as it is, with invisible characters written out."""
+    """Return a value escaped for HTML, with invisible characters written out."""
     from html import escape  # only notebooks need it
 
     text = str(value)

@@ -44,7 +44,7 @@ def has_unseen(text: str) -> bool:
 
 
 def shown_id(record_id: str) -> str:
-    """Return an id as a block shows it, short and on one line, so that `used` of an attempt can refer to it."""
+    """Return an id as a context block shows it: short, on one line, and usable in `used` of an attempt."""
     if re.fullmatch(r"[0-9a-f]{32}", record_id):
         return record_id[:SHORT_ID]
     line = unicodedata.normalize("NFKC", " ".join(record_id.split()))

@@ -50,11 +50,11 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Iterator[None]:
-    """Import optional packages in a block. The error for a missing one contains the command that installs it.
+    """Convert import errors in a block that imports optional packages to one with the install command.
 
     Args:
         name: The extra of the distribution that contains them. `EVERY` for a block that runs plug-ins too.
-        feature: Subject of the sentence: what needs them, as in "a store in PostgreSQL".
+        feature: The feature that needs the packages, as the subject of the error's sentence: "a store in PostgreSQL".
         error: Class of the error.
 
     Raises:
@@ -94,7 +94,7 @@ def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> N
 
 
 def missing_package(name: str, feature: str) -> str:
-    """Return which package of an extra is missing, and the line that installs it. Empty if it is complete."""
+    """Return a sentence that names a missing package of an extra and its install command. Empty if none is missing."""
     missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
     return _sentence(name, feature, missing) if missing else ""
 

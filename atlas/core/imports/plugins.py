@@ -95,7 +95,7 @@ def log_fault(plugin: Plugin, error: PluginUnusable) -> None:
     log.warning("%s", error)
 
 
-def made_by_plugins(
+def make_from_plugins(
     group: str,
     kind: type[T],
     reserved: Collection[str],

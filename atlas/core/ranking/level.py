@@ -46,7 +46,7 @@ def own_relevance(itself: Relevances, others: Relevances) -> Relevances:
 
     Args:
         itself: Relevance of the record to its first sentence.
-        others: The same of the best other record.
+        others: Relevance of the best other record to the same sentence.
     """
     return np.asarray(ITSELF * itself + (1 - ITSELF) * others, np.float64)
 
@@ -55,7 +55,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
     """Return the level for queries in a language.
 
     Args:
-        foreign: Relevance of the best answer to each foreign query in it.
+        foreign: Relevance of the best answer to each foreign query in the language.
         own: Relevance of the best answer to each query that the store should answer, empty if unknown.
     """
     highest = 1.0
@@ -72,9 +72,9 @@ def measure_costs(
 
     Args:
         foreign: Relevance of the best answer to each foreign query.
-        own: The same of the store's own queries.
+        own: Relevance of the best answer to each of the store's own queries.
         foreign_levels: The level for each foreign query, shape (n,), or one for all.
-        own_levels: The same for the own queries.
+        own_levels: The level for each own query, shape (n,), or one for all.
     """
     return LevelCosts(
         level=float(max(np.max(foreign_levels), np.max(own_levels))),

@@ -149,7 +149,7 @@ class Readers:
             noun: Name of the value in errors.
 
         Raises:
-            InvalidInput: The type does not allow it. The message names its path.
+            InvalidInput: The value is not of this type. The message names its path.
         """
         try:
             return self.reader(form)(value)
