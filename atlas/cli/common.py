@@ -250,7 +250,7 @@ def experience_line(experience: Experience) -> str:
 
 
 def counts_text(operation: Operation) -> str:
-    """Return for example `3 removed, 1 changed`."""
+    """Return the counts of an operation as text, such as `3 removed, 1 changed`."""
     return ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
 
 
@@ -291,7 +291,7 @@ def _print_plan_rows(rows: Iterable[PlanRow]) -> None:
 
 
 def print_loss(loss: CurationLoss) -> None:
-    """Print which records worth keeping a plan would remove."""
+    """Print the records worth keeping that a plan would remove."""
     print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
     for record in loss.lost[:MAX_SHOWN]:
         print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")

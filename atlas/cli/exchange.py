@@ -203,7 +203,7 @@ def _print_report(report: ImportReport, verb: str) -> None:
 
 
 def _describe_counts(report: ImportReport) -> str:
-    """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
+    """Return the number of records by kind, such as `51 concepts`, or `3 experiences and 51 concepts`."""
     counts = {kind.noun: report.added_by.get(kind.noun, 0) for kind in known_kinds().values()}
     return in_words([counted(n, NOUNS.get(noun, noun)) for noun, n in counts.items() if n])
 

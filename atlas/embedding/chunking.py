@@ -63,7 +63,7 @@ class EncodedText:
 def encode_texts(
     embedder: WholeEmbedder, texts: Sequence[str], projection: Projection | None = None
 ) -> list[EncodedText]:
-    """Return the vectors of each text, as `encode_documents`, and its packed token vectors, from one model run.
+    """Return the vectors of each text (see `encode_documents`) and its packed token vectors, from one model run.
 
     Args:
         projection: Packs the token vectors. None to compute none.
@@ -126,8 +126,8 @@ def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query
     windows, for example after an older version made the vectors. Takes some 6 ms per 1,000 words.
 
     Args:
-        vectors: The document's, shape (n, dim).
-        query: Shape (dim,).
+        vectors: The document's vectors, shape (n, dim).
+        query: The query's vector, shape (dim,).
     """
     if len(vectors) < 2:
         return None

@@ -83,7 +83,7 @@ def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
     Args:
         model: The model's prompts.
         query: The setting for queries. Empty keeps the model's own prompt, `none` removes it.
-        document: The same for documents.
+        document: The setting for documents, with the same special values.
     """
     overrides = {"query": query, "document": document}
     return replace(model, **{name: "" if text == NO_PROMPT else text for name, text in overrides.items() if text})

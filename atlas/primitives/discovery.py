@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from atlas.core.errors import PluginUnusable
-from atlas.core.imports.plugins import PRIMITIVES, Plugin, made_by_plugins
+from atlas.core.imports.plugins import PRIMITIVES, Plugin, make_from_plugins
 from atlas.core.types import CodeConcept
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
@@ -55,7 +55,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
         report(LoaderFault(name=plugin.name, value=name, reason=error.reason))
 
     loaders: dict[str, PrimitiveLoader] = {"arc": ARCPrimitiveLoader(), "swe": SWEPrimitiveLoader()}
-    return loaders | made_by_plugins(PRIMITIVES, PrimitiveLoader, loaders, report_plugin)  # type: ignore[type-abstract]
+    return loaders | make_from_plugins(PRIMITIVES, PrimitiveLoader, loaders, report_plugin)  # type: ignore[type-abstract]
 
 
 def known_primitives(

@@ -158,7 +158,7 @@ def is_our_server(server: object) -> bool:
 
 
 def _atlas_arguments(words: Sequence[str]) -> list[str]:
-    """Return the arguments of an ATLAS command line, or nothing for another program."""
+    """Return the arguments of an ATLAS command line, or an empty list for another program."""
     match words:
         case [program, *arguments] if Path(program).stem == "atlas":
             return arguments

@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings, for_bulk
 from atlas.core.types import Experience
-from atlas.importers.fields import as_instant, present
+from atlas.importers.fields import as_instant, drop_missing
 from atlas.importers.formats.agents.sessions import Request
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import LogOptions, prepare
@@ -56,7 +56,7 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
         position=1,
         session=str(session),
         key=str(session),
-        context=present(directory=event.get("cwd")),
+        context=drop_missing(directory=event.get("cwd")),
         ended_at=as_instant(event.get("timestamp"), "timestamp"),
         messages=[Message(role=AGENT, text=response)],
     )

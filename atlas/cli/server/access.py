@@ -151,7 +151,7 @@ def _find_row(rows: list[Row], name: str, noun: str, command: str) -> Row:
     """Return the row with a name or an id.
 
     Raises:
-        NotFound: There is none, or several have the name.
+        NotFound: No row has the name or id, or several have it.
     """
     matches = [row for row in rows if name in (row.name, row.id)]
     if len(matches) != 1:

@@ -19,7 +19,7 @@ def dashboard_directory() -> Path:
     """Return the directory of `app.py`, `pages` and `sample_data`: in the installed package, or a checkout.
 
     Raises:
-        StoreUnavailable: Neither has them.
+        StoreUnavailable: Neither contains these files.
     """
     directories = (_PACKAGE / "dashboard", _PACKAGE.parent)
     for directory in directories:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.settings import Settings, directories
+from atlas.core.settings import Settings, parse_directories
 from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
@@ -65,7 +65,7 @@ class CompressionJob(MemoryJob):
         Raises:
             LLMUnavailable: A model is required, but not configured.
         """
-        path = directories(PROGRAM_PATH, self.path)
+        path = parse_directories(PROGRAM_PATH, self.path)
         seconds = Settings.from_environment().compress_seconds
         strategy = choose_strategy(requested_model(self.with_model, on_progress), self.max_programs, path, seconds)
         with self.open_read_only(on_progress) as memory:
@@ -196,7 +196,7 @@ class LiveCompression(LiveResult[CompressionResult]):
         Raises:
             InvalidInput: A path is not a directory.
         """
-        directories(PROGRAM_PATH, path)
+        parse_directories(PROGRAM_PATH, path)
         options: dict[str, Any] = {
             "where": dict(where),
             "max_programs": max_programs,

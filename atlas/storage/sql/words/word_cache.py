@@ -190,7 +190,7 @@ class _CachedTable:
         return postings.with_changes(np.array(seqs, np.int64), np.array(occurrences, np.int64))
 
     def add(self, postings: Mapping[str, Postings], version: int) -> None:
-        """Cache the postings of words in a version, unless later ones are cached."""
+        """Keep the postings of words in the cache, unless the cache has later ones."""
         for word, part in postings.items():
             if self._postings.get(word, (-1, None))[0] < version <= self._version:
                 self._postings[word] = version, part
@@ -206,7 +206,7 @@ class _CachedTable:
         return lengths
 
     def add_lengths(self, seqs: Seqs, lengths: Lengths, version: int | None) -> None:
-        """Cache the lengths of records, unless they may have changed since the version."""
+        """Keep the lengths of records in the cache, unless they may have changed since the version."""
         if version == self._version and seqs.max(initial=-1) < len(self._lengths):
             self._lengths[seqs] = lengths
 
