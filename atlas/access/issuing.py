@@ -24,7 +24,7 @@ def issue_key(
     """Make a key on behalf of the current actor, and return it with its secret, which cannot be shown again.
 
     Args:
-        lifetime: Time until it expires, or None for no expiry.
+        lifetime: Time until the key expires, or None for no expiry.
         scope: See `KeyRing.add`.
 
     Raises:

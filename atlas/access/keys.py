@@ -102,7 +102,7 @@ class KeyRing:
         """Make a key, and return it with its secret, which cannot be shown again.
 
         Args:
-            scope: Limit of what it reads and writes, such as `{"project": "shop"}`, empty for all records.
+            scope: Limit of what the key reads and writes, such as `{"project": "shop"}`, empty for all records.
             reserved: Names of people in the history, which a key may not have.
 
         Raises:
@@ -137,7 +137,7 @@ class KeyRing:
             scope=scope_values,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        with self._file.changing() as keys:
+        with self._file.edit() as keys:
             if any(key.name == name and not key.problem(now) for key in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
             if any(look_alike(key.name, name) and key.scope != scope_values for key in keys.values()):
@@ -153,7 +153,7 @@ class KeyRing:
         return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names of all keys ever made. The history names its actors by them."""
+        """Return the names of all keys ever made, which are their actors' names in the history."""
         return {key.name for key in self._file.read().values()}
 
     def live_keys(self) -> list[Key]:
@@ -169,7 +169,7 @@ class KeyRing:
         """Return the key with this secret.
 
         Raises:
-            NotAllowed: No key has it, or the key was revoked or has expired.
+            NotAllowed: No key has this secret, or the key was revoked or has expired.
         """
         stored_key = self._file.read().get(_hash(secret))
         if stored_key is None:
@@ -189,7 +189,7 @@ class KeyRing:
             NotFound: No active key has that name or id.
         """
         now = self._clock.now()
-        with self._file.changing() as keys:
+        with self._file.edit() as keys:
             active_hashes = [
                 secret_hash for secret_hash, key in keys.items() if name in (key.name, key.id) and not key.problem(now)
             ]

@@ -65,7 +65,7 @@ class Links:
         """Store a link, and return it with its secret, which cannot be shown again.
 
         Args:
-            link_id: Name of its frozen copy.
+            link_id: Name of the link's frozen copy.
 
         Raises:
             InvalidInput: The name is empty or too long, or the end is in the past.
@@ -79,7 +79,7 @@ class Links:
             )
         link = SharedLink(id=link_id or new_id(), name=clean_name, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
-        with self._file.changing() as links:
+        with self._file.edit() as links:
             links[_hash(secret)] = link
         self._audit.add_event(LINK_MADE, who=made_by, about=f"{clean_name}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
@@ -96,7 +96,7 @@ class Links:
         """Return the link with this secret.
 
         Raises:
-            NotAllowed: No link has it, or it has ended.
+            NotAllowed: No link has this secret, or the link has ended.
         """
         stored_link = self._file.read().get(_hash(secret))
         if stored_link is None:
@@ -117,7 +117,7 @@ class Links:
             NotFound: No active link has this id.
         """
         now = self._clock.now()
-        with self._file.changing() as links:
+        with self._file.edit() as links:
             active_hashes = [
                 secret_hash for secret_hash, link in links.items() if link.id == link_id and not link.problem(now)
             ]

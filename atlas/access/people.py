@@ -96,7 +96,7 @@ class People:
 
         Args:
             roles: Roles by the names of groups. A person without one of these groups is refused.
-            owner: Name of the user who runs the server. No other person may have it in the history.
+            owner: Name of the user who runs the server. No other person may have this name in the history.
             actors: Returns the names in the history, which a new person may not take.
         """
         self._file = AccessValues(directory, PEOPLE, _encode, _decode)
@@ -122,7 +122,7 @@ class People:
     def _record_sign_in(self, identity: Identity) -> Person:
         """Return the updated person."""
         now = self._clock.now()
-        with self._file.changing() as people:
+        with self._file.edit() as people:
             existing = people.get(identity.id)
             if existing is not None and existing.removed_at is not None:
                 raise NotAllowed(f"{existing.name} was removed from this memory; ask an administrator")
@@ -188,7 +188,7 @@ class People:
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, action: str, **changes: Any) -> Person:
-        with self._file.changing() as people:
+        with self._file.edit() as people:
             if person_id not in people:
                 raise NotFound("there is no person with this id; reload the list of people")
             changed = people[person_id] = replace(people[person_id], **changes)

@@ -41,7 +41,7 @@ class Proxy:
         """Return the proxy that the ATLAS_PROXY* variables describe.
 
         Raises:
-            InvalidInput: One is malformed, or headers are configured without a proxy.
+            InvalidInput: A variable is malformed, or headers are configured without a proxy.
         """
         environment = os.environ if environ is None else environ
         user, name, groups = (environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))

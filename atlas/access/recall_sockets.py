@@ -38,7 +38,7 @@ MAX_BYTES = 2**20
 
 
 @contextmanager
-def listening(settings: Settings, answer: Answer) -> Iterator[None]:
+def listen_for_hooks(settings: Settings, answer: Answer) -> Iterator[None]:
     """Answer the hooks of a store in threads during the block.
 
     If sockets are not supported, or the path is too long, this is only logged.

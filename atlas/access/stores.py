@@ -65,7 +65,7 @@ class ServedStore:
     audit: AuditLog
 
     def key(self, key_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a key by store name, or nothing if the key is no longer valid."""
+        """Return the actor of a key by store name, or an empty mapping if the key is no longer valid."""
         key = self.ring.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
@@ -74,7 +74,7 @@ class ServedStore:
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a link, by store name, or nothing if the link or its frozen copy is gone."""
+        """Return the actor of a link by store name, or an empty mapping if the link or its frozen copy is gone."""
         link = self.links.find(link_id)
         copy = current_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
@@ -224,7 +224,7 @@ class Stores:
         """Return a person's actor in each store that they may see, by store name.
 
         Raises:
-            StoreUnavailable: No store was found to know the person, but one store could not be read.
+            StoreUnavailable: No store that could be read knows the person, but another one could not be read.
         """
         people = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(person.actor, store=store.directory) for store, person in people if person}
@@ -236,9 +236,9 @@ class Stores:
         wait nothing is added, so that the log cannot be flooded.
 
         Args:
-            reason: Why they were refused.
-            error: The error that was raised, with the stores that know them.
-            counts: Whether it counts as a guess: a wrong key, link or token.
+            reason: Why the visitor was refused.
+            error: The error that was raised, with the stores that know the visitor.
+            counts: Whether the refusal counts as a guess: a wrong key, link or token.
         """
         if counts and (wait := self.failures.add(address)):
             return wait
@@ -251,7 +251,7 @@ class Stores:
         """Return the answers of the stores that have one. Stores that cannot be read are skipped, and logged.
 
         Raises:
-            StoreUnavailable: None has an answer, and one cannot be read.
+            StoreUnavailable: No store has an answer, and a store cannot be read.
         """
         answers, problem = [], None
         for store in self:

@@ -36,7 +36,7 @@ class AccessFile:
             return None
 
     @contextmanager
-    def changing(self) -> Iterator[Callable[[str], None]]:
+    def edit(self) -> Iterator[Callable[[str], None]]:
         """Yield a function that replaces the text, while the file is locked."""
         with InterProcessLock(self.path.with_name(f"{self.path.name}.lock")).locked():
             yield lambda text: replace_durably(self.path, text)

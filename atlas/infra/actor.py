@@ -140,7 +140,7 @@ def look_up_actors(finder: Finder) -> None:
 
 
 def store_choices() -> Mapping[str, Actor]:
-    """Return the user's actor in each store that they may see, by store name, or nothing if there is no choice."""
+    """Return the user's actor in each store that they may see, by store name. Empty if there is no choice."""
     return _finders[0].choices() if _finders else {}
 
 

@@ -134,7 +134,7 @@ class Batcher(Generic[T]):
             raise
 
     def _run(self, request: _Request[T]) -> None:
-        """Call the function for a text and those that have waited longest, then let the next thread run."""
+        """Call the function for a text and for the texts that have waited longest, then let the next thread run."""
         with self._lock:
             batch = [request, *self._waiting[: self._n_texts - 1]]
             del self._waiting[: self._n_texts - 1]

@@ -8,7 +8,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.infra.permissions import directory_mode
 
 
-def store_removed(directory: Path, file: Path) -> StoreUnavailable:
+def store_removed_error(directory: Path, file: Path) -> StoreUnavailable:
     """Return the error for a store that was removed or moved while it was in use."""
     return StoreUnavailable(
         f"the store {directory} was removed or moved since it was opened, so {file.name} was not written; restore the "
@@ -28,5 +28,5 @@ def make_directory_in(parent: Path, *names: str) -> Path:
         try:
             directory.mkdir(mode=directory_mode(directory.parent), exist_ok=True)
         except FileNotFoundError as error:
-            raise store_removed(parent, directory) from error
+            raise store_removed_error(parent, directory) from error
     return directory

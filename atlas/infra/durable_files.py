@@ -42,7 +42,7 @@ def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> No
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
     """Append a string to a file, which is created if missing, and flush it to disk.
 
-    A crash may leave a part of it. The next call first terminates such an incomplete line.
+    A crash may leave a part of the string. The next call first terminates such an incomplete line.
 
     Args:
         mode: The permissions of a new file, reduced by the umask. By default those of the directory's files.

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from atlas.infra.directories import store_removed
+from atlas.infra.directories import store_removed_error
 from atlas.infra.permissions import file_mode
 
 
@@ -93,7 +93,7 @@ class InterProcessLock:
             StoreUnavailable: The lock file's directory was removed. The directory is not created again.
         """
         if not self._path.parent.is_dir():
-            raise store_removed(self._path.parent, self._path)
+            raise store_removed_error(self._path.parent, self._path)
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), _file_lock(self._path)
         lock = self._lock

@@ -38,11 +38,11 @@ class AccessText(Protocol):
             seen: A previous result, which is returned again if the text has not changed since.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The text cannot be read.
             StoreUnavailable: The database server cannot be reached.
         """
 
-    def changing(self) -> AbstractContextManager[Callable[[str], None]]:
+    def edit(self) -> AbstractContextManager[Callable[[str], None]]:
         """Yield a function that replaces the text, under an exclusive lock."""
 
 

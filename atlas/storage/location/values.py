@@ -71,9 +71,9 @@ class AccessValues(Generic[T]):
             ) from DamagedText(self.name, str(error))
 
     @contextmanager
-    def changing(self) -> Iterator[dict[str, T]]:
+    def edit(self) -> Iterator[dict[str, T]]:
         """Yield the values under a lock, and save changes unless the block raises."""
-        with self._threads, _translate_errors(text := self._text()), text.changing() as replace:
+        with self._threads, _translate_errors(text := self._text()), text.edit() as replace:
             values = self.read()
             yield values
             encoded = {name: self.encode(value) for name, value in values.items()}

@@ -92,7 +92,7 @@ class AccessTables:
         for name in (KEYS, PEOPLE, LINKS):
             if old := files.text(name).read():
                 row = AccessRow(self._database, name)
-                with row.changing() as replace:
+                with row.edit() as replace:
                     stored = row.read()
                     replace(json.dumps(json.loads(old.text) | (json.loads(stored.text) if stored else {}), indent=1))
                 _set_aside(files.directory / name)
@@ -129,7 +129,7 @@ class AccessRow:
         return seen if seen is not None and seen.version == row[0] else StoredText(row[0], row[1])
 
     @contextmanager
-    def changing(self) -> Iterator[Callable[[str], None]]:
+    def edit(self) -> Iterator[Callable[[str], None]]:
         """Yield a function that replaces the text, in a block that excludes all other writers on every machine."""
         with self.database.separate_connection() as connection, connection.transaction():
             connection.execute(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")

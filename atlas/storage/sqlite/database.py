@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra.actor import Role, check_role
-from atlas.infra.directories import store_removed
+from atlas.infra.directories import store_removed_error
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import UnreadableRow, damage_error
 from atlas.storage.sql.connection import Dialect, Numbers, Texts
@@ -122,7 +122,7 @@ class LedgerFile:
     def _missing_error(self) -> StoreError:
         if self.path.parent.is_dir():
             return damage_error(self.path, "the file is missing or empty, though the store was in use")
-        return store_removed(self.path.parent, self.path)
+        return store_removed_error(self.path.parent, self.path)
 
 
 for _kind in (Texts, Numbers):
