@@ -210,7 +210,7 @@ class MemoryVectorStore:
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the records with the most common words, by a plain count instead of BM25."""
+        """Return the records that share most words with a text, by a plain count instead of BM25."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing_rows(where)]
         matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])

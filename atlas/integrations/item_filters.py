@@ -38,7 +38,7 @@ def _matches(value: Any, name: str, operand: Any) -> bool:
 
 
 def has_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
-    """Return whether a namespace begins with a path, for the end `prefix`, or ends with it, for `suffix`.
+    """Return whether a namespace begins (`end` is `prefix`) or ends (`suffix`) with a path.
 
     A `*` in the path matches any label.
     """

@@ -127,7 +127,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         """Return the current result. In a large store, the first call starts a search."""
         with self._lock:
             is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
-            return self._large() if is_large else self._search_now()
+            return self._search_by_worker() if is_large else self._search_now()
 
     def look(self) -> None:
         """Start a new search."""
@@ -148,7 +148,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
             self._result = (moment, self._split_groups(duplicates, n_changed=0))
         return self._result[1]
 
-    def _large(self) -> DuplicatesResult:
+    def _search_by_worker(self) -> DuplicatesResult:
         status, saved = self.status(), self.saved()
         moment, loaded = self._moment(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
@@ -172,21 +172,21 @@ class LiveDuplicates(LiveResult[Duplicates]):
         """Return the groups split by outcome and then by solution, without deleted records, largest first."""
         ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
-        groups = [part for group in duplicates.groups for part in _split(group, outcomes)]
+        groups = [part for group in duplicates.groups for part in _split_by_label(group, outcomes)]
         repeated = [
             group
             for group in groups
             if len({duplicates.digests.get(record_id, record_id) for record_id in group.ids}) > 1
         ]
         return DuplicatesResult(
-            groups=_ids([part for group in groups for part in _split(group, duplicates.digests)]),
+            groups=_ids([part for group in groups for part in _split_by_label(group, duplicates.digests)]),
             repeated=_ids(repeated),
             n_changed=n_changed,
             is_known=True,
         )
 
 
-def _split(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
+def _split_by_label(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
     """Yield the members of each label with several members. Members without a label are left out."""
     members: dict[str, list[str]] = {}
     for record_id in group.ids:

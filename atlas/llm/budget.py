@@ -195,11 +195,11 @@ class Account:
         if reason := self._failures.get(id(model)):
             raise LLMUnavailable(f"the model was not called again after an earlier failure: {reason}")
         if self.seconds_left == 0.0:
-            raise self.unavailable(
+            raise self.mark_unavailable(
                 model, LLMUnavailable("the time limit was reached before the request; raise ATLAS_LLM_STORE_SECONDS")
             )
 
-    def unavailable(self, model: object, error: LLMUnavailable) -> LLMUnavailable:
+    def mark_unavailable(self, model: object, error: LLMUnavailable) -> LLMUnavailable:
         """Record that a model is unavailable for the rest of the operation, and return the error to raise."""
         if self.seconds_left == 0.0:
             self.overdue = (

@@ -151,7 +151,7 @@ _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 def reads_like(text: str) -> str:
     """Return `an instruction` or `a closing tag` if the text reads like one, else an empty string."""
     lines = fold(text)
-    forms = {lines} if lines.isascii() else {lines, latin(text)}
+    forms = {lines} if lines.isascii() else {lines, to_latin(text)}
     views = {view for form in forms for view in (form, " ".join(form.split()))}
     for form in FORMS:
         for view in views:
@@ -160,7 +160,7 @@ def reads_like(text: str) -> str:
     return ""
 
 
-def latin(text: str) -> str:
+def to_latin(text: str) -> str:
     """Return the folded string with homoglyphs replaced by Latin letters."""
     return fold(text).translate(_LOOK_ALIKES)
 

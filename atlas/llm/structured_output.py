@@ -177,14 +177,14 @@ async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> 
             async with asyncio.timeout(account.seconds_left):
                 return await reply()
         except LLMUnavailable as error:
-            reason = account.unavailable(llm, error)
+            reason = account.mark_unavailable(llm, error)
             if reason is error:
                 raise
             raise reason from error
         except (AtlasError, AssertionError):  # raised by tests
             raise
         except Exception as error:  # third-party clients may raise anything
-            raise account.unavailable(llm, _as_unavailable(llm, error)) from error
+            raise account.mark_unavailable(llm, _as_unavailable(llm, error)) from error
 
 
 def _as_unavailable(llm: LLMClient, error: Exception) -> LLMUnavailable:
@@ -207,10 +207,10 @@ def as_data(texts: Mapping[str, str], *, limit: int) -> str:
         limit: Maximum characters of all texts together. Long texts share what short ones leave. A shortened text keeps
             its beginning and end, with the number of cut characters between them.
     """
-    bound = _bound([len(text) for text in texts.values()], limit)
+    bound = _max_length([len(text) for text in texts.values()], limit)
     mark = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
     return "\n".join(
-        f"<data-{mark} id={_quote(name)}>\n{_cut(text, bound)}\n</data-{mark}>" for name, text in texts.items()
+        f"<data-{mark} id={_quote(name)}>\n{_truncate(text, bound)}\n</data-{mark}>" for name, text in texts.items()
     )
 
 
@@ -231,11 +231,11 @@ def shorten(prompt: str, characters: int) -> str:
     _, data = split_data(prompt)
     n_data = sum(map(len, data))
     n_left = max(0, characters - (len(prompt) - n_data) - CUT_CHARACTERS * len(data))
-    bound = _bound([len(text) for text in data], n_left)
-    return _DATA.sub(lambda match: f"{match['opening']}{_cut(match['text'], bound)}{match['closing']}", prompt)
+    bound = _max_length([len(text) for text in data], n_left)
+    return _DATA.sub(lambda match: f"{match['opening']}{_truncate(match['text'], bound)}{match['closing']}", prompt)
 
 
-def _bound(lengths: list[int], limit: int) -> int:
+def _max_length(lengths: list[int], limit: int) -> int:
     """Return the maximum length per text so that all texts together stay within a limit."""
     remaining, bound = limit, 0
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
@@ -246,7 +246,7 @@ def _bound(lengths: list[int], limit: int) -> int:
     return max(lengths, default=bound)
 
 
-def _cut(text: str, bound: int) -> str:
+def _truncate(text: str, bound: int) -> str:
     if len(text) <= bound:
         return text
     end = bound // 3

@@ -45,7 +45,7 @@ class Trial:
 def run_trial(llm: LLMClient, text: str, block: str) -> Trial:
     """Return the model's answers to a task without memories and with `block`, requested concurrently.
 
-    One may fail without the other.
+    One request may fail without the other.
 
     Args:
         block: The context block from the memories, as an agent receives it.

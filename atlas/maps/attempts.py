@@ -24,7 +24,7 @@ TaskKey = tuple[str, tuple[str, ...]]
 
 
 def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
-    """Return the positions of the attempts at each task with several attempts, in order.
+    """Return, for each task with several attempts, the positions of these attempts in `ids`, in order.
 
     Two attempts are at the same task if they have the same task id, or equal domain, context and significant words.
     """
@@ -69,7 +69,7 @@ def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the context of some tasks, by the attempts' ids. An unreadable one equals no other."""
+    """Return the task's context of each attempt, by id. The context of an unreadable attempt equals no other."""
     return _read_texts(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
 

@@ -108,7 +108,7 @@ class Clause:
     """Empty if the phrase is not the object of a verb."""
 
 
-def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
+def find_clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
     """Yield the noun phrases of a text in their order, each with its verb.
 
     Args:
@@ -137,7 +137,7 @@ def _sentence_clauses(words: Sequence[str], excluded: Container[str]) -> Iterato
 
 
 def _verb(before: str, word: str) -> str:
-    """Return the verb that a word is after another word, or an empty string: `match` for `that matches`."""
+    """Return the verb of a word that follows another one, such as `match` for `that matches`, or an empty string."""
     if before in RELATIVES and is_plural(word) and singular(word) in VERBS:
         return singular(word)
     return word if (not before or before in BEFORE_VERBS) and word in VERBS else ""
@@ -193,7 +193,7 @@ class _SentenceState:
 
 
 def _is_noun(word: str) -> bool:
-    """Return whether a word may be a noun, judged by its ending: `delayed`, `contacting` and `largest` are none."""
+    """Return whether a word may be a noun, judged by its ending. `delayed`, `contacting` and `largest` are not."""
     is_past = word.endswith("ed") and word not in NOUNS_IN_ED
     is_participle = word.endswith("ing") and word not in NOUNS_IN_ING
     is_superlative = word.endswith("est") and word not in NOUNS_IN_EST

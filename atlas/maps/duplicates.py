@@ -194,7 +194,7 @@ def _group_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[
 
 
 def _similar_group(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """Return the first row and others, such that all are pairwise similar, with the lowest similarity.
+    """Return the first row with others that are all pairwise similar, and the lowest similarity among them.
 
     Greedy: rows join in the order of their similarity to the first, if they are similar to all members so far.
     """

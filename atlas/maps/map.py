@@ -183,7 +183,7 @@ def make_map(
         embedded: The experiences to show.
         engine: `pca`, `umap` or `umap-learn`.
         min_domain_size: Smallest number of records of a domain. 0 for a default by the number of records.
-        previous: An earlier map; the new one is turned onto it, and its domains keep their numbers and names.
+        previous: An earlier map. The new one is aligned with it, and domains that match keep its numbers and names.
         seed: Equal seeds give equal maps.
         on_progress: Called from time to time.
 

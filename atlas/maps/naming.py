@@ -51,7 +51,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     """Return the most distinctive words of each domain.
 
     Args:
-        texts: One for each record.
+        texts: One text for each record.
         labels: Shape (n,); records without a domain count as others.
 
     Source:
@@ -88,7 +88,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
 
 
 def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
-    """Return a distinct name for each domain. If all possible names of a domain are taken, the first gets a number.
+    """Return a distinct name for each domain. If all of a domain's possible names are taken, the first one is numbered.
 
     Args:
         terms_by_domain: Possible names of each domain. Earlier domains choose first.

@@ -143,7 +143,7 @@ def align(
     Args:
         coordinates: Shape (n, 2).
         target: Shape (m, 2).
-        shared: The rows of the common records in each.
+        shared: The rows of the common records in `coordinates` and in `target`.
     """
     source, target_points = coordinates[shared[0]], target[shared[1]]
     if len(source) < 3:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, combinations
 
-from atlas.maps.clauses import VAGUE_NOUNS, Clause, clauses
+from atlas.maps.clauses import VAGUE_NOUNS, Clause, find_clauses
 from atlas.maps.grammar import LIGHT_VERBS, STEMS_KEPT, gerund, is_plural, plural, singular, stem
 
 NAMES_KEPT = 8
@@ -96,7 +96,7 @@ class Subject:
 
     @property
     def stems(self) -> frozenset[str]:
-        """Stems that a task contains if it is about this."""
+        """Stems that a task contains if it is about the subject."""
         return _stems(*self.words, self.of, *self.verb.split()[:1])
 
     @property
@@ -185,7 +185,7 @@ def _read_group(texts: Sequence[str], start: int, excluded: Container[str]) -> G
     group = Group(tasks=((1 << len(texts)) - 1) << start, n=len(texts))
     for text in texts:
         subjects = set[Subject]()
-        for clause in clauses(text, excluded):
+        for clause in find_clauses(text, excluded):
             for subject in _subjects(clause):
                 subjects.add(subject)
                 group.spellings[subject.words][clause.phrase.words[-1]] += 1
@@ -278,7 +278,7 @@ class _Namer:
         return min(subject.n_words for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
 
     def _phrases(self, min_tasks: float) -> dict[Subject, float]:
-        """Return how well each phrase names the group, without those that name it no better than other groups."""
+        """Return how well each phrase names the group. Phrases that name other groups as well are left out."""
         values = {}
         for subject, n in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()

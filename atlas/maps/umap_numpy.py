@@ -54,7 +54,7 @@ class Graph:
 
 
 def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
-    """Return the fuzzy union of each point's neighbourhood. Both arguments of shape (n, k), nearest first."""
+    """Return the fuzzy union of each point's neighbourhood. Both arguments have shape (n, k), nearest first."""
     with extra("map", "the map"):
         from scipy.sparse import coo_matrix
 

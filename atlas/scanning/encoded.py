@@ -30,7 +30,7 @@ _ESCAPE = re.compile(r"\\u00([0-7][0-9a-fA-F])|\\x([0-7][0-9a-fA-F])|&#(x?)([0-9
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
-def payloads(text: str) -> Iterator[str]:
+def find_payloads(text: str) -> Iterator[str]:
     """Yield the readable texts that are encoded in a text, as base64, hexadecimal digits or escaped characters."""
     readable_texts = (_readable(payload, MAX_DEPTH) for payload in islice(_decode(text), MAX_DECODED))
     yield from islice((readable for readable in readable_texts if readable is not None), MAX_PAYLOADS)

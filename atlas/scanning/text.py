@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.unseen import escape_invisible
-from atlas.llm.instructions import fold, latin
-from atlas.scanning.encoded import payloads, rotate
+from atlas.llm.instructions import fold, to_latin
+from atlas.scanning.encoded import find_payloads, rotate
 from atlas.scanning.hidden import hidden_messages, hidden_rules
 from atlas.scanning.rules import ENCODED, HIDDEN_TEXT, RULES, TOOL_CALLS, Rule
 
@@ -62,12 +62,12 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
             there, and do not count.
     """
     return distinct(
-        [*_visible(text, _OF_ACTIONS if is_action else RULES), *_hidden_reasons(text), *_encoded_reasons(text)]
+        [*_visible_reasons(text, _OF_ACTIONS if is_action else RULES), *_hidden_reasons(text), *_encoded_reasons(text)]
     )
 
 
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """Return the first of the strongest reasons of each rule, the strongest first."""
+    """Return the strongest reason of each rule (the first in a tie), sorted from the strongest on."""
     by_rule: dict[str, Reason] = {}
     for reason in sorted(reasons, key=lambda reason: -reason.weight):
         by_rule.setdefault(reason.rule, reason)
@@ -79,9 +79,9 @@ def score(reasons: Iterable[Reason]) -> float:
     return 1.0 - math.prod(1.0 - reason.weight for reason in distinct(reasons))
 
 
-def _visible(text: str, rules: Sequence[Rule]) -> Iterator[Reason]:
+def _visible_reasons(text: str, rules: Sequence[Rule]) -> Iterator[Reason]:
     folded = fold(text)
-    views = [folded] if folded.isascii() else [folded, latin(text)]
+    views = [folded] if folded.isascii() else [folded, to_latin(text)]
     for view in views:
         yield from _matches(view, rules)
         if "\n" in view:
@@ -95,7 +95,7 @@ def _hidden_reasons(text: str) -> Iterator[Reason]:
 
 
 def _encoded_reasons(text: str) -> Iterator[Reason]:
-    for payload in payloads(text):
+    for payload in find_payloads(text):
         yield Reason(
             rule="encoded text",
             attack=ENCODED,
@@ -103,7 +103,7 @@ def _encoded_reasons(text: str) -> Iterator[Reason]:
             excerpt=_excerpt(payload),
             weight=_DECODED_WEIGHT,
         )
-        yield from _relabel(ENCODED, "in encoded text", _visible(payload, RULES))
+        yield from _relabel(ENCODED, "in encoded text", _visible_reasons(payload, RULES))
     yield from _relabel(ENCODED, "in rotated letters", _matches(rotate(text).lower(), _ROTATED))
 
 

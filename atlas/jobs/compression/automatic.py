@@ -75,7 +75,7 @@ def _compress(memory: MemorySystem) -> str:
     strategy = choose_strategy(path=settings.program_path, seconds=settings.compress_seconds)
     result = compress_now(memory, strategy=strategy)
     before = notes.read(ADDED).get("", "").split()
-    new = additions(result, before)
+    new = select_additions(result, before)
     operation_id = add_concepts(memory, result, list(new)) if new else None
     searched = f"The automatic search of {result.made_at} read {result.n_programs:,} programs"
     if operation_id is None:
@@ -87,7 +87,7 @@ def _compress(memory: MemorySystem) -> str:
     )
 
 
-def additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
+def select_additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
     """Return the digests of new proven concepts and the concepts they call, by id.
 
     A concept is left out if it was added before, or if it calls one that was added before and removed since.

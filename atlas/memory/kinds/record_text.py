@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.unseen import escape_invisible, shown_id
-from atlas.llm.instructions import latin, reads_like
+from atlas.llm.instructions import reads_like, to_latin
 
 FIELD_CHARACTERS = 1_200
 """Maximum characters of each field. A longer one is truncated."""
@@ -119,7 +119,7 @@ def defang(text: str) -> str:
 
     If it contains an imitation, every character that opens a tag is followed by a backslash.
     """
-    folded = re.sub(r"[^a-z<‹⟨〈«\\]", "", latin(text))  # noqa: RUF001
+    folded = re.sub(r"[^a-z<‹⟨〈«\\]", "", to_latin(text))  # noqa: RUF001
     if not FRAME.search(folded):
         return text
     return _OPENING.sub(r"\g<0>\\", text)

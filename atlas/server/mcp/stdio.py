@@ -33,12 +33,12 @@ def _answer(handshake: Handshake, settings: Settings) -> None:
     with extra("mcp", "`atlas mcp`"):
         import anyio
 
-        from atlas.access.recall_sockets import listening
+        from atlas.access.recall_sockets import listen_for_hooks
         from atlas.server.mcp.opening import MemoryOpener, recall_for_hook
         from atlas.server.mcp.server import make_server
     opening = MemoryOpener(settings)
     opening.begin()
-    with listening(settings, partial(recall_for_hook, opening)):
+    with listen_for_hooks(settings, partial(recall_for_hook, opening)):
         anyio.run(make_server(opening.served).run_after, handshake)
     opening.close()
     sys.stdout.flush()

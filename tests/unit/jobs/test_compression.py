@@ -15,7 +15,7 @@ import atlas
 from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
 from atlas.jobs.artefact import CACHE, save_artefact
 from atlas.jobs.compression import CompressionJob, add_concepts, choose_strategy, compress_now
-from atlas.jobs.compression.automatic import additions
+from atlas.jobs.compression.automatic import select_additions
 from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.jobs.worker import Worker
 from atlas.learning.composition import PipelineCompositionStrategy
@@ -178,18 +178,18 @@ def test_what_was_added_before_comes_back_neither_alone_nor_with_what_calls_it()
     callee, other = learned("callee"), learned("other")
     caller = learned("caller", callee)
     found = holding(callee, other, caller)
-    everything = additions(found, [])
+    everything = select_additions(found, [])
     assert list(everything) == ["id_callee", "id_other", "id_caller"]
     undone = everything["id_callee"]
-    assert list(additions(found, [undone])) == ["id_other"]
+    assert list(select_additions(found, [undone])) == ["id_other"]
     in_library = holding(replace(callee, is_known=True), other, caller)
-    assert list(additions(in_library, [undone])) == ["id_other", "id_caller"]
+    assert list(select_additions(in_library, [undone])) == ["id_other", "id_caller"]
 
 
 def test_a_callee_that_is_not_proven_counts_as_added_with_its_caller():
     callee = replace(learned("callee"), n_verified=0)
-    assert list(additions(holding(callee, learned("caller", callee)), [])) == ["id_callee", "id_caller"]
-    assert additions(holding(callee), []) == {}
+    assert list(select_additions(holding(callee, learned("caller", callee)), [])) == ["id_callee", "id_caller"]
+    assert select_additions(holding(callee), []) == {}
 
 
 def test_what_calls_a_concept_that_was_deleted_since_is_refused(memory):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.maps.clauses import clauses
+from atlas.maps.clauses import find_clauses
 from atlas.maps.grammar import gerund, plural, singular, stem
 
 
@@ -53,4 +53,4 @@ def test_the_forms_of_a_word_share_a_stem(forms):
     ],
 )
 def test_phrases_are_read_with_their_verbs(task, read):
-    assert [(of.verb, " ".join(of.phrase.words), of.phrase.of) for of in clauses(task, ())] == read
+    assert [(of.verb, " ".join(of.phrase.words), of.phrase.of) for of in find_clauses(task, ())] == read

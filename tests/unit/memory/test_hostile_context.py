@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
-from atlas.llm.instructions import latin
+from atlas.llm.instructions import to_latin
 from atlas.memory.context.block import BEGIN, END, PREAMBLE, QUOTED_PREAMBLE, TokenCounter, build_context
 from atlas.memory.kinds.sections import SECTIONS
 
@@ -182,7 +182,9 @@ def test_a_block_of_hostile_texts_shows_the_memories_that_were_given_and_nothing
 
 def closes(text: str) -> bool:
     """Whether a text has one of the block's tags, in whatever spelling: a reader that is generous would take it."""
-    return re.search(r"<[^a-z\\]{0,9}a[^a-z\\]*t[^a-z\\]*l[^a-z\\]*a[^a-z\\]*s[^a-z\\]*memory", latin(text)) is not None
+    return (
+        re.search(r"<[^a-z\\]{0,9}a[^a-z\\]*t[^a-z\\]*l[^a-z\\]*a[^a-z\\]*s[^a-z\\]*memory", to_latin(text)) is not None
+    )
 
 
 @pytest.mark.parametrize("tag", TAGS)
