@@ -62,7 +62,7 @@ def figures() -> Iterator[Figure]:
     """Yield reuse first, then sizes, then planted functions."""
     programs = solved_programs()
     with Sandbox() as sandbox:
-        verify = Verifier(sandbox).same
+        verify = Verifier(sandbox).compare_all
         if programs:
             yield from _unseen(programs, verify)
             for n in SIZES:
@@ -154,7 +154,7 @@ def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limi
 
 def _measure_compression(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measurement:
     with Sandbox() as sandbox:
-        verify, start = Verifier(sandbox).same, time.perf_counter()
+        verify, start = Verifier(sandbox).compare_all, time.perf_counter()
         limits = Limits(max_arity=max_arity, max_programs=len(programs))
         compression = compress(programs, engine=engine, limits=limits, verify=verify)
         seconds = time.perf_counter() - start
@@ -198,7 +198,7 @@ def _measure_baseline(programs: Sequence[Program]) -> _Measurement:
     seconds = time.perf_counter() - start
     with Sandbox() as sandbox:
         rewritten = [(program, shared.sources[program.id]) for program in programs if program.id in shared.sources]
-        verdicts = list(Verifier(sandbox).same(rewritten).values())
+        verdicts = list(Verifier(sandbox).compare_all(rewritten).values())
     library = sum(map(n_tokens, shared.functions))
     return _Measurement(
         n_programs=len(programs),

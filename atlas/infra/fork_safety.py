@@ -50,14 +50,14 @@ def abandon(inherited: object) -> None:
     _abandoned.append(inherited)
 
 
-def _before() -> None:
+def _before_fork() -> None:
     _fork_lock.acquire()
     for resource in list(_watched):
         resource.before_fork()
         _notified.append(resource)
 
 
-def _after(*, in_child: bool) -> None:
+def _after_fork(*, in_child: bool) -> None:
     try:
         while _notified:
             _notified.pop().after_fork(in_child=in_child)
@@ -67,9 +67,9 @@ def _after(*, in_child: bool) -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before,
-        after_in_parent=lambda: _after(in_child=False),
-        after_in_child=lambda: _after(in_child=True),
+        before=_before_fork,
+        after_in_parent=lambda: _after_fork(in_child=False),
+        after_in_child=lambda: _after_fork(in_child=True),
     )
 
 

@@ -18,7 +18,7 @@ from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.job import StoreJob
 from atlas.jobs.live import LiveResult
 from atlas.jobs.worker import JobStatus, Worker
-from atlas.maps.attempts import same_tasks, solution_digests
+from atlas.maps.attempts import group_by_task, solution_digests
 from atlas.maps.duplicates import THRESHOLD, DuplicateGroup, Duplicates, Progress, duplicate_attempts
 from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import n_changed, read_embedded
@@ -50,7 +50,7 @@ def find_duplicates(
     """Return the near-duplicates of the current collection."""
     with store.reading():  # one snapshot of the store
         embedded = read_embedded(store, collection)
-        groups = duplicate_attempts(embedded, same_tasks(store, collection, embedded.ids), threshold, on_progress)
+        groups = duplicate_attempts(embedded, group_by_task(store, collection, embedded.ids), threshold, on_progress)
         digests = solution_digests(store, collection, [record_id for group in groups for record_id in group.ids])
     return Duplicates(
         groups=groups,

@@ -190,7 +190,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return extend(memory_map, embedded, fitted) if embedded.ids else None
 
     def _regroup(self, memory_map: MemoryMap, min_domain_size: int) -> None:
-        """Find the domains for another minimum size. The domains are cached, and updated with the store."""
+        """Find the map's domains for another minimum size. They are cached, and updated with the store."""
         previous = self._regrouped.get(min_domain_size)
         grouped = self._update(previous) if previous is not None else None
         grouped = grouped or regroup(memory_map, self._read(), min_domain_size)

@@ -162,7 +162,7 @@ def default_checks(
     """Return the given checks, or else the checks of a sandbox."""
     if sandbox is None:
         return verify, star_names
-    verify = verify or Verifier(sandbox, is_cancelled=cancelled).same
+    verify = verify or Verifier(sandbox, is_cancelled=cancelled).compare_all
     return verify, star_names or PublicNames(sandbox, is_cancelled=cancelled)
 
 

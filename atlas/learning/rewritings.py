@@ -48,7 +48,7 @@ def verify_rewritten_programs(
     }
     proof_ids = {name for abstraction in compression.abstractions for name in abstraction.proofs}
     pairs = [(programs[name], source) for name, source in sources.items()]
-    verdicts = verifier.verdicts(pairs, on_progress=on_progress)
+    verdicts = verifier.judge_all(pairs, on_progress=on_progress)
     return [
         Rewriting(
             program=programs[name],

@@ -177,7 +177,7 @@ class ProvenCompression:
                 extraction.programs,
                 engine=self._engine,
                 limits=self._limits,
-                verify=partial(verifier.same, on_progress=verifying),
+                verify=partial(verifier.compare_all, on_progress=verifying),
                 star_names=PublicNames(sandbox, is_cancelled=cancelled),
                 progress=progress,
                 cancelled=cancelled,

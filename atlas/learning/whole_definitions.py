@@ -79,10 +79,10 @@ def sharing_verdicts(
 def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
     """Return a `verify` that puts the shared definitions before each rewritten source."""
 
-    def same(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
+    def compare_all(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
         return verify([(originals[program.id], sharing.prelude(program.id) + source) for program, source in pairs])
 
-    return same
+    return compare_all
 
 
 def _proofs(

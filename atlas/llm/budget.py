@@ -176,7 +176,7 @@ class Account:
         return sum((meter.spent for meter in list(self._meters.values())), TokenUsage())
 
     @contextmanager
-    def within(self, seconds: float) -> Iterator[None]:
+    def limit_time(self, seconds: float) -> Iterator[None]:
         """Limit the time of all requests in the block. The model counts as unavailable afterwards."""
         previous = self._deadline, self._seconds
         self._deadline, self._seconds = time.monotonic() + seconds, seconds

@@ -23,7 +23,7 @@ TaskKey = tuple[str, tuple[str, ...]]
 """Domain and significant words of a task."""
 
 
-def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
+def group_by_task(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
     """Return, for each task with several attempts, the positions of these attempts in `ids`, in order.
 
     Two attempts are at the same task if they have the same task id, or equal domain, context and significant words.

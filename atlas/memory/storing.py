@@ -142,7 +142,7 @@ class StoringMemories(ABC):
         return next(filter(None, operations), None)
 
     def _store(self, attempt: ScrubbedAttempt, operation_id: str | None, *, known_id: str = "") -> dict[str, Any]:
-        with operation() as account, account.within(self._settings.llm_store_seconds):
+        with operation() as account, account.limit_time(self._settings.llm_store_seconds):
             return self._store_within(account, attempt, operation_id, known_id)
 
     def _store_within(

@@ -51,6 +51,6 @@ def _make_method(verb: Verb, owner: str) -> Callable[..., Any]:
     @wraps(method)
     def forward(*arguments: Any, **keyword_arguments: Any) -> Any:
         encoded = verb.encode_arguments(owner, arguments, keyword_arguments)
-        return verb.result(owner, arguments[0]._server.call(path, encoded))
+        return verb.decode_result(owner, arguments[0]._server.call(path, encoded))
 
     return forward

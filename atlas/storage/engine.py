@@ -361,7 +361,7 @@ class LedgerEngine(Protocol):
         """Close the connections. The next use opens new ones."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Call a function, which is fast and never raises, after every write of this process."""
+        """Register a function to call after every write of this process. It has to be fast and must not raise."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the ledger."""

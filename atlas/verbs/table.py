@@ -71,7 +71,7 @@ class Verb:
         method: Callable[..., Any] = getattr(OWNERS[owner], self.name)
         return method
 
-    def arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
+    def decode_arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
         """Decode the arguments of a call, or raise `InvalidInput`."""
         return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
 
@@ -81,7 +81,7 @@ class Verb:
         """Encode the arguments of a call, or raise `InvalidInput`."""
         return encode_arguments(self.method(owner), arguments, keyword_arguments, OWNERS[owner], record_kind(owner))
 
-    def result(self, owner: str, encoded: Any) -> Any:
+    def decode_result(self, owner: str, encoded: Any) -> Any:
         """Decode the result of a call."""
         return READERS.read(self.types(owner)["return"], encoded, "the result")
 

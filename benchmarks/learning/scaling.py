@@ -100,7 +100,7 @@ def compressed(programs: Sequence[Program], limits: Limits) -> CompressionFigure
 def _compressed(programs: Sequence[Program], limits: Limits) -> CompressionFigures:
     begin = _processor_seconds()
     with Sandbox() as sandbox:
-        compression = compress(programs, limits=limits, verify=Verifier(sandbox).same)
+        compression = compress(programs, limits=limits, verify=Verifier(sandbox).compare_all)
     return CompressionFigures(
         n_programs=compression.n_programs,
         n_found=compression.n_found,

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import atlas
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
-from atlas.memory.effects.store_signs import BURST_MINUTES, CONTRADICTION, HUB, Writing, bursts, signs_of_store
+from atlas.memory.effects.store_signs import BURST_MINUTES, CONTRADICTION, HUB, Writing, find_bursts, signs_of_store
 from atlas.storage.damage import instant
 from benchmarks.measuring import Figure, solved
 from benchmarks.memories import open_made, remembered
@@ -60,7 +60,7 @@ def _half_figures(half: str, paths: Sequence[Path], directory: Path) -> Iterator
         counts = [len(each.ids()) for each in (memory.experience, memory.journal, memory.concepts, memory.strategies)]
         yield _figure(f"{half}: clean records reported, of {sum(counts):,}", len(signs_of_store(memory)), sum(counts))
         logged = _logged(memory, started)
-        yield _figure(f"{half}: clean records in bursts, of {len(logged):,}", len(bursts(logged)), len(logged))
+        yield _figure(f"{half}: clean records in bursts, of {len(logged):,}", len(find_bursts(logged)), len(logged))
         for n in BURSTS:
             yield _figure(f"{half}: planted bursts of {n} found", *_planted_bursts(logged, n))
         yield from _contradiction_figures(half, memory)
@@ -86,7 +86,7 @@ def _planted_bursts(logged: Sequence[Writing], n: int) -> tuple[int, int]:
     found = 0
     for writer in writers:
         planted = [Writing(f"planted {k}", writer, first + k * step) for k in range(n)]
-        found += "planted 0" in bursts([*logged, *planted])
+        found += "planted 0" in find_bursts([*logged, *planted])
     return found, len(writers)
 
 

@@ -255,7 +255,7 @@ def test_a_process_that_has_the_store_open_answers_in_place_of_opening_it(home, 
         return {"text": "remembered"}
 
     settings = atlas.Settings(store=home / "store")
-    with recall_sockets.listening(settings, answer):
+    with recall_sockets.listen_for_hooks(settings, answer):
         answered = call(home / "store", "claude-code", event("UserPromptSubmit", prompt=REQUEST))
     assert answered["hookSpecificOutput"]["additionalContext"] == "remembered"
     assert asked == [{"task": {"description": REQUEST}, "budget_tokens": 1000, "where": None}]

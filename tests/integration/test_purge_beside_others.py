@@ -14,7 +14,7 @@ import pytest
 import atlas
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.storage.erasing import in_use
+from atlas.storage.erasing import lock_scratch
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.doctor import examine
 from atlas.storage.sqlite import database
@@ -65,7 +65,7 @@ def test_a_backup_that_is_under_way_keeps_its_copy_and_the_purge_says_so(store):
         leaked = memory.experience.store(attempt(SECRET))
         scratch = store / ".atlas-backup-x"
         scratch.mkdir()
-        with in_use(scratch):
+        with lock_scratch(scratch):
             memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
             done = memory.apply_purge(memory.plan_purge([leaked]))
             assert "a running backup or restore" in done.problem
@@ -138,7 +138,7 @@ def test_what_a_purge_has_left_to_do_outlasts_a_restore(store, tmp_path):
             backup(new.storage, empty)
         scratch = store / ".atlas-backup-x"
         scratch.mkdir()
-        with in_use(scratch):
+        with lock_scratch(scratch):
             memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
             assert memory.apply_purge(memory.plan_purge([leaked])).problem
             restore(memory.storage, empty)

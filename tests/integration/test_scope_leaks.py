@@ -72,7 +72,7 @@ def test_a_process_in_a_scope_answers_hooks_of_this_scope_alone(memory, tmp_path
     def n_seen(request):
         return {"n": memory.experience.count()}
 
-    with acting_in_scope("root", SHOP), recall_sockets.listening(settings, n_seen):
+    with acting_in_scope("root", SHOP), recall_sockets.listen_for_hooks(settings, n_seen):
         assert recall_sockets.ask(settings, SHOP, {}) == {"n": 0}
         assert recall_sockets.ask(settings, BANK, {}) is None
         assert recall_sockets.ask(settings, {}, {}) is None

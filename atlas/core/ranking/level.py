@@ -41,7 +41,7 @@ class LevelCosts:
     """Share of the store's own queries without a hit, in [0, 1]."""
 
 
-def own_relevance(itself: Relevances, others: Relevances) -> Relevances:
+def estimate_own_relevance(itself: Relevances, others: Relevances) -> Relevances:
     """Estimate the relevance of the best answer to a query about a record, from its first sentence.
 
     Args:

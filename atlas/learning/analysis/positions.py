@@ -44,7 +44,7 @@ def positions(
         holes: The number of each hole, by the `id` of its node.
     """
     walk = _Walk(holes, flows, purity)
-    walk.all(nodes)
+    walk.walk_all(nodes)
     return walk.positions
 
 
@@ -89,7 +89,7 @@ class _Walk:
         self._now = Position(is_lazy=False, effects=False, bound=frozenset())
         self.positions: dict[int, list[Position]] = {}
 
-    def all(self, nodes: Iterable[ast.AST | None]) -> None:
+    def walk_all(self, nodes: Iterable[ast.AST | None]) -> None:
         for node in nodes:
             if node is not None:
                 self._visit(node)
@@ -98,15 +98,15 @@ class _Walk:
         if id(node) in self._holes:
             self.positions.setdefault(self._holes[id(node)], []).append(self._now)
         elif isinstance(node, ast.stmt):
-            self._statement(node)
+            self._walk_statement(node)
         else:
-            self._expression(node)
+            self._walk_expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
         """Walk code that is evaluated later. Effects of such code are visible outside, bindings are not."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
-        self.all(nodes)
+        self.walk_all(nodes)
         self._now = replace(
             self._now,
             is_lazy=before.is_lazy,
@@ -115,10 +115,10 @@ class _Walk:
 
     def _inspect(self, *nodes: ast.AST) -> None:
         """Visit nodes whose results are inspected."""
-        self.all(nodes)
+        self.walk_all(nodes)
         self._now = replace(self._now, inspected=self._now.inspected | names_in(*nodes), may_raise=True)
 
-    def _statement(self, node: ast.stmt) -> None:
+    def _walk_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.If():
                 self._inspect(node.test)
@@ -138,21 +138,21 @@ class _Walk:
             case ast.Try():
                 self._walk_lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
-                self._simple_statement(node)
+                self._walk_simple_statement(node)
         self._record_effects(node)
 
-    def _simple_statement(self, node: ast.stmt) -> None:
+    def _walk_simple_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign():
-                self.all([node.value, *node.targets])
+                self.walk_all([node.value, *node.targets])
             case ast.AugAssign():  # an object that is changed in place may have other names as well
-                self.all(ast.iter_child_nodes(node))
+                self.walk_all(ast.iter_child_nodes(node))
                 self._now = replace(self._now, effects=True)
             case ast.Assert():
                 self._inspect(node.test)
                 self._walk_lazily([node.msg])
             case _:
-                self.all(ast.iter_child_nodes(node))
+                self.walk_all(ast.iter_child_nodes(node))
 
     def _record_effects(self, node: ast.stmt) -> None:
         """Record the effects of a statement. Code after a statement that may leave the block is lazy."""
@@ -164,40 +164,40 @@ class _Walk:
         if not _only_names(node):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
-    def _expression(self, node: ast.AST) -> None:
-        self._parts(node)
+    def _walk_expression(self, node: ast.AST) -> None:
+        self._walk_parts(node)
         if not self._purity.is_pure(node):
             self._now = replace(self._now, effects=True)
         if not isinstance(node, PASSIVE_SYNTAX):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
-    def _parts(self, node: ast.AST) -> None:
+    def _walk_parts(self, node: ast.AST) -> None:
         match node:
             case ast.IfExp() | ast.BoolOp() | ast.Compare():
-                self._short_circuit(node)
+                self._walk_short_circuit(node)
             case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
-                self.all([value, *node.args, *node.keywords])  # reading a method does not inspect the object
+                self.walk_all([value, *node.args, *node.keywords])  # reading a method does not inspect the object
             case ast.Dict():
                 for key, value in zip(node.keys, node.values, strict=True):
-                    self._pair(key, value)
+                    self._walk_pair(key, value)
             case ast.keyword(arg=None):
-                self._pair(None, node.value)
+                self._walk_pair(None, node.value)
             case ast.Lambda():
-                self.all([node.args])
+                self.walk_all([node.args])
                 self._walk_lazily([node.body], self._flows.bound(node.args))
             case _ if isinstance(node, COMPREHENSIONS):
-                self._comprehension(node)
+                self._walk_comprehension(node)
             case _:
-                self.all(_evaluated_children(node))
+                self.walk_all(_evaluated_children(node))
 
-    def _pair(self, key: ast.expr | None, value: ast.expr) -> None:
+    def _walk_pair(self, key: ast.expr | None, value: ast.expr) -> None:
         """Walk a key and its value, or a mapping that is unpacked: `**d`."""
         if key is None:
             self._inspect(value)
         else:
-            self.all([key, value])
+            self.walk_all([key, value])
 
-    def _short_circuit(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
+    def _walk_short_circuit(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
         match node:
             case ast.IfExp():
                 self._inspect(node.test)
@@ -206,10 +206,10 @@ class _Walk:
                 self._inspect(node.values[0])
                 self._walk_lazily(node.values[1:])
             case ast.Compare():
-                self.all([node.left, *node.comparators[:1]])
+                self.walk_all([node.left, *node.comparators[:1]])
                 self._walk_lazily(node.comparators[1:])
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+    def _walk_comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         self._inspect(node.generators[0].iter)
         bound: Names = frozenset()
         for number, generator in enumerate(node.generators):

@@ -74,7 +74,7 @@ class Verifier:
         endings = {program.id: self._endings[_key(program)] for program in originals}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
 
-    def verdicts(
+    def judge_all(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
         """Run rewritten programs, and return the verdict on each, by the original's id.
@@ -99,7 +99,7 @@ class Verifier:
             for program, source in pairs
         }
 
-    def same(
+    def compare_all(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
         """Run rewritten programs, and return whether each behaves the same, by the original's id. None if unverified.
@@ -108,7 +108,7 @@ class Verifier:
             Cancelled: `is_cancelled` returned True.
         """
         answers = {"same": True, "different": False, "unproven": None}
-        verdicts = self.verdicts(pairs, on_progress=on_progress)
+        verdicts = self.judge_all(pairs, on_progress=on_progress)
         return {program_id: answers[verdict.state] for program_id, verdict in verdicts.items()}
 
 

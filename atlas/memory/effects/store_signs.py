@@ -79,7 +79,7 @@ def signs_of_store(system: Any) -> dict[tuple[str, str], tuple[Reason, ...]]:
     return {record: tuple(reasons) for record, reasons in reasons_by_record.items()}
 
 
-def bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
+def find_bursts(writings: Sequence[Writing]) -> dict[str, Reason]:
     """Return, by id, the reason for each record stored in a burst by one writer, compared with all writers' habits."""
     by_writer = defaultdict[str, list[Writing]](list)
     for writing in sorted(writings, key=lambda writing: writing.at):
@@ -121,7 +121,7 @@ def _bursts(system: Any, memories: Mapping[str, Any]) -> Iterator[tuple[tuple[st
             if record_id in origins and origins[record_id].kind == "store":  # an import stores many at once
                 memory_by_id[record_id] = name
                 writings.append(Writing(record_id, origins[record_id].actor, instant(at)))
-    for record_id, reason in bursts(writings).items():
+    for record_id, reason in find_bursts(writings).items():
         yield (memory_by_id[record_id], record_id), reason
 
 

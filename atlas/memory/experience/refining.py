@@ -8,7 +8,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.records import first_vectors
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
-from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, similar_sets
+from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, partition_by_similarity
 from atlas.memory.experience.subjects import build_merges, merge_subjects
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
@@ -34,7 +34,7 @@ def plan_refine(
         vectors = first_vectors(existing, store, dimension)
     judged = JudgedSets(strategy, subjects)
     with operation():
-        for n_judged in judged.judge_all(similar_sets(existing, vectors, strategy.set_size)):
+        for n_judged in judged.judge_all(partition_by_similarity(existing, vectors, strategy.set_size)):
             if on_progress:
                 on_progress(n_judged, len(existing))
     return RefinePlan(

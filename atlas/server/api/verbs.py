@@ -40,7 +40,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
     check_role(verb.role, f"call `{verb.name}`")
     if verb.is_of_store:
         refuse_in_scope(f"call `{verb.name}`")
-    arguments = verb.arguments(owner, encoded)
+    arguments = verb.decode_arguments(owner, encoded)
     target = served.memory if owner == SYSTEM else getattr(served.memory, owner)
     name = verb.name
     if not served.is_warm:

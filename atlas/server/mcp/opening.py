@@ -34,11 +34,11 @@ class MemoryOpener:
         """Start the thread."""
         threading.Thread(target=self._open, name="atlas-opening", daemon=True).start()
 
-    def served(self) -> ServedMemory:
+    def wait_for_served(self) -> ServedMemory:
         """Wait for the memory and return it, and whether its model is ready."""
-        return ServedMemory(self.memory(), self.is_warm)
+        return ServedMemory(self.wait_for_memory(), self.is_warm)
 
-    def memory(self) -> MemorySystem:
+    def wait_for_memory(self) -> MemorySystem:
         """Wait for the memory and return it.
 
         Raises:
@@ -76,7 +76,7 @@ def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mappin
     """Return the context block for a request with the fields of the HTTP API: `task`, `budget_tokens` and `where`."""
     from atlas.memory.context.block import task_to_ask
 
-    memory = opening.memory()
+    memory = opening.wait_for_memory()
     block = memory.build_context(
         task_to_ask(str(request["task"]["description"])),
         int(request["budget_tokens"]),

@@ -39,7 +39,7 @@ def _answer(handshake: Handshake, settings: Settings) -> None:
     opening = MemoryOpener(settings)
     opening.begin()
     with listen_for_hooks(settings, partial(recall_for_hook, opening)):
-        anyio.run(make_server(opening.served).run_after, handshake)
+        anyio.run(make_server(opening.wait_for_served).run_after, handshake)
     opening.close()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -94,7 +94,7 @@ class SqlLedger:
         self.database.close()
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Call a function after every write of this process."""
+        """Register a function to call after every write of this process."""
         self.database.on_commit = listener
 
     @property

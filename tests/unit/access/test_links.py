@@ -141,9 +141,9 @@ def test_a_link_and_its_copy_end_when_it_was_said(memory):
     token = sessions.follow(secret)
     clock.advance(timedelta(days=7) - timedelta(seconds=1))
     sweep_copies(directory, clock)
-    assert (sessions.is_let_in(token), copy.is_dir()) == (True, True)
+    assert (sessions.has_session(token), copy.is_dir()) == (True, True)
     clock.advance(timedelta(seconds=1))
-    assert not sessions.is_let_in(token)
+    assert not sessions.has_session(token)
     with pytest.raises(NotAllowed, match="this link ended on"):
         sessions.follow(secret)
     sweep_copies(directory, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.core.ranking.level import level_between, measure_costs, own_relevance
+from atlas.core.ranking.level import estimate_own_relevance, level_between, measure_costs
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, PRICE
 
 FOREIGN = np.linspace(0.0, 0.4, 101)
@@ -46,5 +46,5 @@ def test_each_query_counts_at_its_own_level():
 
 def test_own_queries_reach_more_than_other_records_and_less_than_the_record_itself():
     itself, others = np.array([0.9, 0.8]), np.array([0.3, 0.4])
-    own = own_relevance(itself, others)
+    own = estimate_own_relevance(itself, others)
     assert np.all((others < own) & (own < itself))

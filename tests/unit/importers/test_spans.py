@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.core.errors import ImportFailed
-from atlas.importers import find_spans as module
+from atlas.importers import spans as module
 from atlas.importers.spans import find_spans
 
 VALUES = st.recursive(

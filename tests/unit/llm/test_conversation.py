@@ -113,7 +113,7 @@ def test_a_model_that_could_not_be_asked_is_not_asked_again_in_the_same_operatio
 
 def test_an_operation_may_limit_the_time_of_all_its_questions():
     llm = Slow()
-    with operation() as account, account.within(0.05):
+    with operation() as account, account.limit_time(0.05):
         with pytest.raises(LLMUnavailable, match=r"the time limit of 0\.05 seconds for the language model was reached"):
             run(ask(llm, question()))
         with pytest.raises(LLMUnavailable):

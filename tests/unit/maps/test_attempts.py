@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 import atlas
-from atlas.maps.attempts import same_tasks
+from atlas.maps.attempts import group_by_task
 from atlas.testing import HashEmbedder
 from tests.support.records import attempt
 
@@ -22,7 +22,7 @@ def tasks(memory, *given):
     """The places of those that are at the same task, of attempts that were stored in this order."""
     numbers = count()
     ids = memory.experience.store_many([attempt(agent=f"agent {next(numbers)}", **one) for one in given])
-    return same_tasks(memory.storage, memory.experience.collection_name, ids)
+    return group_by_task(memory.storage, memory.experience.collection_name, ids)
 
 
 def test_attempts_that_give_the_same_id_are_at_one_task_however_it_is_worded(memory):
@@ -54,4 +54,4 @@ def test_ids_and_words_together_join_what_either_joins(memory):
 
 def test_a_store_of_one_has_no_two_at_one_task(memory):
     assert tasks(memory, {"task_id": "a"}) == []
-    assert same_tasks(memory.storage, memory.experience.collection_name, []) == []
+    assert group_by_task(memory.storage, memory.experience.collection_name, []) == []

@@ -13,7 +13,7 @@ from atlas.core.filters import scope_metadata
 from atlas.infra.actor import Actor, Role, acting
 from atlas.jobs.scan import LiveScan
 from atlas.memory.effects.contradictions import advised_acts, contradictions, forbidden_acts
-from atlas.memory.effects.store_signs import BURST, CONTRADICTION, HUB, Writing, bursts, unrelated
+from atlas.memory.effects.store_signs import BURST, CONTRADICTION, HUB, Writing, find_bursts, select_dissimilar
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support.records import START, attempt
 from tests.support.sample import EMBEDDER
@@ -39,21 +39,21 @@ def writings(writer: str, n: int, *, seconds: float, start: float = 0) -> list[W
 
 def test_a_burst_is_found_beside_the_habit_of_others():
     slow = writings("agent-1", 40, seconds=300)
-    found = bursts([*slow, *writings("agent-7", 3, seconds=900), *writings("agent-7 again", 1, seconds=1)])
+    found = find_bursts([*slow, *writings("agent-7", 3, seconds=900), *writings("agent-7 again", 1, seconds=1)])
     assert found == {}
     fast = [Writing(f"fast {k}", "agent-7", START + timedelta(days=1, seconds=3 * k)) for k in range(37)]
-    found = bursts([*slow, *writings("agent-7", 3, seconds=900), *fast])
+    found = find_bursts([*slow, *writings("agent-7", 3, seconds=900), *fast])
     assert set(found) == {writing.id for writing in fast}
     assert found["fast 0"].why.startswith("37 of 40 records of agent-7 were stored within 2 minutes; usually")
 
 
 def test_a_writer_who_always_stores_many_has_no_burst():
     batches = [w for day in range(30) for w in writings(f"batch {day}", 40, seconds=1, start=day * 86_400)]
-    assert bursts([Writing(w.id, "nightly", w.at) for w in batches]) == {}
+    assert find_bursts([Writing(w.id, "nightly", w.at) for w in batches]) == {}
 
 
 def test_without_a_habit_nothing_is_a_burst():
-    assert bursts(writings("agent-7", 400, seconds=0.1)) == {}
+    assert find_bursts(writings("agent-7", 400, seconds=0.1)) == {}
 
 
 def test_bursts_are_found_in_a_store_and_imports_are_none(memory, clock):
@@ -95,7 +95,7 @@ def test_a_text_with_signs_keeps_its_higher_score(memory):
 
 def test_tasks_that_are_similar_to_an_earlier_one_are_left_out():
     vectors = {"a": np.array([1.0, 0.0]), "b": np.array([0.9, 0.1]), "c": np.array([0.0, 1.0])}
-    assert unrelated(vectors) == ["a", "c"]
+    assert select_dissimilar(vectors) == ["a", "c"]
 
 
 class Planes(HashEmbedder):

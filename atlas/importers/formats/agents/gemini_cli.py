@@ -104,7 +104,7 @@ class _Session:
         self._messages[required_text(message, "id", "id")] = (position, message)
 
     def _rewind(self, message_id: str) -> None:
-        """Remove a message and those after it, or all if there is none of this id."""
+        """Remove the message with an id and all later messages, or all messages if no message has the id."""
         ids = list(self._messages)
         kept = ids[: ids.index(message_id)] if message_id in ids else []
         self._messages = {message_id: self._messages[message_id] for message_id in kept}

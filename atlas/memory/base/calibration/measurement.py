@@ -11,7 +11,7 @@ import numpy as np
 
 from atlas.core.hits import Hit
 from atlas.core.ranking.languages import ENGLISH, language_of
-from atlas.core.ranking.level import LevelCosts, level_between, measure_costs, own_relevance
+from atlas.core.ranking.level import LevelCosts, estimate_own_relevance, level_between, measure_costs
 from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
@@ -187,7 +187,7 @@ class LevelMeasurement:
     def _own_relevances(self, weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each of the store's own queries."""
         to_own_text = self._best_relevances([(answer,) for answer in self.self_answers], weights)
-        return own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
+        return estimate_own_relevance(to_own_text, self._best_relevances(self.own_answers, weights))
 
     def _best_relevances(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
         """Return the relevance of the best answer to each query, 0 for a query without answers."""

@@ -185,7 +185,7 @@ class RefinePlan(Tabular):
         )
 
 
-def similar_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
+def partition_by_similarity(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
     """Partition ids greedily into sets of at most `size`: the first remaining id with its nearest neighbours.
 
     The given order is kept within each set.

@@ -166,7 +166,7 @@ class RemoteIndex:
         Raises:
             IndexUnusable: The index has changed since the seal was set.
         """
-        with self._writing() as note:
+        with self._lock_for_writing() as note:
             if self.writer_seal() != seal:
                 raise IndexUnusable("another process has written the index since its seal was read")
             if seal.n_keys and note.is_finished and note.namespace not in self._counted:
@@ -184,7 +184,7 @@ class RemoteIndex:
         Raises:
             IndexUnusable: The service makes writes visible immediately, and has another number of keys.
         """
-        with self._writing() as note:
+        with self._lock_for_writing() as note:
             if n_keys is not None:
                 self._check_count(note, n_keys)
                 self._counted.add(note.namespace)
@@ -202,7 +202,7 @@ class RemoteIndex:
         """Insert or replace vectors by key."""
         if not keys:
             return
-        with self._writing() as note:
+        with self._lock_for_writing() as note:
             for part in _iterate_batches(len(keys), self._service.max_written(self._dimension)):
                 write = partial(self._service.upsert, note.namespace, keys[part], vectors[part])
                 position = self._change(write)
@@ -215,7 +215,7 @@ class RemoteIndex:
         """
         if not keys:
             return
-        with self._writing() as note:
+        with self._lock_for_writing() as note:
             for part in _iterate_batches(len(keys), self._service.max_removed):
                 self._change(partial(self._service.remove, note.namespace, keys[part]))
 
@@ -288,7 +288,7 @@ class RemoteIndex:
         return True
 
     @contextmanager
-    def _writing(self) -> Iterator[IndexNote]:
+    def _lock_for_writing(self) -> Iterator[IndexNote]:
         """Lock the index, create its namespace if needed, and yield its note."""
         with self.locked() as is_locked:
             if not is_locked:

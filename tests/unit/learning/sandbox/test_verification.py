@@ -39,7 +39,7 @@ def verifier(sandbox) -> Verifier:
 
 
 def verdict(verifier: Verifier, original, source: str) -> Verdict:
-    return verifier.verdicts([(original, source)])[original.id]
+    return verifier.judge_all([(original, source)])[original.id]
 
 
 def test_a_rewritten_program_that_passes_is_the_same(verifier):
@@ -135,11 +135,11 @@ def test_what_a_program_without_tests_shows_may_count(sandbox):
 def test_the_short_form_says_yes_no_or_nothing(verifier):
     others = [program(TWICE.source, TWICE.tests, name="other"), program("x = 1", name="untested")]
     sources = ["def twice(x): return x + x", "def twice(x): return x", "x = 2"]
-    found = verifier.same(list(zip([TWICE, *others], sources, strict=True)))
+    found = verifier.compare_all(list(zip([TWICE, *others], sources, strict=True)))
     assert found == {"p": True, "other": False, "untested": None}
 
 
 def test_cancelling_is_passed_on(sandbox):
     verifier = Verifier(sandbox, is_cancelled=lambda: True)
     with pytest.raises(Cancelled):
-        verifier.verdicts([(TWICE, "x = 1")])
+        verifier.judge_all([(TWICE, "x = 1")])

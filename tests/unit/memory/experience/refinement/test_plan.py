@@ -18,7 +18,7 @@ from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan, similar_sets
+from atlas.memory.experience.refinement.plan import PlannedDecision, RefinePlan, partition_by_similarity
 from atlas.testing import ScriptedLLM
 from atlas.views.experience.refinement import headline
 from tests.support.messages_server import call, message, serving
@@ -191,8 +191,8 @@ def test_experiences_that_were_not_judged_are_counted_apart():
 
 def test_what_is_alike_is_judged_together():
     vectors = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], np.float32)
-    assert similar_sets(list("abcde"), vectors, 3) == [["a", "c", "e"], ["b", "d"]]
-    assert similar_sets([], vectors[:0], 3) == []
+    assert partition_by_similarity(list("abcde"), vectors, 3) == [["a", "c", "e"], ["b", "d"]]
+    assert partition_by_similarity([], vectors[:0], 3) == []
 
 
 def test_a_plan_is_kept_as_it_was_made(memory, tmp_path):
