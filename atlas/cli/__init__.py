@@ -214,7 +214,7 @@ def _shared_options() -> argparse.ArgumentParser:
 
 
 def _parser(requested: str | None) -> argparse.ArgumentParser:
-    """Return a parser for one command, or for all if it is None or not a built-in one."""
+    """Return a parser for the requested built-in command, or for all commands if there is no such command."""
     parser = argparse.ArgumentParser(
         prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_shared_options()]
     )

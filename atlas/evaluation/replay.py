@@ -169,7 +169,7 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 def scratch_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
-    """Yield a memory system with only these memories, over a temporary store, and its clock."""
+    """Yield a memory system with only the named memories, over a temporary store, and its clock."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
     with (

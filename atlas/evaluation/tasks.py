@@ -115,7 +115,7 @@ class AgentRow:
     def hits(
         self, text: str, excluded: Collection[str], depth: int, threshold: float | None = None
     ) -> Sequence[Hit[Experience]]:
-        """Return the hits of `rank`, or those above another threshold."""
+        """Return the hits of `rank`, or the hits above another threshold."""
         where = _exclusion_filter(self.id_field, excluded)
         return self.experience.retrieve(text, depth, where=where, threshold=threshold, count_retrieval=False).hits
 

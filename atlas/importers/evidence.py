@@ -22,7 +22,7 @@ _READ_ONLY_TOOLS = re.compile(r"(?:get|find|search|list)_|calculate$|think$|tran
 
 
 def with_decided_outcome(attempt: Trajectory) -> Trajectory:
-    """Return the attempt with the outcome that its log gives evidence for, or unchanged if it gives none.
+    """Return the attempt with the outcome for which its log gives evidence, or unchanged without evidence.
 
     The details of the outcome name the rule. Attempts that crashed, or that the log scores
     itself, are not changed, even if the scores leave the outcome unknown.

@@ -105,7 +105,7 @@ class _Recorder:
         return create_once
 
     def with_context(self, arguments: dict[str, Any], argument_name: str) -> dict[str, Any]:
-        """Return the arguments of a call, with the context block for its task added to one of them."""
+        """Return a call's arguments, with the context block for its task added to the argument `argument_name`."""
         if not (task := last_task(messages_of(arguments))):
             return arguments
         try:

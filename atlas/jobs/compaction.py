@@ -70,7 +70,7 @@ class LiveCompaction(LiveResult[CompactPlan]):
     """The latest compaction plan of a journal, made by the worker and shared by all viewers."""
 
     def ask(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
-        """Submit a job with these limits."""
+        """Submit a job that plans a compaction within these limits."""
         self._submit(
             CompactionJob(
                 **self._job_arguments,

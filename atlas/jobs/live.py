@@ -80,7 +80,7 @@ class LiveResult(ABC, Generic[T]):
                 self._scratch = None
 
     def _submit(self, job: Job) -> JobStatus:
-        """Submit a job, which replaces the current one unless they are equal."""
+        """Submit a job in place of the current job, unless both are equal."""
         with self._lock:
             if self._job is not None and self._job.key != job.key:
                 self.cancel()

@@ -119,7 +119,7 @@ class LiveScan:
             state.revision, state.pending = now.revision, list(dict.fromkeys([*state.pending, *changed]))
 
     def _scan_batch(self) -> bool:
-        """Check a batch of records of one memory, and return whether there was one."""
+        """Check a batch of records of one memory, and return whether there were any records to check."""
         for name, state in self._states.items():
             if state.pending:
                 batch = state.pending[:BATCH]

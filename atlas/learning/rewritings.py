@@ -102,12 +102,12 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
 def _standalone(
     after: str, rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]
 ) -> str:
-    """Return the rewritten program, preceded by the concepts that it calls, under the names that it uses."""
+    """Return the rewritten program, preceded by the concepts that it calls, under the names by which it calls them."""
     return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
 
 
 def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
-    """Return the code of the concepts that a program needs, under the names that it calls them by."""
+    """Return the code of the concepts that a program needs, each under the name by which the program calls it."""
     called_by = {
         function_name(concepts[placeholder]): names.get(placeholder, placeholder) for placeholder in rewritten.functions
     }

@@ -112,7 +112,7 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
 
 
 def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
-    """Raise `InvalidInput` for prose with names that are not in its sources, or without any word from them.
+    """Raise `InvalidInput` for prose with names that are not in its sources, or without any word of its sources.
 
     Names in braces are parameters, and may be new.
     """

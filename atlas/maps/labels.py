@@ -76,7 +76,7 @@ class DomainNames:
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
-        """Return the map with these names."""
+        """Return the map with these names given to its domains."""
         named_domains = self.load()
         matches = _match_names(memory_map, named_domains)
         domains = list[Domain]()
@@ -180,7 +180,7 @@ def _with_name(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the entries, decoded if possible. A later version may have written the others, so they are unchanged."""
+    """Return the decoded entries, and the undecodable ones unchanged, because a later version may have written them."""
     named_domains, unreadable = [], []
     for entry in entries:
         try:
@@ -215,7 +215,7 @@ def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) ->
 
 
 def _overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
-    """Return the estimated overlap of a domain with the named one, from the stored members that still exist."""
+    """Return the estimated overlap of a domain with a named domain, from the latter's members that still exist."""
     live = [labels[record_id] for record_id in named_domain.members if record_id in labels]
     if not live:
         return 0.0

@@ -189,7 +189,7 @@ def _step(rows: Sized, limit: int) -> int:
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
-    """Return the singular of each plural, where both occur: one word counts for the two."""
+    """Return the singular of each plural where both occur, so that they count as one word."""
     singulars = dict[str, str]()
     for word in frequencies:
         for ending in ("s", "es"):

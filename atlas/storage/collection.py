@@ -46,7 +46,7 @@ class Collection(ABC):
 
     @property
     def problem(self) -> str:
-        """A failure that does not affect answers, such as an unreachable index, as a sentence, or empty."""
+        """A sentence on a failure that does not affect answers, such as an unreachable index, or empty."""
         return ""
 
     @property

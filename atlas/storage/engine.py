@@ -408,7 +408,7 @@ class LedgerEngine(Protocol):
         """Return the number of live records that pass a filter."""
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids of live records with a prefix, or of deleted ones that can be restored."""
+        """Return at most two ids with a prefix: of live records, or of deleted records that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of live records for each value of a metadata key, most frequent first."""

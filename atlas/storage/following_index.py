@@ -95,7 +95,7 @@ class FollowingIndex(Protocol):
 
     @property
     def fault(self) -> str:
-        """The reason why its last use failed, or empty if it succeeded or was not tried."""
+        """The reason why the last use of the index failed, or empty if it succeeded or was not tried."""
 
     @property
     def is_due(self) -> bool:

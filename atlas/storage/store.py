@@ -292,7 +292,7 @@ class Store:
         return self.ledger.history.collections_of(self.operation(operation_id).id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Undo an operation as one new operation. Undoing that one redoes it.
+        """Undo an operation as one new operation. Undoing the new operation redoes the first one.
 
         Raises:
             NotAllowed: The operation is by another actor, and the current actor is not a curator.

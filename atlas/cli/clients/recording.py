@@ -112,7 +112,7 @@ class SessionSink:
 
 
 def _is_continued(before: Experience, attempt: Experience) -> bool:
-    """Return whether an attempt has more steps than the stored one, or as many and another answer."""
+    """Return whether an attempt has more steps than the stored attempt, or as many steps and another answer."""
     if len(attempt.steps) != len(before.steps):
         return len(attempt.steps) > len(before.steps)
     return attempt.solution_output != before.solution_output

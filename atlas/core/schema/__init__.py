@@ -24,7 +24,7 @@ RECORDS = Readers()
 
 
 def encode(record: Any, leave_out: tuple[str, ...] = ()) -> Json:
-    """Return a dataclass as JSON values that `decode` turns into an equal one. Mappings are not copied.
+    """Return a dataclass as JSON values that `decode` turns into an equal dataclass. Mappings are not copied.
 
     Args:
         leave_out: Names of fields, of the record itself, that are not encoded.

@@ -156,7 +156,7 @@ def _validate(answer: dict[str, Any]) -> list[str]:
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """Return batches of similar programs, each as large as the prompt permits, and none of one program.
+    """Return batches of similar programs, each of at least two programs and as large as the prompt permits.
 
     Each program gets a new id.
     """

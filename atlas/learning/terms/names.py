@@ -40,7 +40,7 @@ def is_available(name: str) -> bool:
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name. If it is reserved, append the first number that makes it unique."""
+    """Return the name, or, if it is reserved, the name with the first number that makes it unique."""
     reserved_names = set(reserved)
     if name not in reserved_names and is_available(name):
         return name

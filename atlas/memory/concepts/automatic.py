@@ -139,7 +139,7 @@ class AutomaticCompression:
         self._lock = threading.Lock()
 
     def count_stored(self, trajectory: Trajectory) -> bool:
-        """Count a newly stored attempt. Begin a search if it is due, and return whether it began."""
+        """Count a newly stored attempt, begin a search if one is due, and return whether a search began."""
         if not self._every or self._storage.read_only:
             return False
         if not _may_compress():

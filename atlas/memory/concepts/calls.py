@@ -76,7 +76,7 @@ def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeC
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-    """Return concepts with their calls by name resolved to ids, of these concepts or the library's."""
+    """Return concepts whose calls by name are resolved to ids of these concepts or of the library's concepts."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [

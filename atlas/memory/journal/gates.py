@@ -103,7 +103,7 @@ class Gates:
         )
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Store an entry as refused, with the reason, if a gate refuses it, and return whether one did."""
+        """Store an entry as refused, with the reason, if a gate refuses it. Return whether it was refused."""
         refusal = self._find_refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False

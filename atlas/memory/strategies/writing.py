@@ -137,7 +137,7 @@ class MergedDrafts:
 def merge_drafts(
     drafts: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> MergedDrafts:
-    """Merge the drafts for the same situation with each other, and with the stored strategy for it.
+    """Merge drafts for the same situation with each other, and with the stored strategy for the situation.
 
     Args:
         stored: Strategies of the bank that are near to a draft, by id.

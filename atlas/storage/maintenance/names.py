@@ -50,7 +50,7 @@ class NamesFile:
         self.path = directory / NAMES
 
     def read(self) -> bytes | None:
-        """Return the text, or None before the first one."""
+        """Return the text, or None if none was written yet."""
         try:
             return self.path.read_bytes()
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class NamesNote:
         self._earlier = NamesFile(directory)
 
     def read(self) -> bytes | None:
-        """Return the text, or None before the first one."""
+        """Return the text, or None if none was written yet."""
         text = self._text()
         if text is None and self._earlier.path.exists():
             with suppress(ReadOnlyStore):

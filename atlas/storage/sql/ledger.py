@@ -207,7 +207,7 @@ class SqlLedger:
             return int(row.fetchone()[0])
 
     def ids_with_prefix(self, collection: str, prefix: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids of live records with a prefix, or of deleted ones that can be restored."""
+        """Return at most two ids with a prefix: of live records, or of deleted records that can be restored."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             parameters = (collection, int(deleted), len(prefix), prefix)

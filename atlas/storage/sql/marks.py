@@ -117,7 +117,7 @@ class SqlMarks:
         return self._apply(collection, ids, lambda _, current: _with_review(change(current), current), operation)
 
     def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
-        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        """Set each record's reason for quarantine, and return the number of changed records. '' ends a quarantine."""
         return self._apply(
             collection, reasons, lambda record_id, current: replace(current, quarantine=reasons[record_id]), operation
         )
@@ -238,7 +238,7 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
 
 
 def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
-    """Raise `NotAllowed` if an operation may change only its actor's own records, and one of these is not.
+    """Raise `NotAllowed` if an operation may change only its actor's own records, and a record is another actor's.
 
     A writer under review may change only own records that still wait for review.
     """

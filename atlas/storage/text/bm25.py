@@ -67,7 +67,7 @@ class Postings:
         return Postings.of_occurrences(fewer[is_next])
 
     def with_changes(self, seqs: Seqs, occurrences: Seqs) -> Postings:
-        """Return the postings after a change of some records, given the occurrences that these have now, sorted."""
+        """Return the postings after a change of some records, given the sorted new occurrences in these records."""
         if not len(self.seqs) or seqs.min(initial=self.seqs[-1] + 1) > self.seqs[-1]:
             return self._with_later(Postings.of_occurrences(occurrences)) if len(occurrences) else self
         is_changed = np.isin(self.occurrences >> POSITION_BITS, seqs)

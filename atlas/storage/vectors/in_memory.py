@@ -94,7 +94,7 @@ class InMemory:
         return owners[is_used], similarities[is_used]
 
     def _take_row(self) -> int:
-        """Return a free row, or the one after the last."""
+        """Return the index of a free row, or of a new row after the last."""
         if self._free:
             return self._free.pop()
         self._n_rows += 1

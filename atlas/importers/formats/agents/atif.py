@@ -230,7 +230,7 @@ def judged_by(attempt: Trajectory) -> str:
 
 
 def _deciding_reward(rewards: Json) -> str:
-    """Return the name of the reward that is the outcome: the only one, or the one called `reward`."""
+    """Return the name of the reward that decides the outcome: the only reward, or the reward named `reward`."""
     if "reward" in rewards:
         return "reward"
     return next(iter(rewards)) if len(rewards) == 1 else ""

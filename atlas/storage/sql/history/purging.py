@@ -252,7 +252,7 @@ def _find_quoting_reasons(connection: Connection, quotable: QuotableTexts) -> li
 
 
 def _find_judgements(connection: Connection, keys: Collection[tuple[str, str]], quotable: QuotableTexts) -> list[str]:
-    """Return the names of judgements to delete: of the records, of queries that quote them, and unreadable ones."""
+    """Return the names of judgements to delete: on the records, on queries that quote a record, or unreadable."""
     judgements = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
         JUDGED + name

@@ -90,7 +90,7 @@ class IndexNote:
         return replace(self, seals=(*seals[: MAX_PENDING - 1], new))
 
     def without_namespace(self) -> IndexNote:
-        """Return this note without its namespace, which the caller drops. It stays if it was not created yet."""
+        """Return this note without its namespace, which the caller drops. An uncreated namespace stays."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)

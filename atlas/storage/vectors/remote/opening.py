@@ -37,7 +37,7 @@ class RemoteIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why the last request failed, or empty if it succeeded, or there was none."""
+        """The reason why the last request failed, or empty if it succeeded or no request was sent."""
         return self._patience.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
