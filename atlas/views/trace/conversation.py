@@ -94,7 +94,9 @@ def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dic
 
 
 def _summary(steps: Sequence[Step], n_errors: int) -> str:
-    """Return `31 steps · 2 with an error · 1,991 tokens read · $0.0005`."""
+    """Return `31 steps · 2 with an error · 1,991 tokens read · $0.0005`, or an empty string without steps."""
+    if not steps:
+        return ""
     errors = (f"{n_errors:,} with an error",) if n_errors else ()
     return " · ".join((counted(len(steps), "step"), *errors, *Cost.sum(Cost.of(step.metadata) for step in steps).parts))
 

@@ -25,6 +25,13 @@ _PEOPLE = ("user", "human", "customer")
 _PRETTY_CHARACTERS = 20_000
 
 
+_INDENTED = re.compile(
+    r"^ {4,}(?:\w+(?:\[.*\])? [-+*/]?= \S|(?:if|for|while) .*:$|return\b|\w+(?:\.\w+)*\(.*\)$)", re.MULTILINE
+)
+LEAST_STATEMENTS = 2
+"""Number of indented statements by which a text without a definition is taken for code, such as the body of one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One bubble of a conversation. Its texts are untrusted, and readable."""
@@ -90,7 +97,12 @@ def _readable_call(call: Call) -> Call:
 
 def _is_speech(step: Step) -> bool:
     """Return whether an action without calls is a message. Without a chat, it is an action in an environment."""
-    return language_of(step.action) is None and (SPEAKERS in step.metadata or not step.observation.strip())
+    return not _is_code(step.action) and (SPEAKERS in step.metadata or not step.observation.strip())
+
+
+def _is_code(text: str) -> bool:
+    """Return whether a text is code: in a recognised language, or with several indented statements."""
+    return language_of(text) is not None or len(_INDENTED.findall(text[:_PRETTY_CHARACTERS])) >= LEAST_STATEMENTS
 
 
 def _answers(step: Step) -> Iterator[Turn]:

@@ -45,6 +45,8 @@ def test_a_tool_call_and_its_answer_are_turns_of_the_agent_and_of_the_tool():
         (atlas.Step(observation="Hi", metadata={"observation_from": "user"}), [("user", "User", "speech")]),
         (atlas.Step(action="make", observation="ok"),
          [("agent", "Agent", "code"), ("environment", "Environment", "output")]),
+        (atlas.Step(action="total = 0\n    for row in rows:\n        total += row\n    return total"),
+         [("agent", "Agent", "code")]),
         (atlas.Step(action="All is done."), [("agent", "Agent", "speech")]),
         (atlas.Step(action="def add(a, b):\n    return a + b"), [("agent", "Agent", "code")]),
         (atlas.Step(action="Who?", observation="I", metadata={"observation_from": "user"}),
