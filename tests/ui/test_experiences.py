@@ -24,7 +24,7 @@ from tests.support.dashboard import (
     undo_button,
 )
 from tests.support.records import attempt, attempts
-from tests.support.stores import DIMENSION, MODEL, make_store
+from tests.support.stores import DIMENSION, MODEL, make_store, opened_store
 
 
 def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path):
@@ -113,7 +113,8 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     )
     app = dashboard(tmp_path, "experiences", id=opened)
     texts = [element.value for element in app.text]
-    assert {"Unlock the door", "✓ succeeded", "smith", "north", "1 Mar 2026, 09:30 UTC", "Well done"} <= {*texts}
+    assert {"Unlock the door", "smith", "north", "1 Mar 2026, 09:30 UTC", "Well done"} <= {*texts}
+    assert ":green-badge[✓ succeeded]" in [element.value for element in app.markdown]
     codes = {element.value: element.language for element in app.code}
     assert codes[solution] == "python"
     assert [turn["text"] for turn in conversation(app)["steps"][0]["turns"]] == [
@@ -123,6 +124,30 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     app.session_state["experience_tabs"] = "Similar"
     app.run()
     assert list(table(app, 1)["id"]) == [other]
+
+
+def test_a_long_task_is_shown_whole_at_the_press_of_a_button(dashboard: Dashboard, tmp_path):
+    task = "Unlock the door. " * 40
+    (opened,) = make_store(tmp_path, [attempt(task)])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    button_named(app, "Show the whole task").click().run()
+    assert task.strip() in [element.value.strip() for element in app.text]
+    button_named(app, "Show less of the task").click().run()
+    assert button_named(app, "Show the whole task")
+
+
+def test_what_the_source_did_not_record_has_no_tab(dashboard: Dashboard, tmp_path):
+    opened, bare = make_store(tmp_path, [attempt("one", feedback="Well done", steps=()), attempt("two", steps=())])
+    names = [[tab.label for tab in dashboard(tmp_path, "experiences", id=each).tabs][:2] for each in (opened, bare)]
+    assert names == [["Result", "Similar"], ["Steps", "Similar"]]
+
+
+def test_an_opened_experience_lists_its_uses(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt("Unlock the door")])
+    with opened_store(tmp_path) as memory:
+        memory.store(attempt("Unlock the gate", success=False, used={"experiences": [opened]}))
+    app = dashboard(tmp_path, "experiences", id=opened)
+    assert list(table(app, 1)["task"]) == ["Unlock the gate"]
 
 
 def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_path):

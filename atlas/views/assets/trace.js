@@ -187,6 +187,13 @@ function pager(trace, go) {
     trace.last < trace.n ? button('jump', 'Later steps →', () => go(trace.last + 1)) : null)
 }
 
+// What scrolls the steps: their own frame, or what is around them where they have none.
+function scrollerOf(frame) {
+  for (let element = frame; element; element = element.parentElement ?? element.getRootNode().host)
+    if (element.scrollHeight > element.clientHeight && /auto|scroll/.test(getComputedStyle(element).overflowY)) return element
+  return frame
+}
+
 function conversation(trace, place, data, viewer) {
   const context = { name: place, opened: viewer.opened, words: trace.words, at: trace.at, finds: data.finds, send: viewer.send }
   const { parting } = data
@@ -203,17 +210,18 @@ function conversation(trace, place, data, viewer) {
     if (!element) return false
     scrolled.querySelector('.current')?.classList.remove('current')
     if (number !== parting) element.classList.add('current')
-    const top = element.offsetTop - 8
-    const failed = element.querySelector('.failed, mark')
-    const below = failed ? failed.getBoundingClientRect().bottom - element.getBoundingClientRect().top - scrolled.clientHeight + 16 : 0
-    scrolled.scrollTop = top + Math.max(0, below)
+    const pane = scrollerOf(scrolled), above = pane === scrolled ? 8 : barOf.offsetHeight + (parseFloat(getComputedStyle(barOf).top) || 0) + 8
+    const { top } = element.getBoundingClientRect(), failed = element.querySelector('.failed, mark')
+    const below = failed ? failed.getBoundingClientRect().bottom - top - pane.clientHeight + above + 16 : 0
+    pane.scrollTop += top - above - pane.getBoundingClientRect().top + Math.max(0, below)
     context.at = number
     return true
   }
   const go = (number) => show(number) || viewer.send('step', number)
   const head = trace.heading ? made('h4', '', trace.heading, made('span', 'outcome', trace.outcome)) : null
   const used = trace.used?.length ? made('p', 'used', 'Used ', trace.used.join(' · ')) : null
-  const element = made('section', 'trace', head, used, bar(trace, context, go), scrolled, pager(trace, go))
+  const barOf = bar(trace, context, go)
+  const element = made('section', 'trace', head, used, barOf, scrolled, pager(trace, go))
   return { element, show, scrolled }
 }
 
@@ -227,7 +235,7 @@ function draw(viewer, data) {
     const isJump = trace.jump !== viewer.jump || !before
     if (!isJump) each.scrolled.scrollTop = before[place]?.top ?? 0
     else if (trace.at > 1) each.show(trace.at)
-    if (isJump && before) viewer.root.scrollIntoView({ block: 'nearest' })
+    if (isJump && before && scrollerOf(each.scrolled) === each.scrolled) viewer.root.scrollIntoView({ block: 'nearest' })
     if (place === conversations.length - 1) viewer.jump = trace.jump
   }))
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.examples import RECORDED
 from atlas.learning.strategies import PROVEN
@@ -19,9 +19,10 @@ from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.concepts.saving import story_of
-from atlas.views.kinds.concept import source_word
+from atlas.views.kinds.concept import CONCEPT, source_word
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
+from atlas.views.lists.uses import uses_of
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment
@@ -116,6 +117,9 @@ class ConceptDetail:
     background: tuple[Fact, ...]
     """Further facts from its source. Names and values are untrusted."""
 
+    uses: tuple[Use, ...]
+    """Oldest first."""
+
     is_primitive: bool
     can_run: bool
     """True if its examples can be run, in this process for a primitive, else in a sandbox if it is Python."""
@@ -155,6 +159,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         story=story_of(memory, concept, usage),
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
+        uses=uses_of(memory, CONCEPT, concept.id),
         is_primitive=concept.source == "primitive",
         can_run=concept.language == "python" and bool(concept.examples),
         proof=_proof(concept) if concept.examples and not versions else "",

@@ -19,11 +19,11 @@ from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.uses import ACTIVE
 from atlas.views.lists.queries import Row
+from atlas.views.lists.uses import use_rows
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, day_text, moment, percent, plural, signed
-from atlas.views.strategies.strategy import attempt_rows
 
 MAX_USES = 10
 """Most uses of a strategy that are listed."""
@@ -137,9 +137,9 @@ def _failed_attempts(memory: MemorySystem, domain: DomainLine) -> tuple[str, tup
 
 def _uses(memory: MemorySystem, strategy_id: str) -> tuple[str, tuple[EvidenceRow, ...]]:
     """Return a heading and lines for the uses of a strategy, as far as the tasks are stored."""
-    rows = [row for row in attempt_rows(memory, memory.strategies.attempts(strategy_id)) if row.task][:MAX_USES]
-    n_of = Counter(row.experience_id or str(row.number) for row in rows)
-    latest = {row.experience_id or str(row.number): row for row in reversed(rows)}
+    rows = [row for row in use_rows(memory, memory.strategies.attempts(strategy_id)) if row.task][:MAX_USES]
+    n_of = Counter(row.experience_id or row.id for row in rows)
+    latest = {row.experience_id or row.id: row for row in reversed(rows)}
     lines = tuple(
         EvidenceRow(
             id=attempt_id,

@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
 
-from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import Experience, Step
 from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.experience.ending import ending_of
 from atlas.views.experience.list import outcome_of, with_memory
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, Part, RecordLink, parts_of
+from atlas.views.lists.facts import Fact, Part, RecordLink, facts_of, parts_of
+from atlas.views.lists.uses import uses_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, day_text, moment, outcomes_text, signed
+from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, day_text, moment, outcomes_text
 
 MAX_ATTEMPTS = 12
 
@@ -78,6 +80,10 @@ class ExperienceDetail:
 
     n_more_attempts: int
     """Attempts beyond those."""
+
+    ending: str
+    """How it ended, in one line of untrusted text, or empty if nothing tells it."""
+
     facts: tuple[Fact, ...]
     """The facts that are shown first."""
 
@@ -89,8 +95,11 @@ class ExperienceDetail:
     """Texts given with the task, on how it was judged, and from its source."""
 
     steps: tuple[Step, ...]
-    used: tuple[RecordLink, ...] = ()
+    used: tuple[RecordLink, ...]
     """The records of the memories that it used, as far as they are stored."""
+
+    uses: tuple[Use, ...]
+    """The uses of this experience, oldest first."""
 
 
 def experience_detail(
@@ -117,7 +126,8 @@ def experience_detail(
         editable=Editable.of(experience),
         attempts=attempts,
         n_more_attempts=n_more,
-        facts=_facts(experience, marks, domain),
+        ending=ending_of(experience),
+        facts=_facts(experience, usage, domain),
         more_facts=_more_facts(experience, usage),
         results=parts_of(
             ("Solution", text_of(experience.solution_output)),
@@ -131,6 +141,7 @@ def experience_detail(
         ),
         steps=experience.steps,
         used=tuple(_used_records(memory, experience.trajectory_id)),
+        uses=uses_of(memory, EXPERIENCE, experience.id),
     )
 
 
@@ -159,35 +170,36 @@ def _attempt(experience_id: str, metadata: Mapping[str, Any], has_memory: bool) 
     return Attempt(experience_id, f"{SIGNS[outcome_of(metadata)]} {on}{' with memory' if has_memory else ''}")
 
 
-def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...]:
-    score = experience.outcome.partial_score
-    named = {
-        "Outcome": signed(experience.outcome.label),
-        "Partial score": "" if score is None else f"{score:.2f}",
-        "Domain": domain,
-        "Agent": experience.agent_id,
-        "Stands for": _stands_for(experience.metadata),
-        "Source": str(experience.metadata.get("source", "")),
-        "When": moment(experience.created_at),
-        "Note": marks.note,
-    }
-    return _facts_of(named)
+def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...]:
+    return facts_of(
+        {
+            "When": moment(experience.created_at),
+            "Agent": experience.agent_id,
+            "Domain": domain,
+            "Source": str(experience.metadata.get("source", "")),
+            "Partial score": _partial_score(experience),
+            "Stands for": _stands_for(experience.metadata),
+            "Tokens": _tokens(experience.metadata),
+            "Cost": _price(experience.metadata),
+            "Used": _used(usage),
+        }
+    )
 
 
 def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
-    named = {
-        "Field": experience.task.domain,
-        "Task id": experience.task.id,
-        "Tokens": _tokens(experience.metadata),
-        "Cost": _price(experience.metadata),
-        "Retrieved": _retrieval_text(usage),
-        "Used": _used(usage),
-    }
-    return _facts_of(named)
+    return facts_of(
+        {
+            "Field": experience.task.domain,
+            "Task id": experience.task.id,
+            "Retrieved": _retrieval_text(usage),
+        }
+    )
 
 
-def _facts_of(named: Mapping[str, str]) -> tuple[Fact, ...]:
-    return tuple(Fact(name, value) for name, value in named.items() if value)
+def _partial_score(experience: Experience) -> str:
+    """Return `0.50`, or an empty string for a score that the outcome says already."""
+    score, success = experience.outcome.partial_score, experience.outcome.success
+    return "" if score is None or (success is not None and score == float(success)) else f"{score:.2f}"
 
 
 def _stands_for(metadata: Mapping[str, Any]) -> str:

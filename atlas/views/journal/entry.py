@@ -10,18 +10,21 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
-from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import recency_of, tokens_of
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
-from atlas.views.journal.list import EntryRow, light_rows
+from atlas.views.journal.links import COLOURS
+from atlas.views.journal.list import AGENT, EntryRow, fix_of, light_rows
 from atlas.views.journal.promotion import promoted_records, why_not_promoted
+from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, RecordLink
+from atlas.views.lists.facts import Fact, RecordLink, facts_of
+from atlas.views.lists.uses import uses_of
 from atlas.views.shared.texts import Text, as_json
 from atlas.views.shared.wording import counted, moment, percent
 
@@ -71,9 +74,21 @@ class EntryDetail:
 
     id: str
     content: Text
+    type: str
+    """Its type in plain words."""
+
+    colour: str
+    """Colour of a type that is ours, and whose word is trusted text. Empty for other types."""
+
+    fix: str
+    """Trusted text on whether a crash is fixed, empty for other entries."""
+
     facts: tuple[Fact, ...]
     usage: tuple[Fact, ...]
     """Its importance, its length, and how often it was retrieved and used."""
+
+    uses: tuple[Use, ...]
+    """Oldest first."""
 
     worth: tuple[str, ...]
     """Sentences on its importance and its current worth. They contain no text of an entry."""
@@ -103,8 +118,12 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
     return EntryDetail(
         id=entry.id,
         content=Text(entry.content),
+        type=type_word(entry.entry_type),
+        colour=COLOURS.get(entry.entry_type, ""),
+        fix=fix_of(memory, entry),
         facts=_facts(entry),
         usage=_usage(entry, usage),
+        uses=uses_of(memory, JOURNAL, entry.id),
         worth=tuple(_worth(entry, usage, memory.journal.types)),
         metadata=as_json(entry.metadata),
         marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
@@ -137,11 +156,13 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
 
 
 def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
-    return (
-        Fact("Type", type_word(entry.entry_type)),
-        Fact("Round", f"{entry.generation:,}"),
-        Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
-        Fact("State", state_word(entry.tier)),
+    return facts_of(
+        {
+            "Written": moment(entry.created_at) if entry.created_at else "not known",
+            "Agent": str(entry.metadata.get(AGENT) or ""),
+            "Round": f"{entry.generation:,}",
+            "State": state_word(entry.tier),
+        }
     )
 
 

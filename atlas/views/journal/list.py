@@ -185,6 +185,11 @@ def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[
     }
 
 
+def fix_of(memory: MemorySystem, entry: JournalEntry) -> str:
+    """Return `✓ fixed 2 Nov 2026` or `✗ no fix yet` of a crash, and nothing of another entry."""
+    return fix_texts(memory, {entry.id: _fixes(entry)})[entry.id] if entry.entry_type == CRASH else ""
+
+
 def _fixes(entry: JournalEntry) -> list[str]:
     return [link.target_id for link in entry.links if link.type == "fixed_by"]
 

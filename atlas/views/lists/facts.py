@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.operations import Marks
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.texts import Text
 
@@ -39,6 +40,16 @@ class RecordLink:
     id: str
     title: str
     """The beginning of its text, which is untrusted."""
+
+
+def facts_of(named: Mapping[str, str]) -> tuple[Fact, ...]:
+    """Return the facts that are known, by our own words for them."""
+    return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def marks_facts(marks: Marks) -> tuple[Fact, ...]:
+    """Return what people noted about a record."""
+    return facts_of({"Tags": ", ".join(marks.tags), "Note": marks.note})
 
 
 def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:

@@ -120,7 +120,7 @@ def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
 
 def _layout(across: str) -> Chart:
     return {
-        "height": 300,
+        "height": 200,
         "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1.15},
         "hovermode": "closest",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from typing import Any, TypeGuard
 
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
-from atlas.core.types import Outcome, Strategy
+from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import trend
 from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategies.memory import EDITABLE
@@ -20,7 +19,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.facts import Fact, plain_facts
+from atlas.views.lists.facts import Fact, facts_of, plain_facts
 from atlas.views.shared.rates import Record, likely, record_of
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
@@ -31,7 +30,6 @@ from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
 
 MAX_SOURCES = 20
-MAX_ATTEMPTS = 500
 
 SHOWN_ELSEWHERE = ("derived_by", "domain")
 """Metadata that is shown among the facts of a strategy."""
@@ -78,26 +76,6 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttemptRow:
-    """A try of a strategy."""
-
-    number: int
-    """Counted from 1, the oldest."""
-
-    outcome: str
-    at: datetime
-    """Time in UTC."""
-
-    task: str
-    """Untrusted text."""
-
-    experience_id: str
-    """The experience of the attempt, or empty if it is not stored."""
-
-    actor: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDetail:
     """Detail of a strategy, without parts that need a search."""
 
@@ -125,10 +103,9 @@ class StrategyDetail:
 
     bar: str
     facts: tuple[Fact, ...]
-    """Its evidence, in short."""
+    """Its evidence in short, its author and its time."""
 
     more_facts: tuple[Fact, ...]
-    """Its time, author and number of retrievals."""
 
     attempts: tuple[Use, ...]
     """Every try, oldest first."""
@@ -191,31 +168,6 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
     )
 
 
-def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[AttemptRow, ...]:
-    """Return the latest tries of a strategy, newest first, each with the experience that remembers it.
-
-    Args:
-        attempts: All of them, oldest first.
-    """
-    listed = list(enumerate(attempts, start=1))[-MAX_ATTEMPTS:]
-    attempts_by_id = stored_attempts(
-        memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id]
-    )
-    titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
-    ids = {trajectory_id: experience.id for trajectory_id, experience in attempts_by_id.items()}
-    return tuple(
-        AttemptRow(
-            number=number,
-            outcome=signed(Outcome(attempt.success).label),
-            at=attempt.at.astimezone(UTC),
-            task=titles.get(ids.get(attempt.trajectory_id, ""), "") or attempt.task_id,
-            experience_id=ids.get(attempt.trajectory_id, ""),
-            actor=attempt.actor,
-        )
-        for number, attempt in reversed(listed)
-    )
-
-
 def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     """Return whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
 
@@ -264,22 +216,21 @@ def _headline(rate: StrategyRate) -> str:
 
 
 def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate) -> tuple[Fact, ...]:
-    named = {
-        "Written from": learned_text(without, len(strategy.sources)),
-        "Trend": trend_text(trend([attempt.success for attempt in attempts])),
-        "Retired": rate.retired,
-    }
-    return tuple(Fact(name, value) for name, value in named.items() if value)
+    return facts_of(
+        {
+            "Retired": rate.retired,
+            "Trend": trend_text(trend([attempt.success for attempt in attempts])),
+            "Last used": moment(attempts[-1].at) if attempts else "",
+            "Written by": written_by(strategy),
+            "Written from": learned_text(without, len(strategy.sources)),
+            "Added": moment(strategy.created_at) if strategy.created_at else "",
+        }
+    )
 
 
 def _more_facts(strategy: Strategy, usage: Usage) -> tuple[Fact, ...]:
-    named = {
-        "Written by": written_by(strategy),
-        "Domain": str(strategy.metadata.get("domain", "")),
-        "Retrieved": counted(usage.n_retrieved, "time") if usage.n_retrieved else "never",
-        "Added": moment(strategy.created_at) if strategy.created_at else "",
-    }
-    return tuple(Fact(name, value) for name, value in named.items() if value)
+    retrieved = counted(usage.n_retrieved, "time") if usage.n_retrieved else "never"
+    return facts_of({"Domain": str(strategy.metadata.get("domain", "")), "Retrieved": retrieved})
 
 
 def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:

@@ -12,6 +12,7 @@ from pages.components.concepts.examples import draw_example, draw_ran, draw_run
 from pages.components.lists.facts import draw_fact_table, draw_facts
 from pages.components.lists.panel import Panel, draw_sources
 from pages.components.lists.record_table import experience_table
+from pages.components.lists.uses import draw_uses
 from pages.components.shared.texts import draw_code, draw_prose
 
 UNBROKEN_DASH = "\N{WORD JOINER}–\N{WORD JOINER}"
@@ -46,6 +47,8 @@ def _draw_about(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> N
 
 
 def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
+    if detail.uses:
+        draw_uses(memory, detail.uses, key=f"concept_uses_{detail.id}")
     _draw_lineage(detail.lineage, key=detail.id, revision=memory.revision())
     if detail.found_in:
         st.caption("Found in these experiences")
@@ -63,8 +66,6 @@ def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -
                 draw_ran(ran[number], key=f"concept_ran_{detail.id}_{number}")
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
-    if not detail.examples:
-        st.caption("It has no tests yet. Examples of its use, added under Edit, are run as tests.")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
@@ -81,4 +82,8 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
                      kind=CONCEPT)  # fmt: skip
 
 
-PANEL = Panel(draw_head=_draw_head, tabs={"Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about})
+PANEL = Panel(
+    draw_head=_draw_head,
+    tabs={"Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about},
+    lacks=lambda detail, tab: tab == "Tests" and not detail.examples,
+)

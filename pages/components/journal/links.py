@@ -18,7 +18,7 @@ from atlas.views.journal.links import (
 from atlas.views.journal.list import EntryRow
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, shortened
+from atlas.views.shared.wording import counted, moment, shortened
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
@@ -90,7 +90,10 @@ def _draw_line(line: ThreadLine, number: int) -> None:
                     st.badge(line.row.entry_type, color=line.colour)  # type: ignore[arg-type]
                 else:
                     st.text(line.row.entry_type, width="content")
-                st.caption(" · ".join(filter(None, [f"round {line.row.generation:,}", line.words])), width="content")
+                written = moment(line.row.created_at) if line.row.created_at else ""
+                st.caption(
+                    " · ".join(filter(None, [line.words, written, f"round {line.row.generation:,}"])), width="content"
+                )
                 if line.is_open:
                     st.badge("this entry", icon=":material/arrow_back:")
                 elif not line.is_repeated:

@@ -7,6 +7,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal.entry import EntryDetail
 from atlas.views.journal.links import entry_links
+from atlas.views.journal.list import NO_FIX
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.kinds.journal import AROUND, JOURNAL
 from pages.components.journal.links import MAX_LINKS, draw_links, draw_thread
@@ -14,6 +15,7 @@ from pages.components.journal.promotion import draw_becoming
 from pages.components.lists.facts import draw_facts, draw_record_links
 from pages.components.lists.panel import Panel
 from pages.components.lists.record_table import experience_table
+from pages.components.lists.uses import draw_uses
 from pages.components.shared.plans import draw_proposing
 from pages.components.shared.texts import draw_code, draw_prose_or_code
 
@@ -27,10 +29,21 @@ def _draw_acts(memory: MemorySystem, detail: EntryDetail) -> None:
 
 
 def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if detail.colour:
+            st.badge(detail.type, color=detail.colour)  # type: ignore[arg-type]
+        else:
+            st.text(detail.type, width="content")
+        if detail.fix:
+            st.badge(detail.fix, color="red" if detail.fix == NO_FIX else "green")
     draw_prose_or_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
     draw_record_links(detail.became, "Promoted to")
     draw_thread(entry_links(memory, detail.id, MAX_LINKS))
+
+
+def _draw_uses(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
+    draw_uses(memory, detail.uses, key=f"entry_uses_{detail.id}")
 
 
 def _draw_links(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
@@ -43,24 +56,21 @@ def _draw_around(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> No
         if rows:
             st.caption(caption)
             experience_table(rows, columns=AROUND, key=f"entry_{name}_{detail.id}_{memory.revision()}", kind=JOURNAL)
-        else:
-            st.caption(f"{caption}: nothing.")
 
 
 def _draw_worth(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
     draw_facts(detail.usage, key=f"entry_usage_{detail.id}")
     for sentence in detail.worth:
         st.text(sentence)
-    st.caption("Metadata")
-    if detail.metadata is None:
-        st.caption("none")
-    else:
+    if detail.metadata is not None:
+        st.caption("Metadata")
         draw_code(detail.metadata, key=f"entry_metadata_{detail.id}")
 
 
 PANEL = Panel(
     draw_acts=_draw_acts,
     draw_head=_draw_head,
-    tabs={"Before and after": _draw_around, "Links": _draw_links},
+    tabs={"Uses": _draw_uses, "Before and after": _draw_around, "Links": _draw_links},
+    lacks=lambda detail, tab: tab == "Uses" and not detail.uses,
     tabs_after={"Worth": _draw_worth},
 )

@@ -24,22 +24,24 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
         return
     with st.container(gap=None):
         for link in links:
-            with st.container(horizontal=True, vertical_alignment="center"):
+            with st.container(horizontal=True, gap="small", key=f"opened_link_{words}_{link.id}"):
                 st.page_link(f"pages/{link.kind.page}.py", label=f"{words} {link.kind.noun}", icon=":material/link:",
                              query_params={"id": link.id})  # fmt: skip
                 st.text(shortened(link.title, TITLE_CHARACTERS))
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Draw facts with trusted labels, each with its value below.
+    """Draw facts with trusted labels, each before its value, in lines.
 
     Args:
         key: Prefix of the keys of its widgets.
     """
-    with st.container(horizontal=True, gap="medium"):
+    if not facts:
+        return
+    with st.container(horizontal=True, gap="medium", key=f"facts_{key}"):
         for fact in facts:
-            with st.container(width="content", gap=None):
-                st.caption(fact.name)
+            with st.container(horizontal=True, width="content", gap="xsmall", vertical_alignment="center"):
+                st.caption(fact.name, width="content")
                 draw_prose(Text(fact.value), key=f"{key}_{fact.name}")
 
 

@@ -10,10 +10,12 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.lists.facts import marks_facts
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import similar_rows
 from pages.components.lists.edit_forms import draw_form
 from pages.components.lists.editing import draw_mark_acts, draw_note, draw_tags
+from pages.components.lists.facts import draw_facts
 from pages.components.lists.record_table import close_opened, experience_table
 from pages.components.lists.versions import draw_versions
 from pages.components.shared.plans import draw_act
@@ -31,10 +33,13 @@ class Panel:
     """Parts of a panel that are specific to one kind of memory."""
 
     draw_head: Draw
-    """Draws the part above the tags."""
+    """Draws the part above the tabs."""
 
     tabs: Mapping[str, DrawTab] = field(default_factory=dict)
     """Tabs before the common ones, by name."""
+
+    lacks: Callable[[Any, str], bool] = lambda detail, tab: False
+    """Function that returns whether a record has nothing for one of these tabs. Such a tab is left out."""
 
     tabs_after: Mapping[str, DrawTab] = field(default_factory=dict)
     """Tabs between the similar records and the note."""
@@ -60,14 +65,14 @@ def draw_panel(
     """
     detail, kind = views.detail(memory, record_id), views.kind
     with st.container(key="opened"):  # on a phone it is above the list
-        with st.container(horizontal=True, key=f"{kind.noun}_bar"):
-            st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
+        with st.container(horizontal=True, key="opened_bar", gap="xsmall"):
             if detail is not None:
                 draw_mark_acts(memory, detail.id, detail.marks, kind)
                 panel.draw_acts(memory, detail)
                 with st.popover("Remove", icon=":material/delete:", key=f"{kind.noun}_remove"):
                     _draw_removal(views, panel, memory, detail)
                     draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
+            st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
         if detail is None:
             problem = f"This {kind.noun} is not in the {kind.home}. It may have been deleted since."
             st.warning(problem, icon=":material/search_off:")
@@ -76,7 +81,7 @@ def draw_panel(
             st.text(f"In quarantine, so agents do not find it: {detail.marks.quarantine}")
         explain()
         panel.draw_head(memory, detail)
-        draw_tags(memory, detail.id, detail.marks.tags, kind)
+        draw_facts(marks_facts(detail.marks), key=f"{kind.noun}_marks_{detail.id}")
         _draw_tabs(views, panel, memory, detail)
 
 
@@ -88,13 +93,13 @@ def _draw_removal(views: KindViews[Any], panel: Panel, memory: MemorySystem, det
 
 
 def _draw_tabs(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail: Any) -> None:
-    versions = {"Versions": partial(draw_versions, views)} if views.versioned else {}
+    versions = {"Versions": partial(draw_versions, views)} if views.versioned and detail.versions else {}
     tabs: dict[str, DrawTab] = {
-        **panel.tabs,
+        **{name: draw for name, draw in panel.tabs.items() if not panel.lacks(detail, name)},
         "Similar": partial(_draw_similar, views),
         **panel.tabs_after,
         **versions,
-        "Note": partial(_draw_note, views),
+        "Tags and note": partial(_draw_marks, views),
         "Edit": partial(_draw_edit, views),
     }
     containers = st.tabs(list(tabs), key=f"{views.kind.noun}_tabs", on_change="rerun")
@@ -115,7 +120,8 @@ def _draw_similar(views: KindViews[Any], memory: MemorySystem, detail: Any, is_o
     experience_table(rows, columns=kind.tables.similar, key=key, kind=kind)
 
 
-def _draw_note(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
+def _draw_marks(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
+    draw_tags(memory, detail.id, detail.marks.tags, views.kind)
     draw_note(memory, detail.id, detail.marks.note, views.kind)
 
 
@@ -130,12 +136,12 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
         sources: The id of each, empty if it is no longer in the store, and its facts, the title last.
         n_more: Number of further sources.
     """
-    for experience_id, *texts in sources:
+    for number, (experience_id, *texts) in enumerate(sources):
         if not experience_id:
             st.caption("One that is no longer in the store")
             continue
         *facts, title = texts
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", key=f"opened_link_{number}"):
             st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": experience_id}, width="content")  # fmt: skip
             for fact in facts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 
 import streamlit as st
 
@@ -14,17 +13,11 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import percent
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.steps import MAX_STEPS
-from atlas.views.strategies.strategy import (
-    MAX_ATTEMPTS,
-    StrategyDetail,
-    attempt_rows,
-    effect_view,
-)
+from atlas.views.strategies.strategy import StrategyDetail, effect_view
 from pages.components.lists.facts import draw_fact_table, draw_facts, draw_record_links
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.panel import Panel, draw_sources
-from pages.components.lists.record_table import clicked_row, table_height
-from pages.components.shared.narrowing import go_from_click
+from pages.components.lists.uses import draw_uses
 from pages.components.shared.texts import draw_prose
 from pages.components.strategies.retirement import draw_retire
 
@@ -39,13 +32,6 @@ HOW_COUNTED = (
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
-ATTEMPT_COLUMNS = {
-    "number": st.column_config.NumberColumn("Use", format="localized", width=45),
-    "outcome": st.column_config.TextColumn("Outcome", width=105),
-    "at": st.column_config.DatetimeColumn("When (UTC)", format="D MMM YYYY, HH:mm", width=130, timezone="UTC"),
-    "task": st.column_config.TextColumn("Task", width=280),
-    "actor": st.column_config.TextColumn("Who", width=90),
-}
 PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
 EFFECT_COLUMNS = {
     "what": st.column_config.TextColumn("Attempts", width=170),
@@ -78,26 +64,35 @@ def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 
 def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    st.caption("When to apply it")
-    draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
-    st.caption("What to do")
-    _draw_steps(detail)
+    with st.container(gap="xsmall"):
+        st.caption("When to apply it")
+        draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
+    with st.container(gap="xsmall"):
+        st.caption("What to do")
+        _draw_steps(detail)
     if detail.parameters:
-        st.caption("What differs between the tasks")
-        named = [
-            {label: parameter[name] for name, label in PARAMETER_COLUMNS.items() if parameter.get(name)}
-            for parameter in detail.parameters
-        ]
-        st.dataframe(named, hide_index=True, alt="Parameters")
+        _draw_parameters(detail)
     if detail.rationale is not None:
-        st.caption("Why it should work")
-        draw_prose(detail.rationale, key=f"strategy_rationale_{detail.id}")
+        with st.container(gap="xsmall"):
+            st.caption("Why it should work")
+            draw_prose(detail.rationale, key=f"strategy_rationale_{detail.id}")
     for number, way in enumerate(detail.other_ways):
-        st.caption("Another way that worked")
-        draw_prose(way, key=f"strategy_way_{number}_{detail.id}")
-    draw_fact_table(detail.background, "From its writer")
+        with st.container(gap="xsmall"):
+            st.caption("Another way that worked")
+            draw_prose(way, key=f"strategy_way_{number}_{detail.id}")
     _draw_sources(memory, detail)
+    draw_fact_table(detail.background, "From its writer")
     draw_facts(detail.more_facts, key=f"strategy_more_{detail.id}")
+
+
+def _draw_parameters(detail: StrategyDetail) -> None:
+    named = [
+        {label: parameter[name] for name, label in PARAMETER_COLUMNS.items() if parameter.get(name)}
+        for parameter in detail.parameters
+    ]
+    with st.container(gap="xsmall"):
+        st.caption("What differs between the tasks")
+        st.dataframe(named, hide_index=True, alt="Parameters")
 
 
 def _draw_steps(detail: StrategyDetail) -> None:
@@ -113,41 +108,16 @@ def _draw_steps(detail: StrategyDetail) -> None:
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    """Draw a strategy's uses, their baseline, and other estimates of its success rate."""
-    _draw_tries(memory, detail)
-    if not detail.attempts:
-        return
-    draw_how_counted(key=f"strategy_how_{detail.id}")
+    """Draw a strategy's uses, what its tasks came to without it, and its success rate over time."""
+    draw_uses(memory, detail.attempts, key=f"strategy_uses_{detail.id}")
     if is_open:  # the first search for similar tasks takes seconds
-        st.caption("With it and without it")
         _draw_effect(memory, detail)
+    st.caption("Success rate after each use")
+    st.plotly_chart(tries_chart(detail.attempts), key=f"strategy_tries_{detail.id}", config=CHART,
+                    alt=tries_caption(detail.attempts))  # fmt: skip
+    draw_how_counted(key=f"strategy_how_{detail.id}")
     with st.expander("Other ways to estimate its rate", key=f"strategy_estimates_{detail.id}"):
         _draw_updaters(detail)
-
-
-def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
-    if not detail.attempts:
-        st.caption(
-            "It has not been tried yet. A use is an attempt that an agent made with it and whose outcome is known."
-        )
-        return
-    key = f"strategy_tries_{detail.id}"
-    st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))
-    rows = attempt_rows(memory, detail.attempts)
-    n_more = len(detail.attempts) - MAX_ATTEMPTS
-    st.caption("Newest first; click one to open what is remembered of it." if n_more <= 0
-               else f"The newest {MAX_ATTEMPTS:,} of {len(detail.attempts):,}; click one to open it.")  # fmt: skip
-    ids = tuple(row.experience_id for row in rows)
-    table = f"{key}_table_{len(detail.attempts)}"
-    st.dataframe([asdict(row) for row in rows], column_config=ATTEMPT_COLUMNS, column_order=list(ATTEMPT_COLUMNS),
-                 hide_index=True, key=table, on_select=partial(_open_attempt, ids, table),
-                 selection_mode="single-cell", height=table_height(len(rows)), alt="Tries")  # fmt: skip
-
-
-def _open_attempt(ids: tuple[str, ...], key: str) -> None:
-    row = clicked_row(key, len(ids))
-    if row is not None and ids[row]:
-        go_from_click("pages/experiences.py", id=ids[row])
 
 
 def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -170,16 +140,18 @@ def _draw_updaters(detail: StrategyDetail) -> None:
 
 def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_record_links(made_of(memory, STRATEGY, detail.id), "Promoted from")
-    st.caption("Where it comes from")
     if not detail.sources:
-        st.caption("It names no source attempts.")
-    draw_sources(
-        ((source.experience_id, source.outcome, source.title) for source in detail.sources), detail.n_more_sources
-    )
+        return
+    with st.container(gap="xsmall"):
+        st.caption("Written from")
+        draw_sources(
+            ((source.experience_id, source.outcome, source.title) for source in detail.sources), detail.n_more_sources
+        )
 
 
 PANEL = Panel(
     draw_acts=_draw_acts,
     draw_head=_draw_head,
-    tabs={"What to do": _draw_content, "Does it work": _draw_evidence},
+    tabs={"What to do": _draw_content, "Uses": _draw_evidence},
+    lacks=lambda detail, tab: tab == "Uses" and not detail.attempts,
 )

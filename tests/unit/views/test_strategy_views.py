@@ -24,6 +24,7 @@ from atlas.views.lists.findings import count_with_uses
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Narrowing, Query, query_of, search
 from atlas.views.lists.selection import chosen_used
+from atlas.views.lists.uses import use_rows
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.kind import STRATEGIES
@@ -32,7 +33,6 @@ from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.proposals import BringBackPlan, RetireRequest
 from atlas.views.strategies.strategy import (
     EditableStrategy,
-    attempt_rows,
     effect_view,
     strategy_detail,
 )
@@ -189,8 +189,8 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
     assert detail.headline == "Its only use succeeded."
-    assert {fact.name: fact.value for fact in detail.more_facts}["Written by"] == "template"
-    [row] = attempt_rows(memory, detail.attempts)
+    assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "template"
+    [row] = use_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
     assert strategy_detail(memory, "nowhere") is None
 
