@@ -24,6 +24,7 @@ from atlas.views.lists.uses import uses_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, day_text, moment, outcomes_text
+from atlas.views.trace.cost import Cost, duration_text
 
 MAX_ATTEMPTS = 12
 
@@ -179,6 +180,7 @@ def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...
             "Source": str(experience.metadata.get("source", "")),
             "Partial score": _partial_score(experience),
             "Stands for": _stands_for(experience.metadata),
+            "Took": _duration(experience.metadata),
             "Tokens": _tokens(experience.metadata),
             "Cost": _price(experience.metadata),
             "Used": _used(usage),
@@ -218,6 +220,11 @@ def _tokens(metadata: Mapping[str, Any]) -> str:
     counts = tokens if isinstance(tokens, Mapping) else {}
     named = {"read": counts.get("input"), "written": counts.get("output")}
     return ", ".join(f"{n:,} {name}" for name, n in named.items() if isinstance(n, int) and n)
+
+
+def _duration(metadata: Mapping[str, Any]) -> str:
+    seconds = Cost.of(metadata).seconds
+    return "" if seconds is None else duration_text(seconds)
 
 
 def _price(metadata: Mapping[str, Any]) -> str:

@@ -60,7 +60,7 @@ class Cost:
             for text in (
                 f"{self.input_tokens:,} tokens read" if both else "",
                 "" if self.output_tokens is None else f"{self.output_tokens:,} {'' if both else 'tokens '}written",
-                "" if self.seconds is None else _time(self.seconds),
+                "" if self.seconds is None else duration_text(self.seconds),
                 "" if self.dollars is None else _money(self.dollars),
             )
             if text
@@ -82,7 +82,8 @@ def _count(sources: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | 
     return next((int(found) for name in names if (found := _number(sources, name)) is not None), None)
 
 
-def _time(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
+    """Return `4.8 s`, `12 min` or `3 h 5 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)

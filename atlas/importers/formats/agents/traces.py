@@ -110,6 +110,7 @@ class Trace:
                 **drop_missing(name=self.name, solution=answer),
                 **({SCORES: self.scores} if self.scores else {}),
                 **_spending(ordered).metadata(),
+                **drop_missing(seconds=_seconds(ordered)),
                 **self.metadata,
             },
         )
@@ -246,6 +247,13 @@ def _spending(spans: Sequence[Span]) -> Spending:
     return spending
 
 
+def _seconds(spans: Sequence[Span]) -> float | None:
+    """Return the time from the beginning of the first of some calls to the end of the last, or None if unknown."""
+    starts = [span.start for span in spans if span.start]
+    ends = [span.end for span in spans if span.end]
+    return round((max(ends) - min(starts)).total_seconds(), 3) if starts and ends and max(ends) > min(starts) else None
+
+
 def _ancestors(span: Span, by_id: dict[str, Span]) -> Iterator[Span]:
     visited = {span.id}
     while (parent := by_id.get(span.parent)) is not None and parent.id not in visited:
@@ -262,7 +270,7 @@ def _is_nested_call(span: Span, by_id: dict[str, Span]) -> bool:
 
 
 def _step(span: Span) -> Step:
-    metadata = drop_missing(span=span.name)
+    metadata = drop_missing(span=span.name, seconds=_seconds([span]))
     if span.error:
         metadata[FAILED] = True
     if span.kind == MODEL:

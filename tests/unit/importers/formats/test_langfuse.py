@@ -52,13 +52,14 @@ def test_a_trace_is_one_attempt_of_unknown_outcome_in_the_order_of_time(files):
     read = files.only("langfuse", path)
     assert read.task.description == "How far is Mars?"
     assert read.steps == (
-        Step("", 'search({"q": 1})', "", {"span": "chat"}),
-        Step("", 'search({"q": 1})', "slow\n\n54 million km", {"span": "search", "failed": True}),
-        Step("", "Far.", "", {"span": "chat"}),
+        Step("", 'search({"q": 1})', "", {"span": "chat", "seconds": 0.5}),
+        Step("", 'search({"q": 1})', "slow\n\n54 million km", {"span": "search", "seconds": 0.5, "failed": True}),
+        Step("", "Far.", "", {"span": "chat", "seconds": 0.5}),
     )
     assert (read.outcome.success, read.outcome.error_info) == (None, "slow")
     assert read.metadata["scores"] == {"correctness": 0.8}
     assert read.metadata["solution"] == "Far."
+    assert read.metadata["seconds"] == 4.5
     assert read.timestamp.isoformat() == "2026-01-02T10:00:04.500000+00:00"
 
 

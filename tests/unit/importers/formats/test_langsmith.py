@@ -69,9 +69,9 @@ def test_the_runs_of_a_trace_are_one_attempt_of_unknown_outcome(files, runs, is_
     attempt = files.only("langsmith", path)
     assert attempt.task.description == "How far is Mars?"
     assert attempt.steps == (
-        Step(action='search({"q": "Mars"})', metadata={"span": "ChatModel"}),
-        Step(action='search({"q": "Mars"})', observation="54 million km", metadata={"span": "search"}),
-        Step(action="54 million km.", metadata={"span": "ChatModel"}),
+        Step(action='search({"q": "Mars"})', metadata={"span": "ChatModel", "seconds": 0.5}),
+        Step(action='search({"q": "Mars"})', observation="54 million km", metadata={"span": "search", "seconds": 0.5}),
+        Step(action="54 million km.", metadata={"span": "ChatModel", "seconds": 0.5}),
     )
     assert (attempt.outcome.success, attempt.agent_id) == (None, "m-1")
     assert attempt.metadata["scores"] == {"correctness": 0.5}

@@ -112,9 +112,9 @@ def test_the_spans_of_a_trace_are_one_attempt_of_unknown_outcome(files, spans, f
     attempt = files.only("openinference", path)
     assert attempt.task.description == "How far is Mars?"
     assert attempt.steps == (
-        Step(action='search({"q": "Mars"})', metadata={"span": "chat"}),
-        Step(action='search({"q": "Mars"})', observation="54 million km", metadata={"span": "search"}),
-        Step(action="54 million km.", metadata={"span": "chat"}),
+        Step(action='search({"q": "Mars"})', metadata={"span": "chat", "seconds": 0.5}),
+        Step(action='search({"q": "Mars"})', observation="54 million km", metadata={"span": "search", "seconds": 0.5}),
+        Step(action="54 million km.", metadata={"span": "chat", "seconds": 0.5}),
     )
     assert (attempt.outcome.success, attempt.agent_id, attempt.metadata["session"]) == (None, "m-1", "s")
     assert (attempt.metadata["source"], attempt.metadata["tokens"]) == ("openinference", {"input": 20, "output": 10})
