@@ -234,7 +234,7 @@ def test_the_proof_and_the_reason_why_a_record_is_missing_are_a_click_away(
     settle(page)
     for link, heading in (
         ("See both side by side", "The same task, with and without memory"),
-        ("Is one missing?", "Why was it not found?"),
+        ("Something missing?", "Why was it not found?"),
     ):
         page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, 0)")
         title = page.get_by_role("heading", name=heading)

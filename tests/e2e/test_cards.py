@@ -68,7 +68,7 @@ def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: st
 
 def test_a_nonsense_question_is_told_so(page: Page, garden: str):
     page.goto(f"{garden}/experiences?scope_text=qqq+zzz+xyzzy&experiences_form=Cards&experiences_distinct=false")
-    expect(page.get_by_text("Nothing relevant among 14 experiences, 14 hidden")).to_be_visible()
+    expect(page.get_by_text("Nothing relevant among 14 experiences, 14 not shown")).to_be_visible()
     expect(cards(page)).to_have_count(0)
     page.get_by_text("Include less relevant").click()
     expect(cards(page)).to_have_count(14)

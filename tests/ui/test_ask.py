@@ -102,7 +102,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
     nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.13."
-    one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
+    one, two = f"{nothing} 1 less relevant one not shown", f"{nothing} 2 less relevant ones not shown"
     assert found(app) == []
     assert folded(app) == {
         "Nothing is relevant enough in strategies, experiences, concepts and journal.": [

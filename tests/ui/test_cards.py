@@ -119,6 +119,6 @@ def test_a_nonsense_question_is_told_so(dashboard: Dashboard, kitchen):
     app = dashboard(
         kitchen, "experiences", scope_text="qqq zzz xyzzy", experiences_form="Cards", experiences_distinct="false"
     )
-    assert caption(app) == "Nothing relevant among 5 experiences, 5 hidden"
+    assert caption(app) == "Nothing relevant among 5 experiences, 5 not shown"
     assert cards(app) == []
     assert not tables(app)

@@ -286,7 +286,7 @@ def test_comparing_counts_no_retrieval_and_stays_within_the_scope(dashboard: Das
 def test_nonsense_is_answered_with_nothing(dashboard: Dashboard, grids):
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query="xyzzy plugh")
     assert [element.value for element in app.info] == ["Nothing relevant."] * 2
-    assert texts(app).count("2 hidden") == 2
+    assert texts(app).count("2 not shown") == 2
 
 
 def turned(app: AppTest, weight: str, value: float, side: str = "right") -> AppTest:

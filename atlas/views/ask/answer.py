@@ -123,7 +123,7 @@ class Part:
     """Reason for no hits, or None if there are hits."""
 
     hidden: str = ""
-    """`4 less relevant hidden`, or empty if none are hidden or there are no hits."""
+    """`4 less relevant ones not shown`, or empty if none are hidden or there are no hits."""
 
     level: float = 0.0
     """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
@@ -356,8 +356,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
             return "Nothing found"
         case "not relevant":
             best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
-            are = "is" if n_hidden == 1 else "are"
-            return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {are} hidden"
+            return f"Nothing is relevant enough. {best}. {counted(n_hidden, 'less relevant one')} not shown"
 
 
 def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:

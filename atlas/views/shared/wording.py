@@ -34,12 +34,15 @@ def share_text(share: float) -> str:
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
-    """Return `3 less relevant hidden`, or an empty string if none are hidden.
+    """Return `3 less relevant ones not shown`, or an empty string if none are hidden.
 
-    It begins with `at least` if hits were counted only up to `most`, and leaves out `less relevant` if none is shown.
+    The number has a plus sign if hits were counted only up to `most`. Without a shown hit, it is `3 not shown`.
     """
-    how_many = f"at least {n_hidden:,}" if n_shown + n_hidden >= most else f"{n_hidden:,}"
-    return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
+    if not n_hidden:
+        return ""
+    number = f"{n_hidden:,}{'+' if n_shown + n_hidden >= most else ''}"
+    which = f" less relevant {'one' if n_hidden == 1 else 'ones'}" if n_shown else ""
+    return f"{number}{which} not shown"
 
 
 def counted(n: int, noun: str) -> str:

@@ -108,7 +108,7 @@ def draw_choice(found: str = "", missing: str = "") -> str:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown("##### What memory found", width="content")
         if missing and not is_presenting():
-            st.markdown(f":small[[Is one missing? ↓](#{missing})]", width="content")
+            st.markdown(f":small[[Something missing? ↓](#{missing})]", width="content")
     if found:
         st.caption(found)
     shown = st.segmented_control(

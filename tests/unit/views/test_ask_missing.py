@@ -75,7 +75,7 @@ def test_what_a_search_hides_is_listed_below_its_level(memory):
     memory.experience.store(attempt("boil an egg for breakfast"))
     question = asked(memory)
     part = next(part for part in question.answer.parts if part.name == "experience")
-    assert part.hidden == "1 less relevant hidden"
+    assert part.hidden == "1 less relevant one not shown"
     [hidden] = hidden_hits(memory, REFUND, part, question.configuration)
     assert hidden.title == "boil an egg for breakfast"
     assert hidden.relevance < part.level

@@ -184,7 +184,7 @@ def test_a_search_says_why_and_that_nothing_was_found(memory):
     assert listing.caption == "1 of 1 concept is relevant, best first"
     nothing = Query(text="qqzz xxyy")
     listing = found_page(memory, CONCEPTS, nothing, search(memory, CONCEPT, nothing))
-    assert listing.caption == "Nothing relevant among 1 concept, 1 hidden"
+    assert listing.caption == "Nothing relevant among 1 concept, 1 not shown"
 
 
 def test_a_merge_names_callers_by_another_name(memory):

@@ -38,16 +38,16 @@ def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memo
 
 def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
     memory.experience.store_many([attempt("boil an egg"), attempt("file the tax return")])
-    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 2 experiences, 2 hidden"
+    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 2 experiences, 2 not shown"
     every = replace(query("qqq zzz"), with_irrelevant=True)
     assert caption(memory, every) == "The 2 nearest among 2 experiences, relevant or not, best first"
     assert len(search(memory, EXPERIENCE, every).ids) == 2
-    assert caption(memory, query("egg")) == "1 of 2 experiences is relevant, best first · 1 less relevant hidden"
+    assert caption(memory, query("egg")) == "1 of 2 experiences is relevant, best first · 1 less relevant one not shown"
 
 
 def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(memory):
     memory.experience.store_many(attempts(201))
-    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 201 experiences, at least 200 hidden"
+    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 201 experiences, 200+ not shown"
 
 
 def test_looking_counts_as_no_retrieval(memory):
