@@ -198,6 +198,17 @@ def test_an_experience_that_others_were_merged_into_says_for_how_many_it_stands(
     assert {fact.name: fact.value for fact in detail.facts}["Stands for"] == "2 attempts: 1 succeeded, 1 failed"
 
 
+def test_a_detail_says_what_an_attempt_took_and_what_its_outcome_does_not(memory):
+    spent = {"seconds": 75, "tokens": {"input": 2110, "output": 658}, "cost_usd": 0.000711}
+    experience_id = memory.experience.store(attempt(feedback="All seats were taken", success=False, **spent))
+    detail = experience_detail(memory, experience_id)
+    assert detail is not None
+    facts = {fact.name: fact.value for fact in detail.facts}
+    assert (facts["Took"], facts["Tokens"], facts["Cost"]) == ("1 min", "2,110 read, 658 written", "$0.000711")
+    assert "Partial score" not in facts
+    assert detail.ending == "All seats were taken"
+
+
 def test_similar_experiences_leave_out_the_one_itself(memory):
     first, second = memory.experience.store_many([attempt("boil an egg"), attempt("boil two eggs")])
     assert [row.id for row in similar_rows(memory, EXPERIENCES, first)] == [second]

@@ -59,7 +59,7 @@ def test_a_trace_is_one_attempt_of_unknown_outcome_in_the_order_of_time(files):
     assert (read.outcome.success, read.outcome.error_info) == (None, "slow")
     assert read.metadata["scores"] == {"correctness": 0.8}
     assert read.metadata["solution"] == "Far."
-    assert read.metadata["seconds"] == 4.5
+    assert read.metadata["seconds"] == 3.5
     assert read.timestamp.isoformat() == "2026-01-02T10:00:04.500000+00:00"
 
 
