@@ -130,6 +130,7 @@ def test_a_long_task_is_shown_whole_at_the_press_of_a_button(dashboard: Dashboar
     task = "Unlock the door. " * 40
     (opened,) = make_store(tmp_path, [attempt(task)])
     app = dashboard(tmp_path, "experiences", id=opened)
+    assert task.strip() not in [element.value.strip() for element in app.text]
     button_named(app, "Show the whole task").click().run()
     assert task.strip() in [element.value.strip() for element in app.text]
     button_named(app, "Show less of the task").click().run()

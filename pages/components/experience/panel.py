@@ -10,6 +10,7 @@ from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Part
 from atlas.views.shared.wording import signed
+from atlas.views.trace.terminal import readable
 from pages.components.experience.parts import draw_part
 from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
@@ -22,6 +23,9 @@ from pages.components.shared.texts import draw_prose
 
 LONG_TASK, LONG_LINES = 420, 5
 """Characters or lines of a task beyond which only its beginning shows at first, so that its steps stay in view."""
+
+CUT_TASK, CUT_LINES = 300, 4
+"""Most characters and lines of such a beginning."""
 
 OUTCOME_COLOURS = {"succeeded": "green", "failed": "red", "unknown": "gray"}
 
@@ -56,8 +60,12 @@ def _draw_task(detail: ExperienceDetail) -> None:
     """Draw the task, or its beginning and a button for the rest."""
     is_long = len(detail.task.whole) > LONG_TASK or detail.task.whole.count("\n") > LONG_LINES
     is_cut = is_long and st.session_state.get(_WHOLE) != detail.id
-    with st.container(key="opened_task_cut" if is_cut else "opened_task", gap="xsmall"):
-        draw_prose(detail.task, key=f"experience_task_{detail.id}")
+    with st.container(gap="xsmall"):
+        if is_cut:
+            beginning = "\n".join(detail.task.whole[:CUT_TASK].split("\n")[:CUT_LINES])
+            st.text(f"{readable(beginning).rstrip()} …")
+        else:
+            draw_prose(detail.task, key=f"experience_task_{detail.id}")
         if is_long:
             st.button("Show the whole task" if is_cut else "Show less of the task", key="experience_task_more",
                       type="tertiary", on_click=_show_task, args=(detail.id if is_cut else None,))  # fmt: skip

@@ -34,10 +34,10 @@ CHART = {"displayModeBar": False, "scrollZoom": False}
 
 PARAMETER_COLUMNS = {"name": "Parameter", "type": "Type", "description": "What it is", "example": "Example"}
 EFFECT_COLUMNS = {
-    "what": st.column_config.TextColumn("Attempts", width=170),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=120),
+    "what": st.column_config.TextColumn("Attempts", width=155),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=155),
     "n": st.column_config.NumberColumn("n", format="localized", width=50),
-    "bar": st.column_config.ImageColumn("Rate, 0 to 100 %", width=140),
+    "bar": st.column_config.ImageColumn("Rate, 0 to 100 %", width=130),
 }
 
 

@@ -14,12 +14,14 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
+import atlas
 from tests.support.browser.curation import record_curation
 from tests.support.browser.life import live
 from tests.support.browser.page import REST, settle
 from tests.support.browser.recording import POINTER
 from tests.support.browser.server import dashboard
 from tests.support.repository import REPOSITORY
+from tests.support.stores import MODEL
 
 PICTURES = REPOSITORY / "docs" / "pictures"
 QUESTION = "ask?ask_text=The supplier's feed has far fewer rows than yesterday: import it or hold it back?"
@@ -39,10 +41,14 @@ PAGES = {
 }
 """The address of each page, by the name of its picture. Overview lists domains once the map has been made."""
 
+TASK, STRATEGY = {"task_id": "partner-token-check"}, {"title": "Hold back an input that has shrunk"}
+"""What the pictures of an opened experience and strategy show: the second attempt at a task, and a strategy."""
+
 IN_DARK = ("map",)
 """Pages that are shown in the dark theme as well."""
 
 SIZE: ViewportSize = {"width": 1440, "height": 900}
+OPENED_SIZE: ViewportSize = {"width": 1440, "height": 1150}
 RECORDED_SIZE: ViewportSize = {"width": 1200, "height": 780}
 PATIENCE = 300_000
 """Milliseconds that a page may take to come to rest, and to measure what it shows."""
@@ -66,6 +72,7 @@ def main() -> None:
         home = {"PATH": installed, "HOME": directory, "ATLAS_ACTOR": "Kjell"}
         with dashboard(store, **home) as address:
             take_all(browser, address)
+            take_opened(browser, address, store)
             record(browser, address, store)
         browser.close()
 
@@ -80,6 +87,19 @@ def take_all(browser: Browser, address: str) -> None:
             elif name in IN_DARK:
                 _take(page, f"{address}/{path}", f"{name}-dark")
         page.context.close()
+
+
+def take_opened(browser: Browser, address: str, store: Path) -> None:
+    """Take the pictures of one experience with its steps, and of one strategy with its uses."""
+    with atlas.open_memory(store, settings=atlas.Settings(embedding_model=MODEL), read_only=True) as memory:
+        experience_id, strategy_id = memory.experience.ids(TASK)[1], memory.strategies.ids(STRATEGY)[0]
+    page = _tab(browser, "light", OPENED_SIZE)
+    _take(page, f"{address}/experiences?id={experience_id}", "experience-opened")
+    page.goto(f"{address}/strategies?id={strategy_id}")
+    page.get_by_role("tab", name="Uses").click()
+    settle(page)
+    page.screenshot(path=PICTURES / "strategy-opened.png")
+    page.context.close()
 
 
 def record(browser: Browser, address: str, store: Path) -> None:
