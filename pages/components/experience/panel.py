@@ -62,7 +62,7 @@ def _draw_task(detail: ExperienceDetail) -> None:
     is_cut = is_long and st.session_state.get(_WHOLE) != detail.id
     with st.container(gap="xsmall"):
         if is_cut:
-            beginning = "\n".join(detail.task.whole[:CUT_TASK].split("\n")[:CUT_LINES])
+            beginning = "\n".join(detail.task.whole[:CUT_TASK].rsplit(" ", 1)[0].split("\n")[:CUT_LINES])
             st.text(f"{readable(beginning).rstrip()} …")
         else:
             draw_prose(detail.task, key=f"experience_task_{detail.id}")
