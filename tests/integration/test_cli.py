@@ -305,7 +305,7 @@ def test_search_for_distinct_ones_says_how_all_attempts_went(tmp_path, capsys, m
     said = run(capsys, "search", "sort a list", "--distinct")
     assert len(lines_of_hits(said)) == 1
     assert said.splitlines()[0][10:].startswith("succeeded")
-    assert said.splitlines()[1] == "    ×3: 2 succeeded, 1 failed"
+    assert said.splitlines()[1] == "    3 attempts: 2 succeeded, 1 failed"
 
 
 def lines_of_hits(said: str) -> list[str]:

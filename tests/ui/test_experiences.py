@@ -366,7 +366,7 @@ def test_a_tick_beside_a_task_selects_all_attempts_at_it(dashboard: Dashboard, t
          attempt("Boil an egg", task_id="egg", agent="b")],
     )  # fmt: skip
     app = dashboard(tmp_path, "experiences")
-    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✗", "✓"), ("✓ succeeded",)}
+    assert {tuple(labels) for labels in table(app)["outcomes"]} == {("✓ 1 succeeded", "✗ 1 failed"), ("✓ succeeded",)}
     touch_table(app, "chosen", {"ids": [table(app)["id"][tasks(app).index("Boil an egg")]], "isChosen": True})
     assert {*app.session_state["selection"].ids} == {first, second}
     assert other not in app.session_state["selection"].ids

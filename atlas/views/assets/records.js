@@ -73,8 +73,11 @@ function fit(element) {
 // Marks of ours, which stand before the tags of people.
 const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'buried', 'note'])
 
+const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))
+const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))
+
 const FORMS = {
-  text: (value) => [value && cuttable(made('span', 'clip'), value, signed)],
+  text: (value, { empty }) => [value ? cuttable(made('span', 'clip'), value, signed) : empty && made('span', 'empty', empty)],
   number: (value) => [value],
   decimal: (value) => [value],
   time: (value) => [value],
@@ -102,11 +105,7 @@ const FORMS = {
     image.alt = ''
     return [image]
   },
-  outcomes: (labels, { isShort }) => labels.map((label) => {
-    const chip = made('span', `chip ${signOf(label)}`, isShort ? label.replace(/ [a-z]+$/, '') : label)
-    if (isShort) chip.setAttribute('aria-label', label)
-    return chip
-  }),
+  outcomes: (labels) => labels.map((label) => made('span', `chip ${signOf(label)}`, label)),
   badge: (value, column) => {
     if (!value) return []
     const chip = made('span', 'chip badge', value)
@@ -116,7 +115,7 @@ const FORMS = {
   heading: ({ lead, story, status, origin, marks, relevance, why }) => [
     lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)),
     made('span', 'marks', status && made('span', 'pill', status), origin && made('span', 'origin', origin),
-      ...(marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))),
+      ...tags(marks)),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],
   record: (value) => {
@@ -140,6 +139,7 @@ function cell(column, row, role, isStill) {
     cuttable(title, (column.form === 'heading' ? value.title : value) || '–', worded)
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
     element.append(title)
+    if (column.form !== 'heading' && (row.marks || row.facts.length)) element.append(made('span', 'marks', ...facts(row.facts), ...tags(row.marks)))
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))
   if (column.form === 'share') element.title = row.why
@@ -168,7 +168,7 @@ function line(row, list) {
 }
 
 function head(column, list) {
-  const element = made('div', `cell ${column.form}`), orders = column.orders ?? []
+  const element = made('div', `cell ${column.form}${column.opens ? ' main' : ''}`), orders = column.orders ?? []
   const place = orders.findIndex((order) => order.label === list.data.order)
   element.setAttribute('role', 'columnheader')
   if (column.help) element.title = column.help
@@ -211,18 +211,24 @@ function heading(list) {
 
 const BOX = 20, GAP = 14, LEAST = 220
 
-// The columns for which there is room. Those at the end go first. What opens the record stays.
-function fitting(all, width, hasBoxes, isNarrow) {
-  const columns = isNarrow ? all.map((column) => (column.form === 'outcomes' ? { ...column, title: '', width: Math.min(column.width, 82), isShort: true } : column)) : all
+// The columns for which there is room. Those at the end go first. What opens the record stays, on its own line if stacked.
+function fitting(columns, width, hasBoxes, isStacked) {
   let free = width - 28 - (hasBoxes ? BOX + GAP : 0)
   const kept = []
   for (const column of columns) {
-    const needed = (column.grows ? Math.min(column.width, LEAST) : column.width) + (kept.length ? GAP : 0)
+    const isApart = isStacked && column.opens
+    const needed = isApart ? 0 : (column.grows ? Math.min(column.width, LEAST) : column.width) + (kept.length ? GAP : 0)
     if (needed > free && kept.some((other) => other.opens)) continue
     kept.push(column)
     free -= needed
   }
   return kept
+}
+
+// Whether the columns beside a text leave too little room for it. Its outcomes are read first, and may stand above it.
+function isCrowded(columns, width) {
+  const rest = columns.filter((column) => !column.opens).reduce((sum, column) => sum + column.width + GAP, 0)
+  return rest > (columns.some((column) => column.form === 'outcomes') ? 0.33 : 0.42) * width
 }
 
 const tracks = (columns, hasBoxes) => [hasBoxes && '20px',
@@ -250,9 +256,9 @@ class List {
     const { columns, rows, selected, label, order, tall } = this.data
     const width = this.place.clientWidth || 900, isNarrow = width < 560
     const isMiddling = tall && width < 820
-    this.columns = isMiddling ? columns : fitting(columns, width, selected, isNarrow)
-    const rest = this.columns.filter((column) => !column.opens).reduce((sum, column) => sum + column.width + GAP, 0)
-    const isStacked = !tall && isNarrow && rest > 0.42 * width
+    this.columns = isMiddling ? columns : fitting(columns, width, selected)
+    const isStacked = !tall && isNarrow && isCrowded(this.columns, width)
+    if (isStacked) this.columns = fitting(columns, width, selected, true)
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id

@@ -23,7 +23,7 @@ from atlas.views.lists.facts import Fact, Part, RecordLink, facts_of, parts_of
 from atlas.views.lists.uses import uses_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, day_text, moment, outcomes_text
+from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment
 from atlas.views.trace.cost import Cost, duration_text
 
 MAX_ATTEMPTS = 12
@@ -209,9 +209,7 @@ def _stands_for(metadata: Mapping[str, Any]) -> str:
     merged = metadata.get("merged_outcomes")
     if not isinstance(merged, Mapping):
         return ""
-    counts = {name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)}
-    named = outcomes_text(counts)
-    return f"{counted(sum(counts.values()), 'attempt')}: {named}" if named else ""
+    return attempts_text({name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)})
 
 
 def _tokens(metadata: Mapping[str, Any]) -> str:

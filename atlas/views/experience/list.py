@@ -21,10 +21,7 @@ from atlas.views.experience.profiles import profile_problems
 from atlas.views.lists.queries import Count, Query, Row, SearchResult, marks_text, ranking, row_state
 from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.scope import domain_names
-from atlas.views.shared.wording import OUTCOMES, SIGNS, signed
-
-MAX_SIGNS = 5
-"""Attempts at one task that are shown by a sign each. More are counted by outcome."""
+from atlas.views.shared.wording import OUTCOMES, outcome_labels
 
 STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
 
@@ -56,6 +53,11 @@ class ExperienceRow(Row):
 
     attempt_ids: tuple[str, ...] = ()
     """Ids of the attempts at the task, oldest first, in a list by task, empty for one attempt."""
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Its use of memory, if there is any."""
+        return (self.memory,) if self.memory else ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -93,8 +95,8 @@ def with_memory(memory: MemorySystem, rows: Iterable[Mapping[str, Any]]) -> froz
 
 
 def memory_text(n_with: int, n: int) -> str:
-    """Return `used` for one attempt with memory, `used in 2 of 4` for several, or an empty string without any."""
-    return "" if not n_with else "used" if n == 1 else f"used in {n_with:,} of {n:,}"
+    """Return `used memory` for one attempt with it, `used memory in 2 of 4` for several, or empty without any."""
+    return "" if not n_with else "used memory" if n == 1 else f"used memory in {n_with:,} of {n:,}"
 
 
 def agents_text(agents: Iterable[str]) -> str:
@@ -146,16 +148,6 @@ def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
 def outcome_of(metadata: Mapping[str, Any]) -> str:
     """Return the outcome of an experience as the store lists it. One of another library is unknown."""
     return metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
-
-
-def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
-    """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ ×30`, `✗ ×12` of many."""
-    if len(outcomes) == 1:
-        return (signed(outcomes[0]),)
-    if len(outcomes) <= MAX_SIGNS:
-        return tuple(SIGNS[outcome] for outcome in outcomes)
-    counts = Counter(outcomes)
-    return tuple(f"{SIGNS[name]} ×{counts[name]:,}" for name in OUTCOMES if counts[name])
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:

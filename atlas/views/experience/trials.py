@@ -14,7 +14,6 @@ from atlas.views.experience.list import (
     agents_text,
     count_with_rate,
     memory_text,
-    outcome_labels,
     outcome_of,
     stored_rows,
     with_memory,
@@ -23,7 +22,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Order
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, outcome_labels
 
 TaskKey = tuple[str, str]
 """A task's domain and id, because two benchmarks may use the same ids."""

@@ -31,7 +31,7 @@ IMPORT = "import"
 NO_FIX = "✗ no fix yet"
 
 HIGH, LOW = 0.85, 0.5
-"""Least importance that is shown as `high`, and importance below which it is `low`."""
+"""Least importance that is called high, and importance below which it is called low."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EntryRow(Row):
     """Name of the agent or person who wrote it, or empty if all entries beside it have the same. Untrusted."""
 
     links: str
-    """State of a crash: `✓ fixed 2 Nov 2026`. In a thread, its relation to the crash above it."""
+    """State of a crash: `✓ fixed 2 Nov 2026`. In a thread, the relation of another entry to the crash above it."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -64,9 +64,10 @@ class EntryRow(Row):
     """The same, or None below an entry of the same day."""
 
     @property
-    def weight(self) -> str:
-        """`high` or `low` importance, or empty between the two."""
-        return "high" if self.importance >= HIGH else "low" if self.importance < LOW else ""
+    def facts(self) -> tuple[str, ...]:
+        """Its links, and its importance if it is high or low."""
+        weight = "high importance" if self.importance >= HIGH else "low importance" if self.importance < LOW else ""
+        return tuple(filter(None, (self.links, weight)))
 
 
 def entry_rows(
@@ -119,9 +120,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             importance=found["importance"],
             tier=state_word(found["tier"]),
             writer=writers.get(entry_id, ""),
-            links=" · ".join(
-                filter(None, [fixes.get(entry_id, ""), _marks(found["tier"], marks.get(entry_id, NO_MARKS))])
-            ),
+            links=fixes.get(entry_id, ""),
             created_at=stored_instant(found),
             shown_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),

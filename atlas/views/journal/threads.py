@@ -62,7 +62,7 @@ def _thread_rows(memory: MemorySystem, stored: Sequence[Mapping[str, Any]]) -> I
         yield replace(
             row,
             depth=depth,
-            links=" · ".join(filter(None, [relation, row.links])),
+            links=relation or row.links,
             shown_at=None if day == last_day and depth >= last_depth else row.created_at,
         )
 

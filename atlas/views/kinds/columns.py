@@ -36,6 +36,12 @@ class Column:
     is_optional: bool = False
     """True if it is hidden when empty in all rows."""
 
+    least_share: float = 0.0
+    """Share of the rows, in [0, 1], of which more than it must fill an optional column."""
+
+    empty: str = ""
+    """What an empty cell of a text shows, in the quiet colour."""
+
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""
 
@@ -44,7 +50,6 @@ Columns = Sequence[Column]
 """The columns of a table, in their order."""
 
 RELEVANCE = Column("relevance", "Relevance", 95, "share", "Relevance to the search, from 0 to 1", is_optional=True)
-MARKS = Column("marks", "Marks", 130, is_optional=True)
 SOURCE = Column("source", "Source", 120, is_optional=True, order_key="source")
 HOW = Column("how", "How", 95)
 RECORD = Column(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from atlas.core.types import OUTCOMES
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Pairs, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -15,26 +15,22 @@ from atlas.views.kinds.metadata import scope_pair_filter, scope_pairs
 OUTCOME = Column(
     "outcomes",
     "Outcome",
-    105,
+    122,
     "outcomes",
-    help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, oldest first, or `✗ ×6` for six that failed",
+    help_text="How it ended, or the number of its attempts by how they ended",
 )
 TASK = Column("task", "Task", 440, order_key="title")
 AGENT = Column(
     "agent", "Agent", 72, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
 )
-DOMAIN = Column("domain", "Domain", 118, is_optional=True)
-MEMORY = Column(
-    "memory", "Memory", 78, is_optional=True,
-    help_text="Whether an attempt was given records of this memory, or used some",
-)  # fmt: skip
+DOMAIN = Column("domain", "Domain", 118, is_optional=True, least_share=1 / 3, empty="no domain")
 DAY = replace(CREATED_AT, form="day", width=90)
 ENDING = Column(
     "ending", "Result", 300, is_optional=True,
     help_text="Its error, the feedback on it, its answer or its last output: of the attempt that opens with the row",
 )  # fmt: skip
 
-QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT, MARKS)
+QUEUED = (OUTCOME, TASK, ENDING, DOMAIN, CREATED_AT)
 """On Curate."""
 
 EXPERIENCE = Kind(
@@ -74,9 +70,9 @@ EXPERIENCE = Kind(
         Switch(name="pinned", label="Pinned only", key="marks.pinned"),
     ),
     tables=Tables(
-        listed=(OUTCOME, TASK, ENDING, DAY, AGENT, DOMAIN, MEMORY, MARKS),
-        found=(OUTCOME, RELEVANCE, TASK, ENDING, MARKS),
-        beside=(OUTCOME, RELEVANCE, TASK, MARKS),
+        listed=(OUTCOME, TASK, ENDING, DAY, AGENT, DOMAIN),
+        found=(OUTCOME, RELEVANCE, TASK, ENDING),
+        beside=(OUTCOME, RELEVANCE, TASK),
         similar=(OUTCOME, RELEVANCE, TASK),
     ),
     fields=(

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.journal_codec import TIERS
 from atlas.memory.journal.links import CRASH
 from atlas.memory.journal.memory import Journal
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, OneOf, Pairs
 from atlas.views.kinds.journal_words import ROUND, state_word, type_word
@@ -25,15 +25,7 @@ GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="gener
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
 WRITER = Column("writer", "Written by", 110, is_optional=True)
-LINKS = Column("links", "Fix", 150, is_optional=True)
 DAY = Column("shown_at", "Day (UTC)", 92, "day", order_key="created_at")
-IMPORTANCE = Column(
-    "weight",
-    "Importance",
-    96,
-    help_text="As the agent rated it: high from 0.85, low under 0.5, else empty",
-    order_key="importance",
-)
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)
@@ -88,9 +80,9 @@ JOURNAL = Kind(
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(DAY, ENTRY_TYPE, CONTENT, WRITER, LINKS, IMPORTANCE),
-        found=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT, WRITER, LINKS, MARKS),
-        beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
+        listed=(DAY, ENTRY_TYPE, CONTENT, WRITER),
+        found=(DAY, ENTRY_TYPE, RELEVANCE, CONTENT, WRITER),
+        beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),
     fields=(

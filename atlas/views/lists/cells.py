@@ -80,6 +80,8 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "why": row.why,
                 "depth": row.depth,
                 "state": row.state,
+                "facts": row.facts,
+                "marks": row.marks,
                 **{column.name: _cell(row, column) for column in shown},
             }
             for row in rows
@@ -90,8 +92,8 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
 
 
 def _is_shown(column: Column, rows: Sequence[Row]) -> bool:
-    values = [getattr(row, column.name, None) for row in rows]
-    return not column.is_optional or any(value not in (None, "", ()) for value in values)
+    n_filled = sum(getattr(row, column.name, None) not in (None, "", ()) for row in rows)
+    return not column.is_optional or n_filled > column.least_share * len(rows)
 
 
 def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> dict[str, Any]:
@@ -102,6 +104,7 @@ def _column_as_json(column: Column, kind: Kind, order: str, *, opens: bool) -> d
         "width": column.width,
         "grows": column.width >= WIDE,
         "help": column.help_text,
+        "empty": column.empty,
         "opens": opens,
         "tones": TONES if column.form == "badge" else {},
         "orders": _orders(column, kind) if order else [],

@@ -71,7 +71,7 @@ class HitCard:
     """The outcome with its sign: `✓ succeeded`. For grouped attempts, the best attempt's outcome."""
 
     attempts: str
-    """`×4: 3 succeeded, 1 failed` for grouped attempts, or empty for a single one."""
+    """`4 attempts: 3 succeeded, 1 failed` for grouped attempts, or empty for a single one."""
 
     relevance: float | None
     """In [0, 1], or None if the search ranked by something else."""

@@ -101,6 +101,11 @@ class Row:
     """Its indentation below the row that it belongs to, or 0 at the margin."""
 
     @property
+    def facts(self) -> tuple[str, ...]:
+        """What is true of few records, in trusted words. It stands below the text that opens the row."""
+        return ()
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """Ids of the grouped records."""
         return (self.id,)

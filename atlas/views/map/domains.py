@@ -12,14 +12,13 @@ import numpy as np
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
-from atlas.views.experience.list import outcome_labels
 from atlas.views.kinds.columns import Column
 from atlas.views.kinds.experience import OUTCOME, TASK
 from atlas.views.lists.queries import Row
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
 from atlas.views.shared.rates import interval_text, rate_text, share_for_order
-from atlas.views.shared.wording import OUTCOMES, counted, percent
+from atlas.views.shared.wording import OUTCOMES, counted, outcome_labels, percent
 
 READ = 200
 """Maximum number of members whose tasks are read for the list of a domain's tasks."""
@@ -41,9 +40,8 @@ DOMAIN_COLUMNS = (
         "range is",
     ),
 )
-SIGNS = replace(OUTCOME, width=58)
-TASK_COLUMNS = (SIGNS, TASK)
-RANK_COLUMNS = (Column("rank", "", 16, "number"), replace(OUTCOME, width=26), TASK)
+TASK_COLUMNS = (OUTCOME, TASK)
+RANK_COLUMNS = (Column("rank", "", 16, "number"), OUTCOME, TASK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
@@ -73,15 +74,26 @@ def signed(outcome: str) -> str:
     return f"{SIGNS[outcome]} {outcome}"
 
 
+def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
+    """Return `✓ succeeded` of one attempt, and `✓ 1 succeeded` and `✗ 2 failed` of several."""
+    if len(outcomes) == 1:
+        return (signed(outcomes[0]),)
+    return tuple(f"{SIGNS[name]} {text}" for name, text in _counted_outcomes(Counter(outcomes)).items())
+
+
 def outcomes_text(counts: Mapping[str, int]) -> str:
     """Return `3 succeeded, 1 failed`: the number of attempts by outcome, without zeros."""
-    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name))
+    return ", ".join(_counted_outcomes(counts).values())
+
+
+def _counted_outcomes(counts: Mapping[str, int]) -> dict[str, str]:
+    return {name: f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name)}
 
 
 def attempts_text(counts: Mapping[str, int]) -> str:
-    """Return `×4: 3 succeeded, 1 failed` for a hit with several grouped attempts. Empty for a single one."""
+    """Return `4 attempts: 3 succeeded, 1 failed`. Empty for a single one."""
     n = sum(counts.values())
-    return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
+    return f"{n:,} attempts: {outcomes_text(counts)}" if n > 1 else ""
 
 
 def with_replaced(sentence: str, counts: Mapping[str, int]) -> str:

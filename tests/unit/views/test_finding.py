@@ -78,7 +78,7 @@ def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes
     asked = replace(query("boil an egg"), distinct=True)
     found = search(memory, EXPERIENCE, asked)
     shown = rows(memory, asked)
-    assert [row.outcomes for row in shown] == [("✓", "✓", "✓", "✗"), ("✓ succeeded",)]
+    assert [row.outcomes for row in shown] == [("✓ 3 succeeded", "✗ 1 failed"), ("✓ succeeded",)]
     assert [row.id for row in shown] == [*found.ids]
     assert ids[2] not in found.ids
     assert caption(memory, asked) == "5 of 5 experiences are relevant, shown as 2, best first"
@@ -93,7 +93,7 @@ def test_rows_of_a_search_for_distinct_ones_fill_its_pages(memory):
     found = search(memory, EXPERIENCE, asked)
     pages = [found_page(memory, EXPERIENCES, asked, found, page).rows for page in (1, 2)]
     assert [len(page) for page in pages] == [25, 5]
-    assert {row.outcomes for page in pages for row in page} == {("✓", "✓")}
+    assert {row.outcomes for page in pages for row in page} == {("✓ 2 succeeded",)}
 
 
 def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):

@@ -200,7 +200,7 @@ def test_a_bar_is_never_longer_than_its_place(signals):
 
 def test_a_card_of_several_attempts_tells_how_all_of_them_went():
     card = card_of("egg", "egg", outcomes={"failed": 1, "succeeded": 1203, "unknown": 0})
-    assert card.attempts == "×1,204: 1,203 succeeded, 1 failed"
+    assert card.attempts == "1,204 attempts: 1,203 succeeded, 1 failed"
     assert card_of("egg", "egg").attempts == ""
 
 

@@ -456,6 +456,14 @@ def test_what_belongs_to_a_crash_stands_indented_below_it(memory):
     assert [bool(row.shown_at) for row in oldest.rows] == [True, False, True, False, True]
 
 
+def test_a_row_shows_an_importance_that_is_high_or_low(memory):
+    memory.journal.add_entries(
+        [entry(n, entry_type="task", importance=importance) for n, importance in enumerate((0.9, 0.6, 0.4))]
+    )
+    rows = listed_page(memory, ENTRIES, Query()).rows
+    assert [row.facts for row in rows] == [("low importance",), (), ("high importance",)]
+
+
 def test_a_fix_on_another_page_than_its_crash_is_not_indented(memory):
     crash, *_, fix = memory.journal.add_entries(
         [entry(n, entry_type="task" if n else "crash_log") for n in range(PAGE_ROWS + 1)]

@@ -13,11 +13,12 @@ from atlas.core.types import Strategy
 from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import experience_detail
 from atlas.views.experience.kind import EXPERIENCES
-from atlas.views.experience.list import ExperienceRow, outcome_labels
+from atlas.views.experience.list import ExperienceRow
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.cells import table_as_json
 from atlas.views.lists.listing import listed_page
 from atlas.views.lists.queries import Query
+from atlas.views.shared.wording import outcome_labels
 from tests.support.records import attempt
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -49,11 +50,11 @@ def agents_listed(memory) -> list[str]:
     return [row.agent for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows]
 
 
-def test_attempts_at_a_task_are_one_line_with_all_of_their_outcomes_oldest_first(memory):
+def test_attempts_at_a_task_are_one_line_with_their_outcomes_counted(memory):
     ids = stored(memory, ("egg", False), ("milk", True), ("egg", None), ("egg", True))
     listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
     assert [(row.id, row.outcomes, row.ids) for row in listing.rows] == [
-        (ids[3], ("✗", "?", "✓"), (ids[0], ids[2], ids[3])),
+        (ids[3], ("✓ 1 succeeded", "✗ 1 failed", "? 1 unknown"), (ids[0], ids[2], ids[3])),
         (ids[1], ("✓ succeeded",), (ids[1],)),
     ]
     assert (listing.n, listing.n_records) == (2, 4)
@@ -102,7 +103,7 @@ def test_pages_hold_tasks_not_attempts(memory):
 
 
 def test_many_attempts_are_counted_by_outcome():
-    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ ×4", "✗ ×2")
+    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4 succeeded", "✗ 2 failed")
 
 
 def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
@@ -115,7 +116,7 @@ def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
 
     monkeypatch.setattr(memory.experience, "browse", with_other_outcome)
     (row,) = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
-    assert (row.outcomes, {*row.ids}) == (("?", "?"), {*ids})
+    assert (row.outcomes, {*row.ids}) == (("? 2 unknown",), {*ids})
 
 
 def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(memory):
@@ -124,15 +125,25 @@ def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(
         task_id = "milk" if n == 2 else "egg"
         made = attempt(task_id, task_id=task_id, agent=str(n), at=START + timedelta(hours=n), used={"strategies": ids})
         memory.store(made)
-    assert [row.memory for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [
-        "used", "used in 1 of 2",
+    assert [row.facts for row in listed_page(memory, EXPERIENCES, Query(distinct=True)).rows] == [
+        ("used memory",), ("used memory in 1 of 2",),
     ]  # fmt: skip
     latest, *_, first = listed_page(memory, EXPERIENCES, Query()).rows
-    assert (latest.memory, first.memory) == ("used", "")
+    assert (latest.facts, first.facts) == (("used memory",), ())
     assert [(link.kind.noun, link.title) for link in experience_detail(memory, latest.id).used] == [
         ("strategy", "Wait six minutes")
     ]
     assert experience_detail(memory, first.id).used == ()
+
+
+def test_the_column_of_domains_is_shown_if_more_than_a_third_of_the_rows_have_one():
+    row = ExperienceRow(id="a", outcomes=("✓ succeeded",), task="Boil an egg", created_at=START)
+    in_domain = replace(row, domain="eggs")
+    names = [
+        [column["name"] for column in table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, rows)["columns"]]
+        for rows in ([in_domain, row, row], [in_domain, row])
+    ]
+    assert ["domain" in each for each in names] == [False, True]
 
 
 def test_a_cell_leaves_out_pictographs_unless_they_are_all():
@@ -143,4 +154,3 @@ def test_a_cell_leaves_out_pictographs_unless_they_are_all():
     table = table_as_json(EXPERIENCE, EXPERIENCE.tables.listed, made)
     assert [row["task"] for row in table["rows"]] == ["Order the tofu again ✓", "👍🏽"]
     assert [row["created_at"] for row in table["rows"]] == ["1 May 2026, 00:00"] * 2
-    assert "memory" not in {column["name"] for column in table["columns"]}
