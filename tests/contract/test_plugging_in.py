@@ -258,7 +258,7 @@ def test_a_context_is_built_of_them(system, parts):
         ({"usage_count": 10, "success_rate": 0.9}, "succeeded in 9 of 10 uses"),
         ({"usage_count": 10, "success_rate": 0.0}, "succeeded in 0 of 10 uses"),
         ({"usage_count": 10, "success_rate": 0.4, "n_succeeded": 5}, "succeeded in 5 of 10 uses"),
-        ({}, "not tried yet"),
+        ({}, "not used yet"),
     ],
 )
 def test_a_record_is_told_from_the_rate_where_nobody_counted_successes(parts, known, record):

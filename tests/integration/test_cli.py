@@ -183,7 +183,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
     assert "Nothing was changed" in said
     assert run(capsys, "strategies") == ""
     assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")
-    assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
+    assert "not used yet  Refund the cancelled flight" in run(capsys, "strategies")
     assert "needs --write" in run(capsys, "strategies", "--dry-run", status=1)
     run(capsys, "undo")
     assert run(capsys, "strategies") == ""
@@ -544,7 +544,7 @@ def test_concepts_are_listed_searched_and_printed(store, capsys):
     assert run(capsys, "concepts").splitlines() == [line]
     assert run(capsys, "concepts", "cut a grid").startswith(line)
     shown = run(capsys, "concepts", "--show", crop[:6])
-    assert "record: not tried yet" in shown
+    assert "record: not used yet" in shown
     assert "--- code\ndef crop(grid):\n    return grid[1:]" in shown
     assert ">>> crop([[1]])\n[]" in shown
     assert "\x1b" not in shown

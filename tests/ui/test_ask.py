@@ -124,10 +124,10 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     pieces = {piece["place"]: piece for piece in json.loads(drawn.proto.json)["pieces"]}
     assert all(pieces[number]["memory"] == name for name, number in places.items())
     assert {card["outcome"] for card in cards(app)} == {
-        "not tried yet",
+        "not used yet",
         "✗ failed",
         "✓ succeeded",
-        "python, imported, not tried yet",
+        "python, imported, not used yet",
         "reflection, round 2",
     }
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))

@@ -1,15 +1,13 @@
-"""Groups of records by how their uses went, for the filters and the findings of lists."""
+"""How the uses of records went, for the filters and the findings of lists."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.hygiene import is_failing, worst_first
 from atlas.memory.base.memory import Memory
-from atlas.memory.base.success_rates import credible_interval
 from atlas.protocols.infra import Where
 
 EVERY, WORSE, UNUSED = "All", "Clearly worse than the others", "Not used yet"
@@ -17,34 +15,6 @@ USE_STATES = (EVERY, WORSE, UNUSED)
 
 ACTIVE = {"marks.buried": False}
 """Filter on the records that are compared."""
-
-
-@dataclass(frozen=True, slots=True)
-class UseGroups:
-    """Ids of records by how their uses went. A record for which that is not clear is in none."""
-
-    reliable: tuple[str, ...]
-    """Records whose rate is probably above one half: even the lower end of its 95 % interval is."""
-
-    worse: tuple[str, ...]
-    """Result of `worse_ids`."""
-
-    failing: tuple[str, ...]
-    """Other records whose rate is probably below one half."""
-
-    unused: tuple[str, ...]
-
-
-def use_groups(records: Memory[Any], retired: Collection[str] = ()) -> UseGroups:
-    """Return the records that are reliable, that are worse than the others, that mostly fail, or were not used."""
-    rates, worse = use_rates(records), worse_ids(records, retired)
-    intervals = {each: credible_interval(rate.n_succeeded, rate.n_known) for each, rate in rates.items()}
-    return UseGroups(
-        reliable=tuple(each for each, interval in intervals.items() if interval.low >= 0.5),
-        worse=worse,
-        failing=tuple(each for each, interval in intervals.items() if interval.high <= 0.5 and each not in worse),
-        unused=tuple(each for each in records.ids() if each not in rates),
-    )
 
 
 def use_rates(records: Memory[Any], where: Where | None = None) -> dict[str, SuccessRate]:
@@ -72,5 +42,7 @@ def worse_ids(records: Memory[Any], retired: Collection[str] = ()) -> tuple[str,
 
 def in_use_state(records: Memory[Any], state: str, retired: Collection[str] = ()) -> Any:
     """Return a filter on the ids of records that are clearly worse than the others, or that were not used yet."""
-    groups = use_groups(records, retired)
-    return {"$in": list(groups.unused if state == UNUSED else groups.worse)}
+    if state == WORSE:
+        return {"$in": list(worse_ids(records, retired))}
+    used = use_rates(records)
+    return {"$in": [each for each in records.ids() if each not in used]}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
-from atlas.views.kinds.uses import WORSE, use_groups
+from atlas.views.kinds.uses import WORSE, use_rates, worse_ids
 from atlas.views.lists.queries import Count, Narrowing, Query
+from atlas.views.shared.rates import FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
 from atlas.views.shared.wording import counted, look_at
 
 
@@ -15,19 +19,19 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
     n = kind.records(memory).count(query.where)
     if query.where or not n:
         return Count(n)
-    groups = use_groups(kind.records(memory), memory.strategies.retired() if kind is STRATEGY else ())
-    n_reliable, n_worse, n_unused = map(len, (groups.reliable, groups.worse, groups.unused))
-    if n_unused == n:
+    records = kind.records(memory)
+    rates, worse = use_rates(records), worse_ids(records, memory.strategies.retired() if kind is STRATEGY else ())
+    if not rates:
         return Count(n, "none was used yet")
-    n_failing = len(groups.failing)
-    numbers = {
-        "reliable": n_reliable,
-        "mostly fails" if n_failing == 1 else "mostly fail": n_failing,
-        "not clear yet": n - n_reliable - n_worse - n_failing - n_unused,
-        "not used yet": n_unused,
-    }
-    note = ", ".join(f"{number:,} {what}" for what, number in numbers.items() if number)
-    return Count(n, note, _narrowing(kind, n_worse) if n_worse else None)
+    verdicts = Counter(verdict_of(credible_interval(rate.n_succeeded, rate.n_known))
+                       for each, rate in rates.items() if each not in worse)  # fmt: skip
+    verdicts[NOT_USED] = n - len(rates)
+    note = ", ".join(
+        f"{verdicts[each]:,} {'mostly fail' if each == FAILING and verdicts[each] > 1 else each}"
+        for each in (RELIABLE, FAILING, HALF, NOT_CLEAR, NOT_USED)
+        if verdicts[each]
+    )
+    return Count(n, note, _narrowing(kind, len(worse)) if worse else None)
 
 
 def _narrowing(kind: Kind, n_worse: int) -> Narrowing:

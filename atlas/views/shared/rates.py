@@ -10,6 +10,9 @@ from atlas.views.shared.wording import NO_BREAK, counted, percent
 
 NOT_USED = "not used yet"
 
+RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
+"""What the interval of a rate shows."""
+
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
 
@@ -32,7 +35,7 @@ class Record:
     """`likely 55–80 %`, or empty before any try."""
 
     verdict: str = ""
-    """`reliable`, `clearly worse`, `mostly fails`, `too few to tell` or `about half`, or empty before any try."""
+    """`clearly worse` or one of `verdict_of`, or empty before any try."""
 
     tone: str = ""
     """`good`, `bad`, or empty for neither."""
@@ -59,19 +62,19 @@ def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = Fal
         low=interval.low,
         high=interval.high,
         range=likely(interval),
-        verdict="clearly worse" if is_worse else _verdict(interval),
+        verdict="clearly worse" if is_worse else verdict_of(interval),
         tone="good" if interval.low >= 0.5 else "bad" if is_worse or interval.high <= 0.5 else "",
         trend=trend,
     )
 
 
-def _verdict(interval: Interval) -> str:
-    """Return what the interval of a rate shows."""
+def verdict_of(interval: Interval) -> str:
+    """Return whether a rate is above one half, below it or about it, or that this is not clear yet."""
     if interval.low >= 0.5:
-        return "reliable"
+        return RELIABLE
     if interval.high <= 0.5:
-        return "mostly fails"
-    return "about half" if interval.high - interval.low <= NARROW else "too few to tell"
+        return FAILING
+    return HALF if interval.high - interval.low <= NARROW else NOT_CLEAR
 
 
 def likely(interval: Interval) -> str:

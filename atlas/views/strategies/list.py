@@ -128,7 +128,7 @@ def _origin(strategy: Strategy) -> str:
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """Return `succeeded in 3 of 4 uses (likely 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
+    """Return `succeeded in 3 of 4 uses (likely 28–95 %)`, or `not used yet`. That it is retired, if it is."""
     return success_rate_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 

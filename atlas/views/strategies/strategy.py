@@ -186,7 +186,7 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
 
 def _verdict(effect: StrategyEffect) -> str:
     if effect.verdict == "not used":
-        return "It has not been tried yet, so whether it helps is not known."
+        return "It has not been used yet, so whether it helps is not known."
     if effect.difference is None:
         return "No attempt at a similar task was made without it, so there is nothing to compare its uses with."
     if effect.verdict == "unplaced":
@@ -209,7 +209,7 @@ def _effect_row(what: str, tries: Tries) -> EffectRow:
 
 def _headline(rate: StrategyRate) -> str:
     if not rate.n:
-        return "It has not been tried yet."
+        return "It has not been used yet."
     if rate.n == 1:
         return f"Its only use {'succeeded' if rate.n_succeeded else 'failed'}."
     return f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded."

@@ -291,7 +291,7 @@ def test_every_line_of_a_stored_text_is_told_from_ours():
         "## Concepts",
         "## Journal",
     ]
-    assert [line for line in ours if line.startswith("  Record")] == ["  Record: not tried yet"]
+    assert [line for line in ours if line.startswith("  Record")] == ["  Record: not used yet"]
     labels = [line.split(":")[0].strip() for line in ours if line.startswith("  ")]
     assert labels == [
         *("When", "Do", "Parameters", "Record"),

@@ -152,7 +152,7 @@ def test_configurations_say_in_what_they_differ():
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
     [strategy_id] = full.strategies.ids()
-    assert card(full, ask(full), "strategies").outcome == "not tried yet"
+    assert card(full, ask(full), "strategies").outcome == "not used yet"
     for success in (True, True, False):
         full.strategies.record_use(strategy_id, success)
     made = card(full, ask(full), "strategies")
@@ -164,7 +164,7 @@ def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
 def test_a_concept_s_card_shows_what_it_does_rather_than_its_code(full):
     made = card(full, ask(full), "concepts")
     assert (made.title, made.passage.name) == ("refund", "Does")
-    assert made.outcome == "python, imported, not tried yet"
+    assert made.outcome == "python, imported, not used yet"
 
 
 def test_an_entry_s_card_says_what_was_noted_and_when(full):

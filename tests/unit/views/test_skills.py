@@ -71,7 +71,7 @@ def test_a_strategy_is_a_skill_with_its_advice_and_evidence(filled, tmp_path):
     }
     assert f"## What to do\n\n{STRATEGY.suggestion}\n" in text
     assert "- `status` (integer): 429" in text
-    assert "## Evidence\n\nNot tried yet." in text
+    assert "## Evidence\n\nNot used yet." in text
 
 
 def test_a_concept_is_a_skill_with_its_code_as_a_script(filled, tmp_path):

@@ -90,7 +90,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
     assert row.learned_from == "4 attempts, none failed"
     found = strategy_detail(memory, one)
-    assert (found.headline, found.bar) == ("It has not been tried yet.", "")
+    assert (found.headline, found.bar) == ("It has not been used yet.", "")
     assert memory.strategies.rate(one).rate is None
     assert memory.strategies.to_pandas()["rate"].isna().all()
 
@@ -127,7 +127,7 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     rows = listed_page(memory, STRATEGIES, Query()).rows
     assert {row.title: row.state for row in rows} == {"good": "", "worse": "problem", "unclear": ""}
     verdicts = {row.title: row.record.verdict for row in rows}
-    assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "too few to tell"}
+    assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "not clear yet"}
     finding = count_with_uses(memory, STRATEGY, Query())
     assert (finding.n, finding.note) == (3, "1 reliable, 1 not clear yet")
     assert finding.narrowing == Narrowing("1 strategy does clearly worse than the others: look at it", "state", WORSE)
@@ -184,7 +184,7 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     [experience_id] = memory.experience.store_many([source])
     one = memory.strategies.add(strategy(sources=(source.id, "forgotten"), metadata={"derived_by": "template"}))
     detail = strategy_detail(memory, one)
-    assert detail.headline == "It has not been tried yet."
+    assert detail.headline == "It has not been used yet."
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
@@ -219,7 +219,7 @@ def test_an_edit_can_be_taken_back_by_its_version(memory):
 
 def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory):
     one = memory.strategies.add(strategy("refund the cancelled flight of a customer"))
-    assert effect_view(memory, one).verdict.startswith("It has not been tried yet")
+    assert effect_view(memory, one).verdict.startswith("It has not been used yet")
     memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
     tried(memory, one, 20, 20)
     view = effect_view(memory, one)
@@ -339,7 +339,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.learned_from) == ("not used yet", "3 attempts, 1 failed")
+    assert (row.succeeded, row.learned_from) == ("not used yet", "3 attempts: 2 succeeded, 1 failed")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
@@ -383,10 +383,10 @@ def test_the_overview_counts_the_strategies_that_were_tried(memory):
     assert strategy_counts(memory) == ""
     names = {"good": (8, 10), "worst": (0, 12), "once": (1, 1)}
     ids = {name: memory.strategies.add(strategy(name, title=name)) for name in names}
-    assert strategy_counts(memory) == "3 strategies, none tried yet"
+    assert strategy_counts(memory) == "3 strategies, none used yet"
     for name, tries in names.items():
         tried(memory, ids[name], *tries)
-    assert strategy_counts(memory) == "3 strategies: 3 tried, 2 of them 5 times or more, 1 retired"
+    assert strategy_counts(memory) == "3 strategies: 3 used, 2 of them 5 times or more, 1 retired"
 
 
 def test_the_history_names_strategies(memory):
