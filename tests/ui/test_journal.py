@@ -15,7 +15,16 @@ from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, plan_tables, run_until, table, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    box,
+    of_type,
+    plan_tables,
+    run_until,
+    table,
+    undo_button,
+)
 from tests.support.records import attempt, entry
 from tests.support.stores import make_store
 
@@ -76,6 +85,7 @@ def test_a_link_brings_its_filters_along(dashboard: Dashboard, tmp_path, memory)
     memory.journal.add_entries([entry(n) for n in range(30)])
     app = dashboard(tmp_path, "journal", journal_since="3", journal_until="7", journal_types="crash")
     assert generations(app) == [5]
+    assert "More · 2" in [node.proto.popover.label for node in of_type(app, "popover")]
     app.button(key="journal_all_times").click().run()
     assert caption(app) == "8 of 30 entries"
 

@@ -232,7 +232,7 @@ Filters = Sequence[Filter]
 
 def is_empty(value: Any) -> bool:
     """Return whether a value does not filter. The number 0 does filter."""
-    return value is None or value is False or value == () or value == ""
+    return value is None or value is False or (isinstance(value, str | tuple | list) and not value)
 
 
 def without_empty(values: Values) -> dict[str, Any]:

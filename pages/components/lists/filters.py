@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas.views.kinds.filters import (
     FIRST_DAY,
@@ -21,6 +22,7 @@ from atlas.views.kinds.filters import (
     Pairs,
     Switch,
     address_text,
+    is_empty,
 )
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.scope import offered
@@ -114,6 +116,12 @@ def _draw_number(filter: Number, first: int | None, width: Width, shared: dict[s
         return st.number_input(filter.label, filter.least, filter.most, None, placeholder="any", width=width, **shared)
     text = st.text_input(filter.label, "" if first is None else str(first), placeholder="any", **shared)
     return filter.read([text.strip()], {})
+
+
+def further_filters(values: Iterable[Any]) -> DeltaGenerator:
+    """Draw the popover of further filters, whose button shows how many of their current values are set."""
+    n = sum(not is_empty(value) for value in values)
+    return st.popover(f"More · {n:,}" if n else "More", icon=":material/filter_list:")
 
 
 def draw_order(kind: Kind, *, is_search: bool) -> str:

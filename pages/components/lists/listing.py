@@ -30,6 +30,7 @@ from pages.components.lists.filters import (
     draw_filter,
     draw_irrelevant,
     draw_order,
+    further_filters,
     turn_to_first_page,
 )
 from pages.components.lists.record_table import opened_id, origin_of, selectable_table
@@ -71,7 +72,7 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
     is_search, by = bool((text or "").strip()), BEST_MATCH
     if kind.shows_uses:
         order = draw_order(kind, is_search=is_search)
-    with st.popover("More", icon=":material/filter_list:") if has_more else nullcontext():
+    with further_filters(_current(kind, each) for each in rest) if has_more else nullcontext():
         if kind.can_search_words:
             by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
         values |= {each.name: _draw_filter(kind, each, options) for each in rest}
@@ -88,6 +89,12 @@ def ask(memory: MemorySystem, kind: Kind) -> Query:
 def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> Any:
     key = f"{kind.page}_{asked.name}"
     return draw_filter(asked, options[asked.name], key=key, is_in_address=True, width=asked.width)
+
+
+def _current(kind: Kind, asked: Filter) -> Any:
+    """Return the value of a filter before it is drawn, which is in the URL until its widget has been there."""
+    key = f"{kind.page}_{asked.name}"
+    return st.session_state[key] if key in st.session_state else st.query_params.get_all(key)
 
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:

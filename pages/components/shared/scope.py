@@ -24,12 +24,12 @@ from atlas.views.shared.scope import (
     scope_with,
 )
 from atlas.views.shared.state import StoreState
-from pages.components.lists.filters import SEARCH_WIDTH, Width, digest, draw_filter
+from pages.components.lists.filters import SEARCH_WIDTH, Width, digest, draw_filter, further_filters
 from pages.components.shared.narrowing import box_key, current_scope, keep_scope, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
 from pages.frame.address import shared_by_pages
 
-DOMAIN_WIDTH = 190
+DOMAIN_WIDTH = 170
 """Width of the box of domains in a row, in pixels."""
 
 _TITLES, _LEFT_OUT = "scope_titles", "scope_left_out"
@@ -80,12 +80,13 @@ def draw_scope_boxes(memory: MemorySystem, *, is_row: bool = False) -> DeltaGene
         # a container, like each widget that may disappear, as otherwise the others would be recreated
         with st.container(width=DOMAIN_WIDTH if is_row else "stretch"):
             domains = _draw_domains(memory_map, stored.domains)
-        more = st.popover("More", icon=":material/filter_list:")
+        rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
+        more = further_filters(st.session_state.get(box_key(each.name), stored.values.get(each.name)) for each in rest)
         with more:
             key, first = _box("by", stored.by)
             by = st.segmented_control("Search by", BY, default=first, required=True, key=key)
-            rest = _draw_rest(options, stored)
-    keep_scope(scope_with(text or "", by or stored.by, domains, **foremost, **rest))
+            further = _draw_rest(rest, options, stored)
+    keep_scope(scope_with(text or "", by or stored.by, domains, **foremost, **further))
     st.session_state[_LEFT_OUT] = left_out_sentence(n_left_out)
     return more
 
@@ -140,10 +141,9 @@ def _sentence(memory: MemorySystem, scope: Scope) -> str:
     return scope_sentence(scope, n_inside, n_all)
 
 
-def _draw_rest(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
+def _draw_rest(rest: Sequence[Filter], options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
     """Draw the secondary filters. Filters of one field, such as first and last day, share a row."""
     values = {}
-    rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
     for _, group in groupby(rest, key=lambda each: each.key):
         beside = list(group)
         columns = st.columns(len(beside), gap="small") if len(beside) > 1 else [st.container()]
