@@ -137,6 +137,7 @@ function cell(column, row, role, isStill) {
   if (column.opens) {
     const title = made(isStill ? 'span' : 'button', column.form === 'heading' ? 'title' : 'title clip')
     cuttable(title, (column.form === 'heading' ? value.title : value) || '–', worded)
+    if (value.parameters) title.append(made('span', 'parameters', value.parameters))
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
     element.append(title)
     if (column.form !== 'heading' && (row.marks || row.facts.length)) element.append(made('span', 'marks', ...facts(row.facts), ...tags(row.marks)))

@@ -10,6 +10,7 @@ from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
+from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.concepts.saving import saving_text
 from atlas.views.kinds.concept import source_word
@@ -27,6 +28,9 @@ class ConceptRow(Row):
     """One line of the list. Texts from the store are untrusted."""
 
     name: str
+    parameters: str
+    """`(items, size)`, or empty."""
+
     description: str
     record: Record
     """How the tasks went that it was used for."""
@@ -42,6 +46,7 @@ class ConceptRow(Row):
         """Its name, and what stands below it."""
         return Heading(
             title=self.name,
+            parameters=self.parameters,
             lead=self.description,
             origin=self.origin,
             marks=self.marks,
@@ -60,6 +65,7 @@ def concept_rows(
         ConceptRow(
             id=concept.id,
             name=concept.name,
+            parameters=parameters_of(concept),
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
             record=record_of(usage[concept.id].n_successes, usage[concept.id].n_uses, is_worse=concept.id in worse),
             last_used=last_use(usage[concept.id]),

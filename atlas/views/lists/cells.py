@@ -35,6 +35,9 @@ class Heading:
     """The name of a record with its origin, in several lines. All texts are untrusted."""
 
     title: str
+    parameters: str = ""
+    """`(items, size)` behind the title of a function, or empty."""
+
     lead: str = ""
     """Its purpose, or empty."""
 

@@ -17,6 +17,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.concepts.concept import concept_detail, examples_in, examples_text
 from atlas.views.concepts.kind import CONCEPTS
 from atlas.views.concepts.lineage import quoted
+from atlas.views.concepts.parameters import parameters_of
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.concept import CONCEPT, MAX_USED
@@ -174,6 +175,20 @@ def test_a_list_by_use_begins_with_the_most_used(memory):
     rows = listed_page(memory, CONCEPTS, Query(order=MAX_USED)).rows
     assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
     assert (rows[0].record.tries, rows[1].record.tries) == ("1 of 1 use", "not used yet")
+
+
+@pytest.mark.parametrize(
+    ("signature", "code", "parameters"),
+    [
+        ("crop(grid: Grid, box: Box = ALL) -> Grid", "", "(grid, box)"),
+        ("crop(grid, *, box) -> the part in the box", "", "(grid, *, box)"),
+        ("", "import re\n\ndef crop(grid, *boxes, **options): ...", "(grid, *boxes, **options)"),
+        ("crop(grid: T[], box?)", "function crop(grid, box) {}", ""),
+        ("other(grid)", "crop = len", ""),
+    ],
+)
+def test_a_row_shows_the_parameters_of_a_function(signature, code, parameters):
+    assert parameters_of(concept(signature=signature, code=code)) == parameters
 
 
 def test_a_search_says_why_and_that_nothing_was_found(memory):
