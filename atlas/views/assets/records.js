@@ -112,8 +112,9 @@ const FORMS = {
     chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
     return [chip]
   },
-  heading: ({ lead, story, status, origin, marks, relevance, why }) => [
+  heading: ({ lead, story, advice, status, origin, marks, relevance, why }) => [
     lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)),
+    advice && made('span', 'advice', ...worded(advice)),
     made('span', 'marks', status && made('span', 'pill', status), origin && made('span', 'origin', origin),
       ...tags(marks)),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
@@ -125,7 +126,6 @@ const FORMS = {
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
   },
-  lines: (value) => value.map((part) => made('span', 'part', part)),
 }
 
 // Least width of a column whose heading has room for a mark.

@@ -8,7 +8,6 @@ from typing import Literal
 
 Form = Literal[
     "text", "number", "decimal", "share", "meter", "time", "day", "picture", "outcomes", "badge", "heading", "record",
-    "lines",
 ]  # fmt: skip
 """Display format of a value: a share as a bar from 0 to 1, a meter as a bar with a text that is red if weak, a
 picture by its URL, outcomes as coloured labels, a day as a time that shows its clock on hover.

@@ -19,13 +19,6 @@ READ, RETIRED = "Read by agents", "Retired"
 STATES = (EVERY, READ, RETIRED, *USE_STATES[1:])
 
 HEADING = Column("heading", "Strategy", 300, "heading")
-LEARNED_FROM = Column(
-    "learned_from",
-    "Written from",
-    110,
-    "lines",
-    "Earlier attempts that it was written from. They were made without it, so they are no uses of it",
-)
 
 TITLE = Column("title", "Strategy", 300)
 SUCCEEDED = Column(
@@ -79,8 +72,8 @@ STRATEGY = Kind(
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
     tables=Tables(
-        listed=(HEADING, RECORD, LAST_USED, LEARNED_FROM),
-        found=(HEADING, RECORD, LAST_USED, LEARNED_FROM),
+        listed=(HEADING, RECORD, LAST_USED),
+        found=(HEADING, RECORD, LAST_USED),
         beside=(HEADING, RECORD),
         similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
     ),

@@ -42,7 +42,10 @@ class Heading:
     """Its purpose, or empty."""
 
     story: str = ""
-    """Its worth in words, or empty."""
+    """When it applies, or empty."""
+
+    advice: str = ""
+    """What to do then, or empty."""
 
     status: str = ""
     """Why it is out of use, or empty."""
@@ -139,8 +142,6 @@ def _cell(row: Row, column: Column) -> Any:
             return f"{value:.2f}"
         case "time" | "day":
             return time_text(value) if isinstance(value, datetime) else ""
-        case "lines":
-            return [part.strip() for part in str(value or "no attempts").split(",")]
     return asdict(value) if isinstance(value, Heading | Record | Meter) else value
 
 

@@ -13,6 +13,7 @@ from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, credible_interval, trend
 from atlas.memory.kinds.sections import success_rate_text
 from atlas.memory.strategies.outcomes import StrategyRate
+from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategy_sources import rates_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
@@ -20,14 +21,15 @@ from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import NOT_USED, Record, likely, record_of
-from atlas.views.shared.wording import counted, day_text, percent, shortened
+from atlas.views.shared.wording import attempts_text, counted, day_text, percent, shortened
+from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
 BY_HAND = "by hand"
 """The origin that is shown of a strategy without a known abstractor."""
 
-SITUATION_CHARACTERS = 160
-"""The part of the situation that is listed."""
+SITUATION_CHARACTERS, ADVICE_CHARACTERS = 160, 300
+"""The parts of the situation and of the suggestion that are listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,9 @@ class StrategyRow(Row):
     title: str
     situation: str
     """The beginning of its situation: `When: a job is killed twice.`"""
+
+    advice: str
+    """The beginning of its suggestion: `Do: Read the log first.`"""
 
     succeeded: str
     """`23 of 64` uses, or `not used yet`."""
@@ -49,7 +54,7 @@ class StrategyRow(Row):
     """Time in UTC, or None before any use."""
 
     learned_from: str
-    """The attempts at its source tasks without it: `4 attempts, 1 failed`, or empty without a source."""
+    """The attempts that it was written from, as `learned_text` returns them."""
 
     origin: str
     """Its domain, its writer and its day."""
@@ -63,8 +68,9 @@ class StrategyRow(Row):
         return Heading(
             title=self.title,
             story=self.situation,
+            advice=self.advice,
             status=self.status,
-            origin=self.origin,
+            origin=" · ".join(filter(None, [self.origin, self.learned_from and f"learned from {self.learned_from}"])),
             marks=self.marks,
             relevance=self.relevance,
             why=self.why,
@@ -84,6 +90,7 @@ def strategy_rows(
             id=each.id,
             title=readable_title(each.title),
             situation=_situation_line(each),
+            advice=_advice_line(each),
             origin=_origin(each),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
@@ -111,6 +118,13 @@ def _situation_line(strategy: Strategy) -> str:
     """Return `When: an import replaces `table` …`, with the names of parameters as code."""
     text = _with_names(" ".join(strategy.situation.split()), strategy)
     return f"When: {shortened(text, SITUATION_CHARACTERS)}" if text else ""
+
+
+def _advice_line(strategy: Strategy) -> str:
+    """Return `Do: Read the log. Raise the limit.`: its steps in a row, or `Avoid: …` for a warning."""
+    steps = (_with_names(" ".join(step.split()), strategy) for step in steps_of(strategy.suggestion).steps)
+    text = shortened(" ".join(steps), ADVICE_CHARACTERS)
+    return f"{'Avoid' if is_warning(strategy) else 'Do'}: {text}" if text else ""
 
 
 def _with_names(text: str, strategy: Strategy) -> str:
@@ -143,11 +157,16 @@ def _change_text(outcomes: Sequence[bool]) -> str:
 
 
 def learned_text(without: SuccessRate, n_sources: int) -> str:
-    """Return `4 attempts, 1 failed`, `2 attempts` if none at the source tasks is stored any more, or empty."""
+    """Return `4 attempts: 3 succeeded, 1 failed` of those at the source tasks without it.
+
+    It is `1 attempt that succeeded` for a single one, `2 attempts` if none is stored any more, and empty without a
+    source.
+    """
     if not without.n_known:
         return counted(n_sources, "attempt") if n_sources else ""
-    n_failed = without.n_known - without.n_succeeded
-    return f"{counted(without.n_known, 'attempt')}, {f'{n_failed:,}' if n_failed else 'none'} failed"
+    if without.n_known == 1:
+        return f"1 attempt that {'succeeded' if without.n_succeeded else 'failed'}"
+    return attempts_text({"succeeded": without.n_succeeded, "failed": without.n_failed})
 
 
 def without_text(rate: SuccessRate) -> str:

@@ -222,7 +222,7 @@ def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], with
             "Trend": trend_text(trend([attempt.success for attempt in attempts])),
             "Last used": moment(attempts[-1].at) if attempts else "",
             "Written by": written_by(strategy),
-            "Written from": learned_text(without, len(strategy.sources)),
+            "Learned from": learned_text(without, len(strategy.sources)),
             "Added": moment(strategy.created_at) if strategy.created_at else "",
         }
     )

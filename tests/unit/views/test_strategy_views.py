@@ -13,6 +13,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.operations import Use
 from atlas.core.statistics import Interval
 from atlas.core.types import Strategy
+from atlas.memory.strategies.records import WARNING
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
@@ -88,7 +89,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
-    assert row.learned_from == "4 attempts, none failed"
+    assert row.learned_from == "4 attempts: 4 succeeded"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been used yet.", "")
     assert memory.strategies.rate(one).rate is None
@@ -117,6 +118,13 @@ def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
     assert listed(memory, order="Title, A to Z") == ["never", "often", "once"]
     assert uses_seen(memory, STRATEGY) == 11
     assert never
+
+
+def test_a_row_says_what_to_do_or_to_avoid(memory):
+    memory.strategies.add(strategy(title="do", suggestion="First:\n1. Read {log}.\n2. Raise the limit."))
+    memory.strategies.add(strategy("a", title="avoid", suggestion="Start it again.", metadata={WARNING: True}))
+    rows = {row.title: row.advice for row in listed_page(memory, STRATEGIES, Query()).rows}
+    assert rows == {"do": "Do: Read {log}. Raise the limit.", "avoid": "Avoid: Start it again."}
 
 
 def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory):
