@@ -39,7 +39,7 @@ class Column:
     """Share of the rows, in [0, 1], of which more than it must fill an optional column."""
 
     empty: str = ""
-    """What an empty cell of a text shows, in the quiet colour."""
+    """Text that an empty cell of a text shows."""
 
     order_key: str = ""
     """The stored field that it sorts by, or empty if its heading does not sort."""

@@ -42,10 +42,10 @@ class Heading:
     """Its purpose, or empty."""
 
     story: str = ""
-    """When it applies, or empty."""
+    """Its situation, or empty."""
 
     advice: str = ""
-    """What to do then, or empty."""
+    """Its suggestion, or empty."""
 
     status: str = ""
     """Why it is out of use, or empty."""

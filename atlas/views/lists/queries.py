@@ -102,7 +102,7 @@ class Row:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What is true of few records, in trusted words. It stands below the text that opens the row."""
+        """Short trusted texts on it that few records have. They stand behind or below the text that opens the row."""
         return ()
 
     @property

@@ -11,7 +11,7 @@ from atlas.views.shared.wording import NO_BREAK, counted, percent
 NOT_USED = "not used yet"
 
 RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
-"""What the interval of a rate shows."""
+"""Verdicts on a rate, from its interval."""
 
 NARROW = 0.3
 """Width of an interval around one half from which a rate is known to be about one half."""
