@@ -66,8 +66,8 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("combobox", "Sort", "strategies_order=Newest first", "Newest first"),
     ),
     "journal": (
-        Choice("radio", "What agents read", "journal_tab=What agents read"),
-        Choice("radio", "Refused entries", "journal_tab=Refused entries"),
+        Choice("radio", "Conversations", "journal_tab=Conversations"),
+        Choice("radio", "Upkeep", "journal_tab=Upkeep"),
     ),
     "ask?ask_text=mend+the+query": (
         Choice("switch", "Compare two settings", "ask_two=true"),

@@ -14,6 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.memory.journal import COLLECTION, CompactPlan
+from pages.components.journal.upkeep import PARTS
 from pages.components.lists.selection import Selection
 from tests.support.dashboard import (
     Dashboard,
@@ -39,9 +40,7 @@ def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
     assert_no_problem(app)
 
 
-@pytest.mark.parametrize(
-    "tab", ["Link suggestions", "What agents read", "Archiving", "Refused entries", "Conversations"]
-)
+@pytest.mark.parametrize("tab", ["Conversations", "Upkeep"])
 @pytest.mark.parametrize("is_filled", [True, False])
 def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard, tmp_path, memory, tab, is_filled):
     if is_filled:
@@ -49,6 +48,40 @@ def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard,
         memory.conversations.add("How?", "So.", "main")
     app = dashboard(tmp_path, "journal", journal_tab=tab)
     assert app.segmented_control(key="journal_tab").value == tab
+    assert_no_problem(app)
+
+
+@pytest.mark.parametrize(
+    ("former", "part"),
+    [
+        ("Link suggestions", "journal_suggestions"),
+        ("What agents read", "journal_reading"),
+        ("Archiving", "journal_archiving"),
+        ("Refused entries", "journal_refused"),
+        ("Forgetting", "journal_archiving"),
+    ],
+)
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_a_link_to_a_former_tab_opens_its_part_of_the_upkeep(
+    dashboard: Dashboard, tmp_path, memory, former, part, is_filled
+):
+    if is_filled:
+        memory.journal.add_entries([entry(n) for n in range(12)])
+    app = dashboard(tmp_path, "journal", journal_tab=former)
+    assert app.segmented_control(key="journal_tab").value == "Upkeep"
+    assert [key for key in PARTS if app.session_state[key]] == [part]
+    assert_no_problem(app)
+
+
+def test_the_upkeep_counts_what_waits_for_a_decision(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "journal", journal_tab="Upkeep")
+    assert "**There is nothing to decide on.**" in [element.value for element in app.markdown]
+    memory.journal.add_entries(
+        [entry(1, entry_type="crash_log", content=SAID), entry(2, entry_type="reflection", content=f"{SAID}, always")]
+    )
+    memory.journal.add("observation", "ok", generation=1)
+    app.run()
+    assert "**1 link suggestion and 1 refused entry to decide on.**" in [element.value for element in app.markdown]
     assert_no_problem(app)
 
 

@@ -18,17 +18,15 @@ from atlas.views.journal.forgetting import (
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.shared.state import StoreState
-from pages.components.journal.room import ROOM
 from pages.components.journal.summaries import draw_kept, draw_summaries
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.room import draw_records
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import propose
 from pages.components.shared.snapshot import store_state
 
 MEANINGS = {
-    "hot": "goes into prompts",
-    "warm": "goes into prompts, with less weight",
+    "hot": "in prompts",
+    "warm": "in prompts, with less weight",
     "cold": "found, but not in prompts",
     "archived": "found only when asked for",
 }
@@ -43,13 +41,12 @@ def draw_forgetting(memory: MemorySystem) -> None:
     """Draw the tiers, the settings of a compaction, and the latest plan."""
     sizes = tier_sizes(memory)
     if not any(sizes.values()):
-        draw_records(ROOM, memory)
+        st.info("There are no entries to archive.", icon=":material/check:")
         return
     for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
         column.metric(
             state_word(tier).capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True
         )
-    st.subheader("Archive old entries", anchor=False)
     st.text(
         "This keeps prompts short. Entries of little worth move on to the next state, and summaries take their place. "
         "Nothing is deleted unless you set a maximum. You see a preview first, and can undo it."
@@ -68,23 +65,23 @@ def draw_forgetting(memory: MemorySystem) -> None:
 
 def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
     """Draw the settings of protected entries and of the cap, and return them."""
-    keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
-                                  key="journal_keep_recent", width=340)  # fmt: skip
-    keep_types = _ask_types(memory)
-    max_entries = st.number_input("Maximum number of entries", 1, None, None, 100, key="journal_max_entries",
-                                  width=340, placeholder="No maximum", help=MAXIMUM)  # fmt: skip
+    types = list(memory.journal.values("entry_type"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        keep_recent = st.number_input("Keep the latest entries, whatever their worth", 0, None, KEEP_RECENT, 50,
+                                      key="journal_keep_recent", width=300)  # fmt: skip
+        chosen = st.multiselect("Of these types keep the latest as well", types, format_func=type_word,
+                                key="journal_keep_types", placeholder="None", width=300)  # fmt: skip
+        max_entries = st.number_input("Maximum number of entries", 1, None, None, 100, key="journal_max_entries",
+                                      width=300, placeholder="No maximum", help=MAXIMUM)  # fmt: skip
     return RetentionPolicy(
         keep_recent=int(keep_recent),
-        keep_types=keep_types,
+        keep_types=_ask_numbers(types, chosen),
         max_entries=None if max_entries is None else int(max_entries),
     )
 
 
-def _ask_types(memory: MemorySystem) -> dict[str, int]:
-    """Draw the boxes for types whose latest entries are protected, and return their numbers by type."""
-    types = list(memory.journal.values("entry_type"))
-    chosen = st.multiselect("Of these types keep the latest as well", types, format_func=type_word,
-                            key="journal_keep_types", placeholder="None", width=500)  # fmt: skip
+def _ask_numbers(types: list[str], chosen: list[str]) -> dict[str, int]:
+    """Draw a box for each chosen type, and return the numbers of its latest entries that are protected."""
     keep_types = {}
     with st.container(horizontal=True):
         for name in chosen:

@@ -18,7 +18,7 @@ from atlas.views.journal.links import (
 from atlas.views.journal.list import EntryRow
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, shortened
+from atlas.views.shared.wording import moment, shortened
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
@@ -62,20 +62,23 @@ def draw_links(memory: MemorySystem, entry_id: str) -> None:
 
 
 def draw_suggestions(memory: MemorySystem) -> None:
-    """Draw suggested links, each with both texts."""
-    with st.spinner("Comparing crashes with later reflections …"):
-        suggested = _suggested(store_state(memory), _memory=memory)
+    """Draw suggested links, each with both texts, the most similar first."""
+    suggested = page_suggestions(memory)
     st.caption(
         "A reflection that follows a crash may say how the crash was fixed. Accepting a suggestion links the two. "
-        "A refused suggestion does not come back."
+        "A refused suggestion does not come back. The most similar texts stand first."
     )
     if not suggested:
         st.info("There are no links to suggest: no crash without a fix has a later reflection on the same problem.",
                 icon=":material/check:")  # fmt: skip
         return
-    st.markdown(f"**{counted(len(suggested), 'suggestion')}**, most similar first")
     for number, suggestion in enumerate(suggested):
         _draw_suggestion(memory, suggestion, number)
+
+
+def page_suggestions(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
+    """Return suggested links, the most similar entries first, kept until the store changes."""
+    return _suggested(store_state(memory), _memory=memory)
 
 
 def _draw_line(line: ThreadLine, number: int) -> None:

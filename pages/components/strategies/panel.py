@@ -143,7 +143,7 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.sources:
         return
     with st.container(gap="xsmall"):
-        st.caption("Written from")
+        st.caption("Learned from")
         draw_sources(
             ((source.experience_id, source.outcome, source.title) for source in detail.sources), detail.n_more_sources
         )
