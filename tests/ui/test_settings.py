@@ -272,8 +272,44 @@ def test_the_page_opens_with_the_status_of_the_store_its_safety_first(dashboard:
     app = dashboard(tmp_path, "settings", settings_tab="Store")  # its older name
     assert app.title[0].value == "Settings"
     assert [part.value for part in app.markdown if part.value.startswith("#####")] == [
-        "##### Where it is", "##### How it is searched",
+        "##### The store", "##### Search", "##### Backups", "##### Disk",
     ]  # fmt: skip
+
+
+def test_a_fact_of_the_status_leads_to_where_it_is_changed(dashboard: Dashboard, tmp_path, monkeypatch):
+    monkeypatch.delenv(KEY, raising=False)
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings")
+    labels = {button.key: button.label for button in app.button}
+    assert labels["settings_to_language"] == "Choose"
+    assert labels["settings_to_embedding"] == labels["settings_to_strictness"] == "Change"
+    app.button(key="settings_to_embedding").click().run()
+    assert app.segmented_control(key="settings_tab").value == MODELS
+    assert_no_problem(app)
+
+
+def test_changes_are_recorded_under_a_name_that_was_typed_until_it_is_emptied(
+    dashboard: Dashboard, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ATLAS_ACTOR", "ada")
+    make_store(tmp_path, attempts(1))
+    app = dashboard(tmp_path, "settings")
+    app.text_input(key="settings_name").set_value(" grace ")
+    app.button(key="settings_name_use").click().run()
+    assert "grace" in texts(app)
+    assert os.environ["ATLAS_ACTOR"] == "grace"
+    app.text_input(key="settings_name").set_value("")
+    app.button(key="settings_name_use").click().run()
+    assert os.environ["ATLAS_ACTOR"] == "ada"
+    assert_no_problem(app)
+
+
+def test_a_visitor_of_a_server_does_not_choose_a_name(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+    with visiting(Actor("vera", Role.ADMIN)):
+        app = dashboard(tmp_path, "settings")
+    assert "settings_name_use" not in [button.key for button in app.button]
+    assert "vera" in texts(app)
 
 
 def test_the_last_backup_stands_beside_the_check(dashboard: Dashboard, tmp_path):

@@ -22,7 +22,7 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import may_name_paths
+from atlas.views.shared.state import may_name_paths, path_text
 from atlas.views.shared.wording import counted, in_words, moment_of
 
 EXPORT_BATCH = 500
@@ -140,6 +140,15 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
 def last_backup(memory: MemorySystem) -> str | None:
     """Return when the newest recorded backup was made, or None if there is none."""
     return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), None)
+
+
+def backup_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the newest recorded backup, the number of them, and where new ones go, by label."""
+    n, place = (
+        len(recorded_backups(memory)),
+        {"Kept in": path_text(backup_directory(memory))} if may_name_paths() else {},
+    )
+    return {"Last backup": last_backup(memory) or "none yet", "Backups made": f"{n:,}"} | place
 
 
 def backup_directory(memory: MemorySystem) -> Path:

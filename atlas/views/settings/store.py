@@ -30,27 +30,32 @@ OVERLAP = (
 )
 
 
-def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
-    """Return the facts about a store, by label. `n_bytes` is its size on disk. The name of an actor is untrusted."""
+def store_facts(memory: MemorySystem) -> dict[str, str]:
+    """Return the facts about a store, by label. The name of an actor is untrusted."""
     visitor = present_actor()
     last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
     return location_fact(memory) | {
-        "Size on disk": size_text(n_bytes),
         "Last change": last[0] if last else "none yet",
         "Open for": "reading only" if memory.storage.read_only else "reading and writing",
         "Your name in History": memory.storage.settings.actor if visitor is None else visitor.name,
+        "Version of ATLAS": __version__,
     }
 
 
+def disk_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str]:
+    """Return the size of a store and the free space beside it, by label. None if that is unknown."""
+    free = {} if n_free_bytes is None else {"Free on its disk": size_text(n_free_bytes)}
+    return {"Size on disk": size_text(memory.storage.n_bytes())} | free
+
+
 def search_facts(memory: MemorySystem) -> dict[str, str]:
-    """Return the facts about how a store is searched and by which version, by label."""
+    """Return the facts about how a store is searched, by label."""
     model = memory.storage.model
     name = {"Embedding model": model.name} if model else {}
     strictness = memory.strictness()
     return name | {
         "Search index": index_state(memory),
         "Strictness": f"{strictness:g}{' (default)' if strictness == CALIBRATED else ''}",
-        "Version of ATLAS": __version__,
     }
 
 

@@ -109,8 +109,13 @@ def location_fact(memory: MemorySystem) -> dict[str, str]:
     index = {"Index": store.indexes.location} if store.indexes.location else {}
     if is_address(store.location):
         return {"Address": store.location, **index}
-    home, location = Path.home(), PurePath(store.location)
-    return {"Location": f"~/{location.relative_to(home)}" if location.is_relative_to(home) else store.location, **index}
+    return {"Location": path_text(PurePath(store.location)), **index}
+
+
+def path_text(path: PurePath) -> str:
+    """Return a path as text, with the home directory written as `~`."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def visitor_name() -> str:

@@ -43,11 +43,11 @@ def draw_models(memory: MemorySystem) -> None:
 def _draw_language_model(memory: MemorySystem) -> None:
     model, settings = opening_model(), Settings.from_environment()
     st.subheader("Language model", anchor=False)
-    draw_facts({"Asked": model.badge})
+    draw_facts({"Asked": model.badge}, key="language")
     for sentence in model.sentences:
         st.text(HOW_HERE if sentence == HOW else sentence)
     if (checked := st.session_state.pop(_CHECKED, None)) is not None:
-        draw_facts(checked)
+        draw_facts(checked, key="checked")
     reason = why_fixed(settings)
     disabled = bool(reason)
     help_text = reason or None
@@ -65,7 +65,7 @@ def _draw_language_model(memory: MemorySystem) -> None:
             help=help_text,
         )
         st.button("Check it", key="settings_llm_check", on_click=_check, disabled=model.client is None or disabled)
-        if typed().names and not disabled:
+        if typed().names & {KEY, MODEL} and not disabled:
             st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget, args=(memory,))
 
 
@@ -102,7 +102,7 @@ def _type(key: str, name: str) -> None:
 
 def _forget(memory: MemorySystem) -> None:
     with announcing_problems():
-        choose_model(memory, typed().forget, "what the environment says")
+        choose_model(memory, lambda: typed().forget(KEY, MODEL), "what the environment says")
         st.session_state.pop(_NAME, None)
         reopen_all()
         announce_act(Act("What was typed for the language model is forgotten"))
@@ -110,7 +110,7 @@ def _forget(memory: MemorySystem) -> None:
 
 def _draw_embedding_model(memory: MemorySystem) -> None:
     st.subheader("Embedding model", anchor=False)
-    draw_facts(embedding_facts(memory))
+    draw_facts(embedding_facts(memory), key="embedding")
     job = _reembedding(str(memory.storage.path), _store=memory)
     if draw_progress(job, "Embedding all texts again", key="settings_embedding", cancelled_by=Role.ADMIN):
         return

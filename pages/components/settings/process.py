@@ -20,14 +20,14 @@ class SessionVariables:
         return frozenset(self._before)
 
     def use(self, name: str, value: str) -> None:
-        """Set a variable until `forget` is called."""
+        """Set a variable until it is forgotten."""
         self._before.setdefault(name, os.environ.get(name))
         os.environ[name] = value
 
-    def forget(self) -> None:
-        """Restore all variables."""
-        while self._before:
-            name, value = self._before.popitem()
+    def forget(self, *names: str) -> None:
+        """Restore variables that were set here."""
+        for name in self.names.intersection(names):
+            value = self._before.pop(name)
             if value is None:
                 os.environ.pop(name, None)
             else:

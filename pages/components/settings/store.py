@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.settings.copies import last_backup
+from atlas.views.settings.copies import backup_facts, last_backup
 from atlas.views.settings.doctor import Examination, examined
 from atlas.views.settings.store import (
     RARE,
+    disk_facts,
     names_of_collections,
     record_counts,
     search_facts,
     store_facts,
 )
 from pages.components.lists.editing import READ_ONLY
+from pages.components.settings.changing import open_part, status_changes
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -44,12 +49,16 @@ def draw_store(memory: MemorySystem) -> None:
             if counts.get(name) or name not in RARE:
                 st.metric(kind, f"{counts.get(name, 0):,}", width="content")
     model = opening_model()
+    changes = status_changes(memory, has_model=model.client is not None)
     search = {"Language model": model.badge if model.client else "none, and none is needed"} | search_facts(memory)
-    cards = {"Where it is": store_facts(memory, memory.storage.n_bytes()), "How it is searched": search}
-    for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f"##### {title}")
-            draw_facts(facts)
+    for cards in (
+        {"The store": store_facts(memory), "Search": search},
+        {"Backups": backup_facts(memory), "Disk": disk_facts(memory, _n_free_bytes(memory))},
+    ):
+        for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
+            with column.container(border=True, height="stretch"):
+                st.markdown(f"##### {title}")
+                draw_facts(facts, changes, key=title)
 
 
 def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
@@ -63,24 +72,31 @@ def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
         else:
             st.subheader(finding if is_filled else "The store is empty.", anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
-            st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=_open_backups,
-                      type="primary" if is_needed else "secondary")  # fmt: skip
+            st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=open_part,
+                      args=("Export and backup",), type="primary" if is_needed else "secondary")  # fmt: skip
             st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", help=CHECK,
                       on_click=_examine, args=(memory,))  # fmt: skip
     _draw_checked(memory)
 
 
-def _open_backups() -> None:
-    st.session_state.settings_tab = "Export and backup"
+def _n_free_bytes(memory: MemorySystem) -> int | None:
+    try:
+        return shutil.disk_usage(memory.storage.path).free
+    except OSError:  # it is on another machine
+        return None
 
 
-def draw_facts(facts: dict[str, str]) -> None:
-    """Draw labelled facts, each on a line."""
-    with st.container(gap="xsmall"):
+def draw_facts(
+    facts: Mapping[str, str], changes: Mapping[str, Callable[[], None]] = MappingProxyType({}), *, key: str
+) -> None:
+    """Draw labelled facts, each on a line, with the way to change it at the end."""
+    with st.container(gap=None, key=f"facts_{key}"):
         for name, value in facts.items():
             with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
                 st.caption(name, width=NAME_PIXELS)
                 st.text(value, width="stretch")
+                if name in changes:
+                    changes[name]()
 
 
 def _draw_checked(memory: MemorySystem) -> None:
