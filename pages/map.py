@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.map.colours import COLOURED_BY, DOMAIN
+from atlas.views.map.colours import COLOURED_BY
 from atlas.views.map.page import MIN_EXPERIENCES, shown_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.results import MemoryMap
@@ -31,21 +31,14 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it the hits, the selection and the domains, or the open experience."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
         st.title("Map", anchor=False, width="content")
-        st.caption("Colour by", width="content")
-        by = st.segmented_control(
-            "Colour by",
-            COLOURED_BY,
-            label_visibility="collapsed",
-            default=DOMAIN,
-            required=True,
-            key="map_colour_by",
-            persist_state="session",
-            wrap=True,
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+            st.caption("Colour by", width="content")
+            by = st.selectbox("Colour by", COLOURED_BY, label_visibility="collapsed", key="map_colour_by",
+                              persist_state="session", width=140)  # fmt: skip
         st.caption(shown_text(sheet.map), help=ABOUT, width="content")
     beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
-        marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
+        marks = draw_map(memory, sheet, coloured(memory, sheet, by))
     with panel:
         opened = opened_id()
         if opened is None:

@@ -68,8 +68,8 @@ def test_a_question_flies_in_and_its_hits_light_up_beside_their_list(stage: Page
     stage.get_by_text("Words", exact=True).click()
     stage.keyboard.press("Escape")
     settle(stage)
-    stage.get_by_role("searchbox", name="Ask the map").fill("cron")
-    stage.get_by_role("searchbox", name="Ask the map").press("Enter")
+    stage.get_by_role("searchbox", name="Search the map").fill("cron")
+    stage.get_by_role("searchbox", name="Search the map").press("Enter")
     expect(stage.get_by_text("Found, best first")).to_be_visible()
     stage.wait_for_function("() => atlasMap.look().lit > 5 && !atlasMap.look().isFlying && !atlasMap.look().isMoving")
     assert look(stage)["view"]["scale"] > before["scale"]

@@ -55,7 +55,7 @@ class Choice:
 FAILED = Choice("button", "failed", "scope_outcomes=failed")
 
 PAGES: dict[str, tuple[Choice, Choice]] = {
-    "map": (FAILED, Choice("radio", "Outcome")),
+    "map": (FAILED, Choice("combobox", "Colour by", "", "Outcome")),
     "experiences": (FAILED, Choice("button", "unknown", "scope_outcomes=unknown")),
     "concepts": (
         Choice("combobox", "Sort", "concepts_order=Name, A to Z", "Name, A to Z"),

@@ -204,7 +204,7 @@ def test_colours_change_without_the_points_being_sent_anew(dashboard: Dashboard,
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map")
     before = parts(app)["map_points"].bytes
-    app.segmented_control(key="map_colour_by").set_value("Outcome").run()
+    app.selectbox(key="map_colour_by").set_value("Outcome").run()
     assert parts(app)["map_points"].bytes == before
     assert [entry["name"] for entry in layer(app, "map_colours")["entries"]] == ["succeeded", "failed", "unknown"]
 

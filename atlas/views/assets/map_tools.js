@@ -1,7 +1,7 @@
-// The tools over the map, and the box in which it is asked.
+// The tools over the map, and the box that searches it.
 
 const TOOLS = { pan: 'Move (M)', box: 'Select a box (B)', lasso: 'Select with a lasso (L)' }
-const TOOL_WORDS = { pan: 'Move', box: 'Box', lasso: 'Lasso' } // beside the signs where there is room
+const TOOL_WORDS = { pan: 'Move', box: 'Box', lasso: 'Lasso' } // beside signs that few know, where there is room
 const SIGNS = { // paths in a square of 16
   pan: 'M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2', box: 'M2 3h12v10H2z',
   lasso: 'M8 2c3.5 0 6 1.700 6 4s-2.500 4-6 4-6-1.700-6-4 2.500-4 6-4M5 9.500c-1 2 0 3 1 3.500s1 1.500 0 2.500',
@@ -14,7 +14,7 @@ function mapTools(map, root, stage, surface) {
   const bar = make('div', 'tools', stage)
   const ask = make('form', 'ask', stage), question = make('input', '', ask)
   let isContoured = false, isAsked = false
-  Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
+  Object.assign(question, { type: 'search', placeholder: 'Search the map', ariaLabel: 'Search the map', title: 'Find similar tasks and fly to them (/)', maxLength: 2000 })
   ask.hidden = !map.callbacks.onAsk
 
   let group = make('span', 'group', bar) // what belongs together stands together
@@ -36,12 +36,12 @@ function mapTools(map, root, stage, surface) {
   group = make('span', 'group', bar)
   icon('Zoom in (+)', 'plus', () => map.camera.zoom(1.5))
   icon('Zoom out (−)', 'minus', () => map.camera.zoom(1 / 1.5))
-  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()), 'Show all')
+  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()))
   group = make('span', 'group', bar)
   const contourButton = icon('Show density (D)', 'contours', toggleContours, 'Density')
   contourButton.setAttribute('aria-pressed', 'false')
-  icon('Full screen (F)', 'full', full, 'Full screen')
-  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()), 'Panel')
+  icon('Full screen (F)', 'full', full)
+  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()))
 
   function full() {
     if (map.callbacks.onFull) map.callbacks.onFull()
