@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import MemorySystem, Operations
 from atlas.views.history.operations import n_operation_pages, operation_page
 from pages.components.history.filters import draw_filters
 from pages.components.history.operation import operation_panel
@@ -20,12 +20,11 @@ from pages.frame.address import OPERATION, parameter
 OPERATIONS, TRASH = "Operations", "Trash"
 
 
-def draw_operations(memory: MemorySystem) -> None:
-    """Draw the operations, paginated."""
+def draw_operations(memory: MemorySystem, wanted: Operations) -> None:
+    """Draw the operations that pass the filters, paginated."""
     if not memory.count_operations():
         draw_empty(memory, "Every change is listed here, with an undo.", title="Nothing has changed in this store yet.")
         return
-    wanted = draw_filters(memory)
     page = draw_pages(n_operation_pages(memory, wanted), key="history_page")
     view = operation_page(memory, page, wanted)
     if not view.rows:
@@ -40,8 +39,12 @@ draw_heading("History", "Every change to records of this store, and who made it.
 if opened := parameter(OPERATION):
     operation_panel(memory, opened)
 else:
-    if choose_part([OPERATIONS, TRASH], key="history_tab") == TRASH:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = choose_part([OPERATIONS, TRASH], key="history_tab")
+        has_filters = part == OPERATIONS and memory.count_operations()
+        wanted = draw_filters(memory) if has_filters else Operations()
+    if part == TRASH:
         draw_trash(memory)
     else:
         refreshing(memory)
-        draw_operations(memory)
+        draw_operations(memory, wanted)

@@ -236,7 +236,7 @@ def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY
     done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, where=wanted)
     return OperationPage(
         rows=tuple(operation_row(memory, operation) for operation in done),
-        caption=f"{counted(n, 'operation')}, newest first. An import counts as one. Times are UTC.",
+        caption=f"{counted(n, 'operation')}, newest first (UTC)",
     )
 
 

@@ -32,7 +32,7 @@ KINDS = {
 def draw_filters(memory: MemorySystem) -> Operations:
     """Draw the filters of the history, and return their values."""
     actors = actors_of(memory)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", width="content"):
         who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=200)
         what = st.selectbox("What", [EVERYTHING, *KINDS.values()], key="history_what", bind=URL, width=200)
         since = st.datetime_input("Since (UTC)", None, key="history_since", width=200)

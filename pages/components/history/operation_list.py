@@ -55,8 +55,7 @@ def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
             st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state, undoing))))
             if row.change:
                 st.text(row.change)
-        st.button("Details", key=f"history_open_{row.id}", type="tertiary", on_click=set_parameter,
-                  args=(OPERATION, row.id))  # fmt: skip
+        st.button("Details", key=f"history_open_{row.id}", on_click=set_parameter, args=(OPERATION, row.id))
         if row.is_undo:  # the line of what it undid has the button that does it again
             st.space(UNDO_PIXELS)
         else:
