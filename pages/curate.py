@@ -20,6 +20,7 @@ from atlas.views.curate.queues import (
     REVIEW,
     RULE,
     RULES,
+    RULES_HELP,
     SUSPICIOUS,
     DuplicatesResult,
     tabs,
@@ -77,6 +78,7 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
             default=current if current in RULES else None,
             format_func=titles.__getitem__,
             key=key,
+            help=RULES_HELP,
             on_change=_open,
             args=(key,),
         )

@@ -87,6 +87,13 @@ TITLES = {
     COMPRESS: "Compress",
 }
 
+PHRASES = {
+    RULE: "Remove the experiences that match a rule.",
+    REFINE: "Judge similar experiences together: keep, merge or drop each.",
+    COMPRESS: "Find functions that successful programs have in common.",
+}
+"""What each rule does, in a short phrase."""
+
 MEANINGS = {
     INBOX: (
         "One case at a time, worst first, of all memories. What is in several queues comes once. Each decision has a "
@@ -117,16 +124,16 @@ MEANINGS = {
         "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
     ),
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
-    RULE: "Prune by rule. You see exactly what would be removed before anything is removed.",
-    REFINE: (
-        "Similar experiences are judged together: kept, merged or dropped, each with a reason. "
-        "You see every decision before anything is done."
-    ),
+    RULE: f"{PHRASES[RULE]} You see exactly what would be removed before anything is removed.",
+    REFINE: f"{PHRASES[REFINE]} Each decision has a reason, and you see all of them before anything is done.",
     COMPRESS: (
-        "Functions that successful programs have in common, proven by running the programs' own tests. "
-        "Those that you choose become concepts. No experience is changed."
+        f"{PHRASES[COMPRESS]} Each is proven by running the programs' own tests. "
+        "You choose those that become concepts. No experience is changed."
     ),
 }
+
+RULES_HELP = "\n\n".join(f"**{TITLES[rule]}**: {PHRASES[rule]}" for rule in RULES)
+"""What each rule does, as trusted Markdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
