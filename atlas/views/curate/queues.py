@@ -92,7 +92,7 @@ PHRASES = {
     REFINE: "Judge similar experiences together: keep, merge or drop each.",
     COMPRESS: "Find functions that successful programs have in common.",
 }
-"""What each rule does, in a short phrase."""
+"""The effect of each rule, in a short phrase."""
 
 MEANINGS = {
     INBOX: (
@@ -133,7 +133,7 @@ MEANINGS = {
 }
 
 RULES_HELP = "\n\n".join(f"**{TITLES[rule]}**: {PHRASES[rule]}" for rule in RULES)
-"""What each rule does, as trusted Markdown."""
+"""The effects of the rules, as trusted Markdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
