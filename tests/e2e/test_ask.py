@@ -102,7 +102,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page).to_have_url(link)
     page.get_by_role("link", name="Show on the map").first.click()
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stSidebar").get_by_role("searchbox")).to_have_value(TASK)
+    expect(page.get_by_role("searchbox", name="Search the map")).to_have_value(TASK)
     expect(page.get_by_text("12 experiences, ranked by meaning and words")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/map\?scope_text=mend\+the\+web\+report\+of\+a\+customer$"))
 
