@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -199,16 +199,27 @@ def _loss(replacements: Mapping[str, str], replays: Sequence[Replay], tasks: Rec
 def _lost_records(
     replacements: Mapping[str, str], replays: Sequence[Replay], tasks: RecordTasks
 ) -> list[tuple[Any, list[str]]]:
-    """Return the removed records that were the best hit of a task, each with its tasks. The best record is first."""
+    """Return removed records that were the best hit of a task, each with its tasks. The best record is first.
+
+    Of the equally good hits of a task, the one that serves most tasks is returned, so that few records have to stay.
+    """
     records: dict[str, Any] = {}
-    record_tasks = defaultdict[str, list[str]](list)
+    losing: list[tuple[str, list[str]]] = []
     for replay in replays:
         right = [replay.before.hits[record_id] for record_id in _right_ids(replay.before.hits, replay, tasks)]
         best = max(right, key=worth, default=None)
         if best is not None and best.id in replacements and not _is_replaced(best, replay, replacements, tasks):
-            records[best.id] = best
-            record_tasks[best.id].append(replay.task.description)
-    lost = [(record, record_tasks[record_id]) for record_id, record in records.items()]
+            equal = {
+                record.id: record for record in right if record.id in replacements and worth(record) == worth(best)
+            }
+            records |= equal
+            losing.append((replay.task.description, [*equal]))
+    lost: list[tuple[Any, list[str]]] = []
+    while losing:
+        n_served = Counter(chain.from_iterable(ids for _, ids in losing))
+        chosen = max(n_served, key=n_served.__getitem__)
+        lost.append((records[chosen], [description for description, ids in losing if chosen in ids]))
+        losing = [(description, ids) for description, ids in losing if chosen not in ids]
     return sorted(lost, key=lambda pair: (-worth(pair[0]), -len(pair[1]), pair[0].id))
 
 

@@ -105,6 +105,16 @@ def test_a_pruning_costs_what_it_costs_in_a_copy_of_the_store(memory, tmp_path, 
     )  # fmt: skip
 
 
+def test_of_equally_good_records_one_is_kept_for_all_their_tasks(memory):
+    runs = (records.attempt(f"nightly run {n}: rebuild the index", False, task_id="index") for n in range(3))
+    ids = memory.experience.store_many(runs)
+    loss = memory.with_loss(memory.experience.plan_prune({}, ids)).loss
+    assert loss.n_losing == 3
+    assert [len(record.tasks) for record in loss.lost] == [3]
+    kept = memory.with_loss(memory.experience.plan_prune({}, ids, loss.ids_to_keep)).loss
+    assert (kept.n_removed, kept.n_losing) == (2, 0)
+
+
 def test_merging_loses_nothing_that_the_kept_record_stands_for(memory, tmp_path):
     ids = memory.experience.store_many([
         attempt("repair the pump", solution="tighten the bolt"),
