@@ -184,11 +184,8 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     app.button(key="experience_pin").click().run()
     app.button(key="experience_bury").click().run()
     assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True)
-    assert [element.value for element in app.warning] == [
-        "One of these is the best record for 1 of 1 task. Without it, agents find nothing as good."
-    ]
-    keys = {name: app.button(key=name).proto.shortcut for name in ("plan_keep_all", "plan_apply")}
-    assert (bool(keys["plan_keep_all"]), keys["plan_apply"]) == (True, "")  # the key does what is advised
+    assert ":red[**1 of 1 task loses its best record**]" in [element.value for element in app.markdown]
+    assert app.button(key="plan_apply").proto.shortcut == ""  # the key does only what costs no task its best record
     app.button(key="plan_apply").click().run()
     assert "Buried 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]
     with atlas.open_memory(tmp_path, read_only=True, settings=atlas.Settings()) as memory:

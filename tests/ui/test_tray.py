@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, plan_tables, said, undo_button
+from tests.support.dashboard import Dashboard, plan_tables, said, touch_table, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import copied, make_store, opened_store
 
@@ -134,16 +134,26 @@ def test_a_plan_that_no_longer_holds_is_told_and_can_be_made_anew(dashboard: Das
     assert memory.experience.ids() == rest
 
 
-def test_the_best_of_near_duplicates_can_be_kept(dashboard: Dashboard, tmp_path, memory):
+def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashboard, tmp_path, memory):
     alike = memory.experience.store_many(
         [attempt("Water the garden", success=n == 0, agent=f"agent {n}") for n in range(3)]
     )
     app = selecting(dashboard(tmp_path, "history"), *alike)
     app.button(key="tray_prune").click().run()
-    app.toggle(key="plan_diverse").set_value(True).run()
-    assert "2 of 43 experiences would be removed (5\xa0%), 1 is protected." in said(app)
+    assert "2 of 43 experiences would be removed (5\xa0%), 1 is kept." in said(app)
+    assert "no task loses its best record" in said(app)
+    (rows,) = plan_tables(app)
+    assert (rows["id"][0], rows["advice"][0]) == (alike[0], "kept: best for 1 task")
+    assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
+        "Prune 2 experiences", True,
+    )  # fmt: skip
+    touch_table(app, "chosen", {"ids": [alike[0]], "isChosen": True})
+    assert "1 of 1 task loses its best record" in said(app)
+    assert app.button(key="plan_apply").label == "Prune 3 experiences"
+    touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False})
+    assert "1 of 43 experiences would be removed (2\xa0%), 2 are kept." in said(app)
     app.button(key="plan_apply").click().run()
-    assert set(alike) & set(memory.experience.ids()) == {alike[0]}
+    assert set(alike) & set(memory.experience.ids()) == {alike[0], alike[2]}
 
 
 def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memory):

@@ -24,6 +24,7 @@ NEIGHBOUR_SIMILARITY = 0.8
 """Minimum cosine of two records in the same neighbourhood."""
 
 CHOSEN = "chosen"
+KEPT = "you keep it"
 """Reason for a record chosen by a person without a criterion."""
 
 BLOCK = 1_000
@@ -226,7 +227,7 @@ def plan_prune(
     if criteria.keep_diverse and vectors is not None:
         removed_ids = {subject.id for subject in removed} - saved.keys()
         saved |= _best_of_lost_neighbourhoods(subjects, vectors, removed_ids)
-    saved = {subject.id: "you keep it" for subject in removed if subject.id in keep} | saved
+    saved = {subject.id: KEPT for subject in removed if subject.id in keep} | saved
     decisions = [
         PruneDecision(
             id=s.id,

@@ -156,7 +156,7 @@ function line(row, list) {
   if (row.state) element.classList.add(row.state)
   element.tabIndex = -1
   if (data.selected) {
-    const check = box(`Select ${row.label}`, (isChosen, isRange) => list.choose(row.id, isChosen, isRange))
+    const check = !data.fixed?.includes(row.id) && box(`Select ${row.label}`, (isChosen, isRange) => list.choose(row.id, isChosen, isRange))
     const place = made('div', 'cell box', check)
     place.setAttribute('role', 'gridcell')
     element.append(place)
@@ -291,10 +291,11 @@ class List {
     }
     const reached = rows.find((row) => row.tabIndex === 0) ?? rows.find((row) => row.dataset.id === opened) ?? rows[0]
     if (reached) reached.tabIndex = 0
-    const all = this.root.querySelector('input[data-all]'), n = rows.filter((row) => chosen.has(row.dataset.id)).length
+    const all = this.root.querySelector('input[data-all]'), boxed = rows.filter((row) => row.querySelector('input'))
+    const n = boxed.filter((row) => chosen.has(row.dataset.id)).length
     if (!all) return
-    all.checked = n > 0 && n === rows.length
-    all.indeterminate = n > 0 && n < rows.length
+    all.checked = n > 0 && n === boxed.length
+    all.indeterminate = n > 0 && n < boxed.length
   }
 
   rows() {

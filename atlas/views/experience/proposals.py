@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.shared.plans import Choice, Figure, PlanRow, PlanView
+from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
@@ -34,20 +34,6 @@ class PruneRequest:
     kept: tuple[str, ...] = ()
     """These stay."""
 
-    @property
-    def is_choice(self) -> bool:
-        """True if a person, and no criterion, selected the records to remove."""
-        return self.among is not None and not {*self.criteria} - {KEEP_DIVERSE}
-
-    @property
-    def is_diverse(self) -> bool:
-        """True if the best of each group of similar experiences stays."""
-        return bool(self.criteria.get(KEEP_DIVERSE))
-
-    def with_diversity(self, is_kept: bool) -> PruneRequest:
-        """Return a copy of the request that keeps the best of each group of similar experiences, or does not."""
-        return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
-
     def sparing(self, ids: Sequence[str]) -> PruneRequest:
         """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
@@ -57,20 +43,8 @@ class PruneRequest:
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
         view = _with_figures(memory, prune_plan_view(plan), going)
-        view = replace(view, rows=_dated(memory, view.rows), choice=self._choice())
+        view = replace(view, rows=_dated(memory, view.rows))
         return PruneProposal(plan=plan, view=view, removed_ids=going)
-
-    def _choice(self) -> Choice | None:
-        """Return the offer to keep the best of similar records, for records chosen by a person."""
-        if not self.is_choice:
-            return None
-        return Choice(
-            name="diverse",
-            label="Keep the best of each group of similar experiences",
-            help_text="If nothing similar would be left in the memory, the best of them is kept.",
-            is_on=self.is_diverse,
-            other=self.with_diversity(not self.is_diverse),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,27 +183,14 @@ def _with_figures(memory: MemorySystem, view: PlanView, going: Sequence[str]) ->
     if not going:
         return view
     before = memory.experience.values("outcome")
-    old, new = SuccessRate.of(before), _rate_without(memory, before, going)
-    view = replace(view, figures=_figures(old, new), notes=(*_rate_notes(old, new), *view.notes))
-    if view.loss is None or not view.loss.lost:
-        return view
-    kept = {*view.loss.ids_to_keep}
-    return replace(
-        view, figures_if_kept=_figures(old, _rate_without(memory, before, [each for each in going if each not in kept]))
-    )
-
-
-def _rate_without(memory: MemorySystem, before: Mapping[str, int], going: Sequence[str]) -> SuccessRate:
-    """Return the success rate without some experiences, given the number of all by outcome."""
-    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}}) if going else {}
-    return SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
-
-
-def _figures(old: SuccessRate, new: SuccessRate) -> tuple[Figure, ...]:
-    return (
+    leaving = memory.experience.values("outcome", {"id": {"$in": list(going)}})
+    old = SuccessRate.of(before)
+    new = SuccessRate.of({outcome: n - leaving.get(outcome, 0) for outcome, n in before.items()})
+    figures = (
         Figure("Experiences", f"{new.n:,}", f"{old.n:,}"),
         Figure("Success rate", rate_text(new), rate_text(old)),
     )
+    return replace(view, figures=figures, notes=(*_rate_notes(old, new), *view.notes))
 
 
 def _rate_notes(old: SuccessRate, new: SuccessRate) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from atlas.memory.experience.pruning import CHOSEN
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
-from atlas.views.shared.plans import CurationLoss, PlanRow, PlanView
+from atlas.views.shared.plans import CurationLoss, Offer, PlanRow
 from atlas.views.shared.wording import counted, signed
 
 ALIKE = 0.5
@@ -37,42 +37,27 @@ class PlanLine(Row):
     difference: str
     """The words of its title that alike titles do not share, or empty if none is alike."""
 
-    needed_by: str
-    """The number of tasks that it is the best record for, as `2 tasks`, or empty."""
+    advice: str
+    """`kept: best for 2 tasks`, or `keep: …` while it is ticked all the same, or empty if no task needs it."""
 
     why: str = ""
 
 
-def loss_sentence(loss: CurationLoss) -> str:
-    """Return what tasks would lose, for a person who has not read how it is measured."""
+def loss_words(loss: CurationLoss) -> str:
+    """Return what tasks would lose: `2 of 31 tasks lose their best record`."""
+    if loss.lost:
+        return loss.sentence
     task = "sampled task" if loss.is_sampled else "task"
-    if not loss.n_tasks:
-        return "No task depends on these."
-    if not loss.lost:
-        return f"For {_every(loss.n_tasks, task)} agents would still find a record that is as good."
-    n = len(loss.lost)
-    one, them = (
-        ("One of these is the best record", "it") if n == 1 else (f"{n:,} of these are the best records", "them")
-    )
-    best = f"{one} for {loss.n_losing:,} of {counted(loss.n_tasks, task)}"
-    return f"{best}. Without {them}, agents find nothing as good."
+    return f"no {task} loses its best record" if loss.n_tasks else "no task depends on these"
 
 
-def keeping_label(loss: CurationLoss, n_going: int) -> str:
-    """Return `Keep 4, remove 11`: the choice that keeps the records that tasks need."""
-    n_left = n_going - len(loss.lost)
-    return f"Keep {len(loss.lost):,}" + (f", remove {n_left:,}" if n_left > 0 else "")
-
-
-def _every(n: int, noun: str) -> str:
-    return f"the {noun}" if n == 1 else f"all {counted(n, noun)}"
-
-
-def plan_lines(view: PlanView, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
-    """Return the lines of some rows of a plan. In a table of removals, records that tasks need come first."""
-    needed = {record.id: len(record.tasks) for record in view.loss.lost} if view.loss is not None else {}
+def plan_lines(offer: Offer, rows: Sequence[PlanRow], limit: int) -> tuple[PlanLine, ...]:
+    """Return the first lines of some rows of a plan. In a table of removals, records that tasks need come first."""
+    losses = [plan.view.loss for plan in (offer.whole, offer.plan)]
+    needed = {record.id: len(record.tasks) for loss in losses if loss is not None for record in loss.lost}
     if all(row.goes for row in rows):
         rows = sorted(rows, key=lambda row: -needed.get(row.id, 0))
+    rows = rows[:limit]
     differences = distinct_words([row.title for row in rows])
     return tuple(
         PlanLine(
@@ -82,11 +67,15 @@ def plan_lines(view: PlanView, rows: Sequence[PlanRow]) -> tuple[PlanLine, ...]:
             outcomes=(signed(row.outcome),) if row.outcome else (),
             at=row.at.astimezone(UTC) if row.at else None,
             difference=difference,
-            needed_by=f"best for {counted(needed[row.id], 'task')}" if needed.get(row.id) else "",
+            advice=_advice(needed.get(row.id, 0), is_kept=row.id in offer.kept),
             why=row.why,
         )
         for row, difference in zip(rows, differences, strict=True)
     )
+
+
+def _advice(n_tasks: int, *, is_kept: bool) -> str:
+    return f"{'kept' if is_kept else 'keep'}: best for {counted(n_tasks, 'task')}" if n_tasks else ""
 
 
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
@@ -94,7 +83,7 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     columns = (
         (Column("sign", "", 50), len({line.sign for line in lines}) > 1),
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
-        (Column("needed_by", "Advised to keep", 130, "badge"), any(line.needed_by for line in lines)),
+        (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
         (Column("title", subject, 400), True),
         (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),

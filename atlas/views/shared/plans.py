@@ -7,10 +7,12 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from atlas.core.errors import InvalidInput
 from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.loss import CurationLoss as CurationLoss
 from atlas.memory.system import MemorySystem
@@ -90,20 +92,6 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A switch between variants of a plan."""
-
-    name: str
-    """Its name in the keys of widgets."""
-
-    label: str
-    help_text: str
-    is_on: bool
-    other: PlanRequest[Plan]
-    """The request with the switch the other way."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """The preview of a plan. Only rows and caption may contain texts of memories."""
 
@@ -127,10 +115,6 @@ class PlanView:
     """The caption of a single table of all rows. If it is empty, removed and saved records have separate tables."""
 
     figures: tuple[Figure, ...] = ()
-    figures_if_kept: tuple[Figure, ...] = ()
-    """The same figures if the records that tasks need stay, or empty if no task needs any."""
-
-    choice: Choice | None = None
     undo: str = "It can be undone."
     """The sentence on what undoing it does."""
 
@@ -150,6 +134,61 @@ class PlanView:
     def is_large(self) -> bool:
         """True if so many records would be removed that a person has to type the count."""
         return self.share > TYPED_SHARE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A plan in a dialog, whose removals a person may untick one by one."""
+
+    request: PlanRequest[Any]
+    whole: Plan
+    """The plan with every removal ticked."""
+
+    plan: Plan
+    """The plan without the unticked removals, which is what would be applied."""
+
+    kept: frozenset[str] = frozenset()
+    """The ids of the unticked removals."""
+
+    @property
+    def headline(self) -> str:
+        """The plan's headline with the number of unticked removals, such as `, 1 is kept`."""
+        headline, n = self.plan.view.headline, len(self.kept)
+        return f"{headline.removesuffix('.')}, {n:,} {'is' if n == 1 else 'are'} kept." if n else headline
+
+    @property
+    def can_untick(self) -> bool:
+        """True if single removals can be unticked."""
+        return isinstance(self.request, SparingRequest)
+
+    def keeping(self, memory: MemorySystem, ids: Iterable[str]) -> Offer:
+        """Return the offer with exactly these removals unticked, planned for the current store.
+
+        Raises:
+            InvalidInput: The other records are too few for the change.
+        """
+        kept = frozenset(ids)
+        if not kept or not isinstance(self.request, SparingRequest):
+            return replace(self, plan=self.whole, kept=frozenset())
+        return replace(self, plan=self.request.sparing(sorted(kept)).propose(memory), kept=kept)
+
+
+def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] = ()) -> Offer:
+    """Return the offer of a request for the current store.
+
+    Args:
+        kept: Ids of removals to untick. If there are none, those that tasks need are unticked, unless nothing would be
+            left to apply.
+    """
+    whole = request.propose(memory)
+    everything, loss = Offer(request=request, whole=whole, plan=whole), whole.view.loss
+    kept = frozenset(kept)
+    if kept or loss is None:
+        return everything.keeping(memory, kept)
+    with suppress(InvalidInput):
+        advised = everything.keeping(memory, loss.ids_to_keep)
+        return advised if advised.plan.view.button else everything
+    return everything
 
 
 def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:

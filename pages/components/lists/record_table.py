@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -71,17 +71,20 @@ def ticked_table(
     *,
     columns: Columns,
     key: str,
-    on_unticked: Callable[[Sequence[str]], None] | None = None,
+    ticked: Collection[str] | None = None,
+    fixed: Sequence[str] = (),
+    on_ticked: Callable[[Sequence[str], bool], None] | None = None,
 ) -> None:
-    """Draw a table whose rows do not open, all ticked if they can be unticked.
+    """Draw a table whose rows do not open, with boxes to tick.
 
     Args:
-        on_unticked: Takes the ids of rows that are unticked. Without it there are no boxes.
+        ticked: Ids of the rows that are ticked. Without it there are no boxes.
+        fixed: Ids of the rows without a box.
+        on_ticked: Takes the ids of rows that are ticked or unticked, and whether they are ticked.
     """
-    ticked = None if on_unticked is None else [row.id for row in rows]
-    data = {**table_as_json(EXPERIENCE, columns, rows), "label": "Plan", "opened": None,
-            "selected": ticked, "is_still": True}  # fmt: skip
-    _table(key=key, data=data, on_chosen_change=partial(_take_unticked, key, on_unticked))
+    data = {**table_as_json(EXPERIENCE, columns, rows), "label": "Plan", "opened": None, "is_still": True,
+            "selected": None if ticked is None else [*ticked], "fixed": [*fixed]}  # fmt: skip
+    _table(key=key, data=data, on_chosen_change=partial(_take_ticks, key, on_ticked))
 
 
 def origin_of(kind: Kind) -> str:
@@ -164,10 +167,10 @@ def _sort(key: str, kind: Kind) -> None:
         st.session_state[f"{kind.page}_order"] = order
 
 
-def _take_unticked(key: str, on_unticked: Callable[[Sequence[str]], None] | None) -> None:
+def _take_ticks(key: str, on_ticked: Callable[[Sequence[str], bool], None] | None) -> None:
     event: dict[str, Any] | None = st.session_state[key].get("chosen")
-    if event and on_unticked is not None and not event["isChosen"]:
-        on_unticked(event["ids"])
+    if event and on_ticked is not None:
+        on_ticked(event["ids"], event["isChosen"])
 
 
 def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, kind: Kind) -> None:

@@ -250,15 +250,6 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
     assert len(PruneRequest(among=(other,)).propose(memory).view.notes) == 0
 
 
-def test_a_choice_can_keep_the_best_of_what_says_the_same(memory):
-    ids = memory.experience.store_many(alike(4))
-    request = PruneRequest(among=tuple(ids))
-    proposal = request.with_diversity(True).propose(memory)
-    assert request.is_choice
-    assert proposal.view.choice.other.propose(memory).view.choice.is_on is False
-    assert set(proposal.removed_ids) == set(ids[:3])
-
-
 def test_a_proposal_that_no_longer_holds_does_nothing(memory):
     ids = memory.experience.store_many(attempts(4))
     proposal = PruneRequest(among=tuple(ids[:2])).propose(memory)

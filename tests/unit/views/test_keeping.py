@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import atlas
-from atlas.core.errors import PlanOutdated
+from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.testing import HashEmbedder
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, RefineRequest
@@ -13,8 +13,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.proposals import CompactRequest
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.lists.plan_table import keeping_label
-from atlas.views.shared.plans import SparingRequest
+from atlas.views.shared.plans import SparingRequest, offer
 from atlas.views.shared.removals import BuryRequest
 from atlas.views.strategies.kind import STRATEGIES
 from atlas.views.strategies.proposals import RetireRequest
@@ -44,16 +43,31 @@ def test_a_record_to_keep_leaves_the_pruning(memory, ids):
     assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
 
 
-@pytest.mark.parametrize("is_diverse", [False, True])
-def test_keeping_what_tasks_need_leaves_what_its_column_says(memory, is_diverse):
+def test_an_offer_unticks_what_tasks_need_and_follows_the_ticks(memory):
     tasks = ["repair the pump", "repair the pump", "repair the pump now", "bake some bread"]
     ids = memory.experience.store_many([attempt(task, solution=f"turn bolt {n}") for n, task in enumerate(tasks)])
-    request = PruneRequest(among=tuple(ids[:3])).with_diversity(is_diverse)
-    view = request.propose(memory).view
-    assert view.loss.lost
-    kept = request.sparing(view.loss.ids_to_keep).propose(memory).view
-    assert keeping_label(view.loss, view.n_going) == f"Keep {len(view.loss.lost)}, remove {kept.n_going}"
-    assert (kept.figures, kept.loss.n_losing) == (view.figures_if_kept, 0)
+    advised = offer(memory, PruneRequest(among=tuple(ids[:3])))
+    needed = frozenset(advised.whole.view.loss.ids_to_keep)
+    assert needed < {*ids[:3]}
+    assert (advised.kept, {*advised.plan.removed_ids}) == (needed, {*ids[:3]} - needed)
+    assert advised.plan.view.loss.n_losing == 0
+    assert advised.headline == "1 of 4 experiences would be removed (25\xa0%), 2 are kept."
+    ticked = advised.keeping(memory, ())
+    assert ticked.plan is advised.whole
+    assert ticked.headline == "3 of 4 experiences would be removed (75\xa0%)."
+    assert offer(memory, ticked.request, ids[1:3]).plan.removed_ids == (ids[0],)
+
+
+def test_an_offer_unticks_nothing_if_nothing_would_be_left(memory, ids):
+    assert not offer(memory, PruneRequest(among=tuple(ids))).kept
+    first, second = (
+        memory.strategies.add(atlas.Strategy(title=title, situation="repair the pump", suggestion=f"turn the {title}"))
+        for title in ("bolt", "nut")
+    )
+    everything = offer(memory, STRATEGIES.act("merge").request((first, second)))
+    assert (everything.kept, everything.can_untick) == (frozenset(), True)
+    with pytest.raises(InvalidInput, match="at least two records"):
+        everything.keeping(memory, [first])
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from atlas.memory.loss import NO_LOSS, LostRecord
-from atlas.views.lists.plan_table import distinct_words, loss_sentence, plan_columns, plan_lines
-from atlas.views.shared.plans import PlanRow, PlanView
+from atlas.views.lists.plan_table import distinct_words, loss_words, plan_columns, plan_lines
+from atlas.views.shared.plans import Offer, PlanRow, PlanView
 
 NIGHT = "Nightly run {} ({}): rebuild the search index after the import. Time limit {} s."
 ONE_LOST = replace(
@@ -25,26 +26,31 @@ def test_alike_titles_are_told_apart_by_the_words_that_they_do_not_share():
     assert distinct_words([]) == []
 
 
+def offer_of(title: str, *kept: str) -> Offer:
+    view = PlanView(title=title, headline="", button="", loss=ONE_LOST)
+    plan = SimpleNamespace(view=view)
+    return Offer(request=SimpleNamespace(), whole=plan, plan=plan, kept=frozenset(kept))
+
+
 def test_the_records_that_tasks_need_come_first_in_a_table_of_removals():
-    view = PlanView(title="Prune", headline="", button="", loss=ONE_LOST)
-    lines = plan_lines(view, [row("a", "Mend a shoe"), row("b", "Boil an egg")])
-    assert [(line.id, line.needed_by) for line in lines] == [("b", "best for 2 tasks"), ("a", "")]
-    assert [column.name for column in plan_columns(lines, "Task")] == ["outcomes", "needed_by", "title"]
+    rows = [row("a", "Mend a shoe"), row("b", "Boil an egg")]
+    lines = plan_lines(offer_of("Prune", "b"), rows, 9)
+    assert [(line.id, line.advice) for line in lines] == [("b", "kept: best for 2 tasks"), ("a", "")]
+    assert [column.name for column in plan_columns(lines, "Task")] == ["outcomes", "advice", "title"]
+    (first,) = plan_lines(offer_of("Prune"), rows, 1)
+    assert first.advice == "keep: best for 2 tasks"
 
 
 def test_a_merge_keeps_its_order_and_gives_its_reasons():
-    view = PlanView(title="Merge", headline="", button="", loss=ONE_LOST)
-    lines = plan_lines(view, [row("a", "Mend a shoe", goes=False, why="stays"), row("b", "Boil an egg", why="into a")])
+    rows = [row("a", "Mend a shoe", goes=False, why="stays"), row("b", "Boil an egg", why="into a")]
+    lines = plan_lines(offer_of("Merge"), rows, 9)
     assert [line.sign for line in lines] == ["stays", "goes"]
     columns = [column.name for column in plan_columns(lines, "Task")]
-    assert columns == ["sign", "outcomes", "needed_by", "title", "why"]
+    assert columns == ["sign", "outcomes", "advice", "title", "why"]
 
 
-def test_a_loss_is_told_in_a_sentence_of_its_own():
-    assert loss_sentence(ONE_LOST) == (
-        "One of these is the best record for 2 of 3 tasks. Without it, agents find nothing as good."
-    )
-    assert loss_sentence(replace(ONE_LOST, lost=(), n_losing=0)) == (
-        "For all 3 tasks agents would still find a record that is as good."
-    )
-    assert loss_sentence(NO_LOSS) == "No task depends on these."
+def test_a_loss_is_told_in_words():
+    assert loss_words(ONE_LOST) == "2 of 3 tasks lose their best record"
+    assert loss_words(replace(ONE_LOST, lost=(), n_losing=0)) == "no task loses its best record"
+    assert loss_words(replace(ONE_LOST, lost=(), n_losing=0, n_known=9)) == "no sampled task loses its best record"
+    assert loss_words(NO_LOSS) == "no task depends on these"
