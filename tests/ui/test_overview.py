@@ -103,7 +103,8 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
     figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
     assert app.subheader[0].value == "Tasks probably went better with memory."
     assert figures["Without memory"][0] == "35\xa0%"
-    assert figures["With memory"] == ("68\xa0%", "better at 11 of 18 tasks, likely 7–15")
+    assert figures["With memory"] == ("68\xa0%", "likely +5 to +58\xa0points")
+    assert any("better at 11 (likely 7–15)" in element.proto.body for element in app.get("html"))
     tasks = next(rows for rows in all_rows(app) if "not_used" in rows[0])
     assert len(tasks) == 18
     assert (tasks[0]["used"], tasks[0]["not_used"]) == ("100 % of 2", "0 % of 1")

@@ -79,6 +79,14 @@ def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proo
     return next((proof for proof in proofs if proof is not None), None)
 
 
+def example_of(memory: MemorySystem, effect: MemoryEffect) -> Proof | None:
+    """Return the proof for the task that gained most with memory, or None if tasks did not go better on the whole."""
+    if effect.is_selected or effect.n_helped <= effect.n_hurt:
+        return None
+    proofs = (_proof(memory, task) for task in effect.tasks if task.difference > 0)
+    return next((proof for proof in proofs if proof is not None), None)
+
+
 def among_sentence(effect: MemoryEffect) -> str:
     """Return a sentence on the compared tasks and their outcomes."""
     n_alike = effect.n_tasks - effect.n_helped - effect.n_hurt

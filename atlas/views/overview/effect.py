@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from atlas.memory.effects.memory_effect import MIN_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.slopes import Slope
+from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.split import Part
 from atlas.views.lists.queries import Row
 from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, range_text, rate_text
 from atlas.views.shared.wording import counted, percent
@@ -53,15 +54,12 @@ class EffectView:
     """`35 %`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
 
     with_it: str
-    better: str
-    """`better at 11 of 18 tasks, likely 7–15`, or empty if no task can be compared. It claims no gain, but a higher
-    rate, if the comparison does not measure memory."""
-
     gain: str
-    """Where the mean difference of the rates is, or empty if too few tasks can be compared for an interval."""
+    """`likely +5 to +58 points`, the mean difference of the rates, or empty if too few tasks can be compared."""
 
-    others: str
-    """`3 lower, 4 equal`."""
+    parts: tuple[Part, ...]
+    """The compared tasks that went better, equally and worse. They claim no gain, but a higher rate, if the comparison
+    does not measure memory."""
 
     caution: str
     """Why the difference need not be due to memory."""
@@ -85,11 +83,6 @@ class EffectView:
     rows: tuple[TaskRow, ...]
     """Rows, the largest gain first."""
 
-    slopes: tuple[Slope, ...] = ()
-    """Success rates of each compared task."""
-
-    average: Slope = (0.0, 0.0)
-
 
 def effect_view(memory: MemorySystem) -> EffectView:
     """Return the current effect of the memories of a system."""
@@ -102,9 +95,8 @@ def effect_view(memory: MemorySystem) -> EffectView:
         randomised=randomised_view(found.randomised) if found.randomised is not None else None,
         without=percent(average[0]) if found.n_tasks else "–",
         with_it=percent(average[1]) if found.n_tasks else "–",
-        better=_better(found),
-        gain=gain_sentence(found),
-        others=f"{found.n_hurt:,} lower, {found.n_tasks - found.n_helped - found.n_hurt:,} equal",
+        gain=gain_text(found),
+        parts=_parts(found),
         caution=caution(found),
         verdict=verdict(found),
         grounds=grounds(found),
@@ -113,27 +105,28 @@ def effect_view(memory: MemorySystem) -> EffectView:
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
-        slopes=tuple((task.not_used.rate or 0.0, task.used.rate or 0.0) for task in found.tasks),
-        average=average,
     )
 
 
-def gain_sentence(effect: MemoryEffect) -> str:
-    """Return where the mean difference of the rates is, or an empty string if the tasks do not show it."""
+def gain_text(effect: MemoryEffect) -> str:
+    """Return `likely +5 to +58 points` for the mean difference of the rates, or nothing if the tasks do not show it."""
     interval = effect.gain.interval if effect.gain is not None else None
     if interval is None or not effect.is_enough or effect.is_selected:
         return ""
     if interval.low == interval.high:  # all tasks differ by as much, and say nothing of other tasks
         return ""
-    return f"The difference of these means is {range_text(interval.low, interval.high)}."
+    return range_text(interval.low, interval.high)
 
 
-def _better(effect: MemoryEffect) -> str:
-    if not effect.n_tasks:
-        return ""
-    word = "higher" if effect.is_selected else "better"
+def _parts(effect: MemoryEffect) -> tuple[Part, ...]:
+    better, worse = ("higher", "lower") if effect.is_selected else ("better", "worse")
     interval = interval_text(effect).removesuffix(" tasks")
-    return f"{word} at {better_text(effect)} {'task' if effect.n_tasks == 1 else 'tasks'}{interval and f', {interval}'}"
+    n_equal = effect.n_tasks - effect.n_helped - effect.n_hurt
+    return (
+        Part(f"{better} at {effect.n_helped:,}" + (f" ({interval})" if interval else ""), effect.n_helped, PALETTE[0]),
+        Part(f"equal at {n_equal:,}", n_equal, GREY),
+        Part(f"{worse} at {effect.n_hurt:,}", effect.n_hurt, PALETTE[1]),
+    )
 
 
 def better_text(effect: MemoryEffect) -> str:

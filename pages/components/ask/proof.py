@@ -6,8 +6,9 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import Answer
-from atlas.views.ask.proof import RECORDED, MemoryEffect, Proof, among_sentence, proof_as_json, proof_of
+from atlas.views.ask.proof import RECORDED, MemoryEffect, Proof, among_sentence, example_of, proof_as_json, proof_of
 from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import shortened
 from atlas.views.trace.conversation import Reading
 from pages.components.experience.trace import current_reading, draw_trace
 from pages.components.shared.snapshot import store_state
@@ -17,6 +18,9 @@ TITLE = "The same task, with and without memory"
 ANCHOR = "same-task"
 MAX_MARKS = 8
 """Maximum attempts that are drawn as marks, for each side."""
+
+EXAMPLE_CHARACTERS = 200
+"""Maximum characters of the task of an example."""
 
 
 def effect_of(memory: MemorySystem) -> MemoryEffect:
@@ -32,11 +36,27 @@ def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
 
 def draw_proof_line(proof: Proof) -> None:
     """Draw how the attempts of a proof went, with a link to their steps further down."""
-    without, with_memory = map(_marks, proof.outcomes)
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="ask_proof_line"):
-        st.markdown(f"**Same task**\u2003without memory {without}\u2003with memory {with_memory}", width="content")
+        st.markdown(f"**Same task**\u2003{_marked(proof)}", width="content")
         st.text(f"“{proof.task}”")
         st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
+
+
+def draw_example(memory: MemorySystem) -> None:
+    """Draw the task that gained most with memory, with a link to its proof, or nothing if there is none."""
+    proof = _example(store_state(memory), _memory=memory)
+    if proof is None:
+        return
+    with st.container(border=True, gap="xsmall", key="ask_example"):
+        st.markdown(f"**For example**\u2003{_marked(proof)}")
+        st.text(f"“{shortened(proof.task, EXAMPLE_CHARACTERS)}”")
+        st.page_link("pages/ask.py", label="See both side by side", icon=":material/arrow_forward:", width="content",
+                     query_params={"ask_text": proof.task})  # fmt: skip
+
+
+def _marked(proof: Proof) -> str:
+    without, with_memory = map(_marks, proof.outcomes)
+    return f"without memory {without}\u2003with memory {with_memory}"
 
 
 def _marks(outcomes: tuple[bool, ...]) -> str:
@@ -66,3 +86,8 @@ def draw_proof(memory: MemorySystem, answer: Answer, proof: Proof | None) -> Non
 @st.cache_data(max_entries=4, show_spinner=False)
 def _effect(state: StoreState, *, _memory: MemorySystem) -> MemoryEffect:
     return _memory.memory_effect()
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _example(state: StoreState, *, _memory: MemorySystem) -> Proof | None:
+    return example_of(_memory, effect_of(_memory))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.charts.slopes import slopes_caption, slopes_chart
+from atlas.views.charts.split import split_bar
 from atlas.views.curate.health import Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
@@ -17,8 +17,9 @@ from atlas.views.overview.summary import Overview, rate_words
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
+from pages.components.ask.proof import draw_example
 from pages.components.lists.record_table import plain_table
-from pages.components.overview.parts import CHART, draw_domains, draw_remembered
+from pages.components.overview.parts import draw_domains, draw_remembered
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -50,7 +51,7 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
     effect = current_effect(memory)
     with helps:
         st.markdown("##### Does memory help?")
-        draw_effect(effect)
+        draw_effect(memory, effect)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
@@ -64,7 +65,7 @@ def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
         draw_remembered(view)
 
 
-def draw_effect(view: EffectView) -> None:
+def draw_effect(memory: MemorySystem, view: EffectView) -> None:
     """Draw how often tasks succeeded without memory and with it."""
     if view.randomised is not None:
         _draw_randomised(view.randomised)
@@ -73,17 +74,12 @@ def draw_effect(view: EffectView) -> None:
             st.markdown("**Observed, not randomised**")
         with st.container(horizontal=True, gap="large"):
             st.metric("Without memory", view.without, width="content")
-            st.metric("With memory", view.with_it, delta=view.better, delta_color="off", delta_arrow="off",
+            st.metric("With memory", view.with_it, delta=view.gain or None, delta_color="off", delta_arrow="off",
                       width="content", help=LIKELY_MEANS)  # fmt: skip
-        if view.gain:
-            st.markdown(view.gain)
-        chart, alt = slopes_chart(view.slopes, view.average), slopes_caption(view.slopes, view.average)
-        st.plotly_chart(chart, key="overview_slopes", config=CHART, alt=alt)
-        lines = (
-            "The heavy line is the mean. Others are tasks tried both ways, thicker for more of them; orange is lower "
-            f"with memory ({view.others})."
-        )
-        st.caption(f"{lines} {view.caution}", help=" ".join(filter(None, [view.grounds, view.selection])))
+        st.markdown(f"Of {counted(view.n_tasks, 'task')} tried both ways:")
+        st.html(split_bar(view.parts))
+        draw_example(memory)
+        st.caption(view.caution, help=" ".join(filter(None, [view.grounds, view.selection])))
     if view.unused:
         st.caption(view.unused)
     if view.advice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from atlas.views.ask.examples import demonstrations, neighbour
-from atlas.views.ask.proof import among_sentence, parting_step, proof_as_json, proof_of, went
+from atlas.views.ask.proof import among_sentence, example_of, parting_step, proof_as_json, proof_of, went
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REFUND = "refund the cancelled flight of a customer"
@@ -77,6 +78,12 @@ def test_the_proof_counts_the_attempts_and_shows_the_latest_of_each_kind(both_wa
     assert among_sentence(effect) == (
         "1 task of this store was tried both ways: 1 went better with memory, 0 worse and 0 alike."
     )
+
+
+def test_the_example_is_the_task_that_gained_most_if_more_tasks_gained_than_lost(both_ways):
+    effect = both_ways.memory_effect()
+    assert example_of(both_ways, effect) == proof_of(both_ways, asked(both_ways, REFUND), effect)
+    assert example_of(both_ways, replace(effect, tasks=())) is None
 
 
 def test_a_hit_whose_task_was_not_tried_both_ways_has_no_proof(both_ways):

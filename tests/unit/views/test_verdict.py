@@ -16,7 +16,7 @@ from atlas.evaluation.metrics import FOUND_NOTHING
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.testing import HashEmbedder
-from atlas.views.charts.slopes import slopes_caption, slopes_chart
+from atlas.views.charts.split import split_bar
 from atlas.views.curate.attention import search_row
 from atlas.views.evaluation.own import foreign_sentence, simpler_searches
 from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, stricter, verdict
@@ -206,7 +206,7 @@ def test_a_gain_that_is_hardly_one_is_not_advised(measured):
     assert stricter(with_steps(measured, step(1.0, 0.98, 0.08), step(1.1, 0.98, 0.0)), 1.0) is None
 
 
-def test_the_slopes_are_the_rates_of_tasks_that_were_tried_both_ways(memory):
+def test_the_parts_count_the_tasks_that_were_tried_both_ways(memory):
     (note,) = memory.experience.store_many([attempt("Keep the keys in the hall", at=START - timedelta(days=9))])
     for week, success in ((0, False), (1, True)):
         for has_used in (True, False):
@@ -222,18 +222,7 @@ def test_the_slopes_are_the_rates_of_tasks_that_were_tried_both_ways(memory):
             )
     memory.store(attempt("Something else"))
     view = effect_view(memory)
-    assert (view.slopes, view.average) == (((0.0, 0.5),), (0.0, 0.5))
-    assert (view.without, view.with_it, view.better) == ("0\xa0%", "50\xa0%", "better at 1 of 1 task")
-
-
-def test_tasks_with_equal_rates_are_one_wider_line_and_the_average_is_named():
-    slopes = [(0.0, 1.0), (0.0, 1.0), (1.0, 0.5), (0.5, 0.5)]
-    *tasks, average = slopes_chart(slopes, (0.375, 0.75))["data"]
-    assert [(line["y"], line["line"]["width"]) for line in tasks] == [([0.0, 1.0], 4), ([1.0, 0.5], 2), ([0.5, 0.5], 2)]
-    assert len({line["line"]["color"] for line in tasks}) == 3  # better, worse and equal
-    assert average["y"] == [0.375, 0.75]
-    assert average["line"]["color"] not in {line["line"]["color"] for line in tasks}
-    notes = slopes_chart(slopes, (0.375, 0.75))["layout"]["annotations"]
-    assert [note["text"] for note in notes] == ["<b>38\xa0%</b>", "<b>75\xa0%</b>"]
-    caption = "Success of 4 tasks: 38\xa0% without memory and 75\xa0% with it, on average"
-    assert slopes_caption(slopes, (0.375, 0.75)) == caption
+    assert (view.without, view.with_it) == ("0\xa0%", "50\xa0%")
+    assert [(part.words, part.n) for part in view.parts] == [("better at 1", 1), ("equal at 0", 0), ("worse at 0", 0)]
+    bar, words = split_bar(view.parts).split("</div>", 1)
+    assert (bar.count("<span"), words.count("■")) == (1, 3)  # what is empty has words only
