@@ -26,9 +26,13 @@ HEIGHT_PIXELS, NARROWEST = 240, 0.25
 
 QUERY_CHARACTERS = 100
 
+MEANING = (
+    "Strictness is how sure search must be before it answers. A higher one finds less, and answers fewer off-topic "
+    "questions."
+)
 ABOUT = (
-    "A stricter search hides more weak hits, for every agent and on every page. 1 is the level that ATLAS measured on "
-    "this store, and 0 hides nothing."
+    f"{MEANING} It holds for every agent and on every page. 1 is the level that ATLAS measured on this store, and 0 "
+    "hides nothing."
 )
 
 UNMEASURED = (

@@ -23,6 +23,7 @@ from atlas.views.evaluation.own import (
     simpler_searches,
     table_rows,
 )
+from atlas.views.evaluation.strictness import MEANING
 from atlas.views.evaluation.verdict import Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
 from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
@@ -138,6 +139,7 @@ def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
     if evaluation.report.strictness:
         draw_curves(memory, now, better.strictness if better is not None else now)
+        st.caption(MEANING)
     with st.expander("All figures", key="evaluation_figures"):
         if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")
