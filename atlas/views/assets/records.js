@@ -76,6 +76,9 @@ const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'buried
 const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))
 const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))
 
+// Marks that differ in shape as well as in colour.
+const SEVERITIES = { urgent: '▲', important: '◆', routine: '●' }
+
 const FORMS = {
   text: (value, { empty }) => [value ? cuttable(made('span', 'clip'), value, signed) : empty && made('span', 'empty', empty)],
   number: (value) => [value],
@@ -125,6 +128,17 @@ const FORMS = {
     range.title = 'The true rate lies in this range with a probability of 95 %'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
+  },
+  severity: (value) => {
+    const mark = made('span', value, SEVERITIES[value])
+    mark.setAttribute('role', 'img')
+    mark.ariaLabel = mark.title = value
+    return [mark]
+  },
+  button: (value) => {
+    const button = made('button', 'act', value) // a click on it is one on its row
+    button.type = 'button'
+    return [button]
   },
 }
 
@@ -260,6 +274,11 @@ class List {
     this.columns = isMiddling ? columns : fitting(columns, width, selected)
     const isStacked = !tall && isNarrow && isCrowded(this.columns, width)
     if (isStacked) this.columns = fitting(columns, width, selected, true)
+
+    const hasButtons = columns.some((column) => column.form === 'button') // such a list has a layout of its own
+    this.columns = isMiddling || hasButtons ? columns : fitting(columns, width, selected, isNarrow)
+    const rest = this.columns.filter((column) => !column.opens).reduce((sum, column) => sum + column.width + GAP, 0)
+    const isStacked = !tall && !hasButtons && isNarrow && rest > 0.42 * width
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id

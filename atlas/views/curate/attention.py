@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
@@ -23,10 +24,15 @@ OLD_DAYS = 30
 """Days after which a backup counts as old, if the store has changed since."""
 
 
+Severity = Literal["urgent", "important", "routine"]
+"""Urgent is what may lose the store, important what makes agents worse, routine the rest."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionRow(Row):
     """One thing that needs attention, and where it is dealt with."""
 
+    severity: Severity
     what: str
     """Untrusted text."""
 
@@ -34,7 +40,7 @@ class AttentionRow(Row):
     """Untrusted text."""
 
     action: str
-    """Words of the link to that page."""
+    """The word on the button that opens that page."""
 
     page: str
     """Name of the page that it opens."""
@@ -71,8 +77,15 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
     judged, better = verdict(evaluation, strictness), stricter(evaluation, strictness)
     if judged is None or not judged.advice:
         return None
-    row = AttentionRow(id="search", what=judged.headline.rstrip("."), detail=judged.advice.rstrip("."),
-                       action="Open →", page="evaluation", parameters={"evaluation_tab": judged.part})  # fmt: skip
+    row = AttentionRow(
+        id="search",
+        severity="important",
+        what=judged.headline.rstrip("."),
+        detail=judged.advice.rstrip("."),
+        action="Open",
+        page="evaluation",
+        parameters={"evaluation_tab": judged.part},
+    )
     if better is None:
         return row
     return replace(
@@ -91,10 +104,11 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
         by = f" by {last.actor}" if last and last.actor else ""
         yield AttentionRow(
             id="strategy",
+            severity="important",
             what=f"Strategy fails most: {readable_title(strategy.title)}",
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
-            action="Review →",
+            action="Review",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
         )
@@ -108,9 +122,10 @@ def _undecided(lines: Iterable[HealthLine], has_failed: bool) -> Iterator[Attent
     if numbers:
         yield AttentionRow(
             id="undecided",
+            severity="routine",
             what="Experiences to decide on",
             detail=", ".join(numbers),
-            action="Decide →",
+            action="Decide",
             page="curate",
         )
 
@@ -121,11 +136,12 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
         return
     made = next(map(datetime.fromisoformat, recorded_backups(memory).values()), None)
     if made is None:
-        yield _settings_row("No backup", "If this disk fails, the store is lost")
+        yield _settings_row("urgent", "No backup", "If this disk fails, the store is lost")
     elif now - made > timedelta(days=OLD_DAYS) and any(each.created_at > made for each in memory.history(1)):
-        yield _settings_row(f"Last backup {counted((now - made).days, 'day')} ago", "The store has changed since")
+        what = f"Last backup {counted((now - made).days, 'day')} ago"
+        yield _settings_row("important", what, "The store has changed since")
 
 
-def _settings_row(what: str, detail: str) -> AttentionRow:
-    return AttentionRow(id="backup", what=what, detail=detail, action="Back up →", page="settings",
+def _settings_row(severity: Severity, what: str, detail: str) -> AttentionRow:
+    return AttentionRow(id="backup", severity=severity, what=what, detail=detail, action="Back up", page="settings",
                         parameters={"settings_tab": "Export and backup"})  # fmt: skip

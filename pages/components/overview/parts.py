@@ -20,13 +20,18 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 
 MAX_DOMAINS = 5
 
-ATTENTION_COLUMNS = (Column("what", "Needs attention", 380), Column("detail", "", 420), Column("action", "", 90))
+ATTENTION_COLUMNS = (
+    Column("severity", "", 18, "severity"),
+    Column("what", "Needs attention", 380),
+    Column("detail", "", 420),
+    Column("action", "", 90, "button"),
+)
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 
 def draw_attention(rows: Sequence[AttentionRow]) -> None:
-    """Draw what needs attention, each row a link to where it is dealt with, or nothing."""
+    """Draw what needs attention, worst first, each row with a button that opens where it is dealt with."""
     if rows:
         plain_table(rows, columns=ATTENTION_COLUMNS, key="overview_attention", label="Needs attention",
                     on_opened=partial(_open_attention, rows))  # fmt: skip

@@ -80,7 +80,11 @@ def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(me
 
 def test_searches_that_should_change_come_after_a_missing_backup_and_before_records(memory):
     memory.store(attempt("Boil an egg"))
-    search = AttentionRow(id="search", what="Search hides much", detail="", action="Open →", page="evaluation")
+    search = AttentionRow(
+        id="search", severity="important", what="Search hides much", detail="", action="Open", page="evaluation"
+    )
     lines = [HealthLine(queue=QUEUES[0], n=1, sentence="")]
     rows = attention(memory, lines, n_own=1, now=START, search=search)
-    assert [row.id for row in rows] == ["backup", "search", "undecided"]
+    assert [(row.id, row.severity) for row in rows] == [
+        ("backup", "urgent"), ("search", "important"), ("undecided", "routine"),
+    ]  # fmt: skip
