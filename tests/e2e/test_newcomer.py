@@ -57,7 +57,7 @@ def test_the_same_row_of_the_overview_opens_its_task_once_more_after_coming_back
         click_task(page, "The city's feed answers with 12 stations tonight.")
         expect(page.get_by_text("12 of 129 cannot be right.")).to_be_visible()
         page.go_back()
-        expect(page.get_by_text("11 of 18")).to_be_visible()
+        expect(page.get_by_text("better at 11")).to_be_visible()
 
 
 def test_files_of_ones_own_are_imported_and_undone_without_a_terminal(page: Page, serve: Serve, store, tmp_path):
