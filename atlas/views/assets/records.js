@@ -271,14 +271,10 @@ class List {
     const { columns, rows, selected, label, order, tall } = this.data
     const width = this.place.clientWidth || 900, isNarrow = width < 560
     const isMiddling = tall && width < 820
-    this.columns = isMiddling ? columns : fitting(columns, width, selected)
-    const isStacked = !tall && isNarrow && isCrowded(this.columns, width)
-    if (isStacked) this.columns = fitting(columns, width, selected, true)
-
     const hasButtons = columns.some((column) => column.form === 'button') // such a list has a layout of its own
-    this.columns = isMiddling || hasButtons ? columns : fitting(columns, width, selected, isNarrow)
-    const rest = this.columns.filter((column) => !column.opens).reduce((sum, column) => sum + column.width + GAP, 0)
-    const isStacked = !tall && !hasButtons && isNarrow && rest > 0.42 * width
+    this.columns = isMiddling || hasButtons ? columns : fitting(columns, width, selected)
+    const isStacked = !tall && !hasButtons && isNarrow && isCrowded(this.columns, width)
+    if (isStacked) this.columns = fitting(columns, width, selected, true)
     const look = JSON.stringify([rows, this.columns, label, order, Boolean(selected), isNarrow, isMiddling, isStacked])
     if (look !== this.look) {
       const active = this.root.getRootNode().activeElement?.closest?.('.row')?.dataset.id

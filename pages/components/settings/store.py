@@ -90,7 +90,7 @@ def draw_facts(
     facts: Mapping[str, str], changes: Mapping[str, Callable[[], None]] = MappingProxyType({}), *, key: str
 ) -> None:
     """Draw labelled facts, each on a line, with the way to change it at the end."""
-    with st.container(gap=None, key=f"facts_{key}"):
+    with st.container(gap=None, key=f"ruled_{key}"):
         for name, value in facts.items():
             with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
                 st.caption(name, width=NAME_PIXELS)
