@@ -105,7 +105,7 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
         yield AttentionRow(
             id="strategy",
             severity="important",
-            what=f"Strategy fails most: {readable_title(strategy.title)}",
+            what=f"Strategy that fails most: {readable_title(strategy.title)}",
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
             action="Review",

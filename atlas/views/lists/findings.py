@@ -11,7 +11,7 @@ from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.kinds.uses import WORSE, use_rates, worse_ids
 from atlas.views.lists.queries import Count, Narrowing, Query
 from atlas.views.shared.rates import FAILING, HALF, NOT_CLEAR, NOT_USED, RELIABLE, verdict_of
-from atlas.views.shared.wording import counted, look_at
+from atlas.views.shared.wording import look_at
 
 
 def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
@@ -31,11 +31,9 @@ def count_with_uses(memory: MemorySystem, kind: Kind, query: Query) -> Count:
         for each in (RELIABLE, FAILING, HALF, NOT_CLEAR, NOT_USED)
         if verdicts[each]
     )
-    return Count(n, note, _narrowing(kind, len(worse)) if worse else None)
+    return Count(n, note, _narrowing(len(worse)) if worse else None)
 
 
-def _narrowing(kind: Kind, n_worse: int) -> Narrowing:
+def _narrowing(n_worse: int) -> Narrowing:
     """Return the records that do clearly worse than the others as the first to look at."""
-    do = "does" if n_worse == 1 else "do"
-    sentence = f"{counted(n_worse, kind.noun)} {do} clearly worse than the others: {look_at(n_worse)}"
-    return Narrowing(sentence, "state", WORSE)
+    return Narrowing(f"{n_worse:,} clearly worse than the others: {look_at(n_worse)}", "state", WORSE)

@@ -37,7 +37,7 @@ def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
 def draw_proof_line(proof: Proof) -> None:
     """Draw how the attempts of a proof went, with a link to their steps further down."""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="ask_proof_line"):
-        st.markdown(f"**Same task**\u2003{_marked(proof)}", width="content")
+        st.markdown(f"**A similar task**\u2003{_marked(proof)}", width="content")
         st.text(f"“{proof.task}”")
         st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
 

@@ -165,9 +165,7 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     going = [row for row in view.rows if row.goes]
     saved = [row for row in view.rows if not row.goes]
     if going:
-        hint = (
-            "What is ticked is removed, what is not stays" if shown.can_untick else f"{len(going):,} would be removed"
-        )
+        hint = "Ticked rows are removed, the others stay" if shown.can_untick else f"{len(going):,} would be removed"
         _draw_table(memory, open_plan, going, hint)
     if saved:
         are = "is" if len(saved) == 1 else "are"

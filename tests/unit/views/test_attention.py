@@ -41,7 +41,7 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
         memory.strategies.update_stats(check, True)
     (first,) = attention(memory, (), n_own=0, now=START)
     assert (first.what, first.page, dict(first.parameters)) == (
-        "Strategy fails most: Retry at once",
+        "Strategy that fails most: Retry at once",
         "strategies",
         {"id": retry},
     )

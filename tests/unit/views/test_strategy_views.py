@@ -138,7 +138,7 @@ def test_a_strategy_is_called_clearly_worse_in_its_row_and_by_the_finding(memory
     assert verdicts == {"good": "reliable", "worse": "clearly worse", "unclear": "not clear yet"}
     finding = count_with_uses(memory, STRATEGY, Query())
     assert (finding.n, finding.note) == (3, "1 reliable, 1 not clear yet")
-    assert finding.narrowing == Narrowing("1 strategy does clearly worse than the others: look at it", "state", WORSE)
+    assert finding.narrowing == Narrowing("1 clearly worse than the others: look at it", "state", WORSE)
     assert listed(memory, state=WORSE) == ["worse"]
 
 
