@@ -64,7 +64,7 @@ class MissingExport(Exception):
 
 
 class OnnxCache:
-    """The exports in one cache directory."""
+    """ONNX exports of embedding models in one cache directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -71,8 +71,8 @@ def _check_declared_size(entry: zipfile.ZipInfo, limits: Limits) -> None:
         )
     if size > RATIO_FREE_BYTES and size / compressed_size > limits.max_ratio:
         raise InvalidInput(
-            f"{entry.filename} unpacks to {size / compressed_size:,.0f} times its compressed size, implausible "
-            "for a log; repack it"
+            f"{entry.filename} unpacks to {size / compressed_size:,.0f} times its compressed size, which is "
+            "implausible for a log; leave it out, or store it uncompressed"
         )
     if entry.compress_type not in _SUPPORTED_METHODS:
         raise InvalidInput(

@@ -189,7 +189,10 @@ def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def strip_annotations(tree: Tree) -> Tree:
-    """Return a copy without annotations. Python would evaluate them, and their names may be undefined."""
+    """Return a copy without the annotations of parameters and results.
+
+    Python would evaluate them, and their names may be undefined.
+    """
     bare: Tree = copy.deepcopy(tree)
     for node in walk(bare):
         if isinstance(node, Function):

@@ -220,7 +220,7 @@ class _Namer:
     n_total: int
 
     def names(self) -> Iterator[str]:
-        """Yield names, best first: phrases that most tasks are about, then pairs of phrases, then other phrases."""
+        """Yield names, best first. Subjects of at least `MIN_TASK_SHARE` of the tasks come before all others."""
         common = self._rank(max(2, MIN_TASK_SHARE * self.group.n))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(common, self._rank(1)))
         yield from dict.fromkeys(

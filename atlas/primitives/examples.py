@@ -40,7 +40,7 @@ class ExampleGrids:
 
 
 def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:
-    """Run a primitive's examples, one after the other, in a scratch directory named `root`.
+    """Run a primitive's examples, one after the other, in a scratch directory, whose path they see as `root`.
 
     Args:
         library: The primitives that may be executed, by id: those of `known_primitives`, never concepts of a store.

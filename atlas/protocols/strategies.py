@@ -117,7 +117,7 @@ class Reranker(Protocol):
     async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:
         """Return a score in [0, 1] for each document, in order, independent of the other documents.
 
-        For a cross-encoder it is the sigmoid of the logit, for a language model the grade divided by the highest grade.
+        For a cross-encoder it is the sigmoid of the logit, for a language model the grade as a share of its scale.
         """
         ...
 

@@ -42,5 +42,7 @@ def page_actor(sessions: Sessions) -> Actor | None:
         raise NotAllowed(f"your access was revoked or has expired; open {ENTER} to sign in again")
     wanted = st.session_state.get(STORE) or next(iter(choices))
     if wanted not in choices:
-        raise NotAllowed(f"you may not see a store named {wanted!r:.80} here; open / for one that you may see")
+        raise NotAllowed(
+            f"you have no access to a store named {wanted!r:.80} here; open / for the stores that you may see"
+        )
     return choices[wanted]

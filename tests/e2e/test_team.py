@@ -77,7 +77,7 @@ def test_whoever_may_not_see_a_store_finds_neither_it_nor_its_name(page: Page, a
     sign_in(page, address, "vera")
     expect(page.get_by_role("link", name="research")).to_have_count(0)
     page.goto(f"{address}/experiences?store=research")
-    expect(page.get_by_text("you may not see a store named 'research'")).to_be_visible()
+    expect(page.get_by_text("you have no access to a store named 'research'")).to_be_visible()
     expect(page.get_by_text(RESEARCH_TASK)).to_have_count(0)
 
 

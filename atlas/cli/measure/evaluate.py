@@ -75,7 +75,7 @@ def _evaluate_paths(options: argparse.Namespace, settings: Settings) -> Report:
 def _evaluate_own(options: argparse.Namespace, settings: Settings) -> Report:
     if options.model:
         raise InvalidInput(
-            "--model needs PATH; the store is searched with its own model (to change it: atlas reembed --model "
+            "--model applies to PATH only; a store is searched with its own model (to change it: atlas reembed --model "
             f"{options.model})"
         )
     half: Half = options.half or "both"

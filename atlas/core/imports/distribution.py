@@ -100,7 +100,7 @@ def missing_package(name: str, feature: str) -> str:
 
 
 def installed_extras() -> list[str]:
-    """Return the extras whose packages are all installed, by name."""
+    """Return the names of the extras whose packages are all installed."""
     return [name for name in EXTRAS if not missing_package(name, "")]
 
 

@@ -57,7 +57,9 @@ def make(directory: Path) -> None:
         encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
         difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
     if not difference <= TOLERANCE:
-        raise ExportError(f"with the published weights, the graph's vectors differ by up to {difference:.1e}")
+        raise ExportError(
+            f"with the published weights, the graph's vectors differ from the export's by up to {difference:.1e}"
+        )
     projection = fit_projection(encoder.encode_with_tokens)
     assert projection is not None
     (directory / PROJECTION).write_text(projection.as_text() + "\n", encoding="ascii")

@@ -148,7 +148,7 @@ class _Use:
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
     def with_called_hole(self, hole: int) -> _Use:
-        """Return the use with a hole passed as a callback."""
+        """Return a copy in which a hole is passed as a callback, so that it is not evaluated before the call."""
         holes = {node: number for node, number in self.holes.items() if number != hole}
         return replace(self, holes=holes)
 

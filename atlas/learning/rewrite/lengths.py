@@ -84,10 +84,10 @@ class Statements:
         names = self._watched.intersection(*[set(mentioned_names(ast.Module(nodes, [])))])
         blocks, rest = (shell.blocks[:-1], shell.blocks[-1:]) if is_call(unit) else (shell.blocks, [])
         n_less = len(shell.blocks) + (2 if _has_elif(nodes[0], blocks) else 0)
-        inside = [self._inside(nodes[0], block) for block in blocks]
+        inside = [self._count_block(nodes[0], block) for block in blocks]
         return _sum([_Count(_length(nodes) - n_less, names), *inside, *map(self.of_block, rest)])
 
-    def _inside(self, node: ast.stmt, block: Term) -> _Count:
+    def _count_block(self, node: ast.stmt, block: Term) -> _Count:
         """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return self.of_scope(block)

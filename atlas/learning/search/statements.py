@@ -115,9 +115,9 @@ def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
 
 
 def _shared_patterns(pieces: Sequence[_Piece], tasks: Mapping[str, str]) -> Iterator[Pattern]:
-    """Yield the patterns of two and more pieces from different tasks.
+    """Yield the pattern of each group of two or more pieces from different tasks.
 
-    A pattern of two pieces has their common details, and so may miss a third piece that shares the rest.
+    What two pieces share may be too specific to match a third, so larger groups are tried as well.
     """
     found: dict[Term, Pattern] = {}
     waiting = deque[tuple[int, ...]]((number,) for number in range(len(pieces)))

@@ -193,7 +193,7 @@ class Retriever:
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return the hits of a search without a threshold that are shown at this strictness."""
+        """Return which hits are shown at this strictness, of a search that had no threshold."""
         measured, weights = self._calibration.measurement(), self.weights()
         language = measured.language(query)
         cut = self._calibration.thresholds(measured, weights, language, strictness)

@@ -152,7 +152,7 @@ class StrictMemories(ABC):
         """Apply a plan, as one operation that can be undone. All processes use it immediately.
 
         Raises:
-            PlanOutdated: The strictness was changed since.
+            PlanOutdated: The strictness has changed since the plan was made.
             ReadOnlyStore: The store was opened for reading only.
         """
         check_strictness(plan.after)

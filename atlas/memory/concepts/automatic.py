@@ -46,7 +46,7 @@ _SUCCEEDED = {"outcome": "succeeded"}
 
 
 def search_lock(directory: Path) -> InterProcessLock:
-    """Return the lock that the search of a store holds while it runs."""
+    """Return the lock that is held while a store is searched for reusable functions."""
     return InterProcessLock(directory / "compression.lock")
 
 

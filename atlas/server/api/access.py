@@ -109,10 +109,10 @@ class LinkInput(RequestBody):
     """A new link to a copy of the store."""
 
     name: Text
-    """Its audience."""
+    """Label of the link, such as the people it is for."""
 
     days: Annotated[int, Field(ge=1, le=366)] = 7
-    """Time until it ends."""
+    """Days until it expires."""
 
 
 class NewLink(BaseModel):

@@ -154,10 +154,10 @@ class AttemptInput(RequestBody):
     id: Id | None = None
 
     def trajectory(self, attempt_id: str = "") -> Trajectory:
-        """Return the library's attempt.
+        """Return the attempt as a `Trajectory`.
 
         Args:
-            attempt_id: The id of an attempt that has none.
+            attempt_id: The id to use if the request contains none, or empty for a new one.
         """
         return Trajectory(
             task=self.task.task(),

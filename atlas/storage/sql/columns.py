@@ -226,7 +226,7 @@ class _IdsBySeq(dict[int, str]):
     """Ids by record number. A missing number raises `UnreadableRow`."""
 
     def __missing__(self, seq: int) -> str:
-        raise UnreadableRow(f"an index names the record number {seq}, which does not exist")
+        raise UnreadableRow(f"an index refers to record number {seq}, which does not exist")
 
 
 def _read_ids(connection: Connection, collection: str, seqs: Sequence[int]) -> _IdsBySeq:

@@ -69,7 +69,7 @@ def read_model(connection: Connection) -> tuple[str, int] | None:
     try:
         return (texts["model"], int(texts["dimension"])) if texts else None
     except (KeyError, ValueError) as error:
-        raise UnreadableRow(f"the stored embedding model cannot be read: {error}") from error
+        raise UnreadableRow("the store's record of its embedding model has no valid name and dimension") from error
 
 
 def read_revision(connection: Connection) -> int:

@@ -399,7 +399,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records with the numbers that an index returned, in the order of the numbers."""
     if missing := set(seqs) - records.keys():
-        raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")
+        raise UnreadableRow(f"an index refers to record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
 
 

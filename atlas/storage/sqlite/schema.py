@@ -95,8 +95,8 @@ def prepare_schema(database: SqliteDatabase) -> None:
     if database.read_only:
         if not version:
             raise ReadOnlyStore(
-                f"{database.path} is empty: another process is creating the store now, or was stopped while it did. "
-                "Try again, or open it once without read_only, or ATLAS_READ_ONLY"
+                f"{database.path} is empty: another process is creating the store now, or was stopped while doing so. "
+                "Try again, or open it once with neither read_only nor ATLAS_READ_ONLY set"
             )
         if version < SCHEMA_VERSION:
             raise ReadOnlyStore(

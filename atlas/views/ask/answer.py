@@ -173,7 +173,7 @@ class Answer:
         return tuple(sorted(self.parts, key=lambda part: part.first_place))
 
     @property
-    def found_sentence(self) -> str:
+    def found_phrase(self) -> str:
         """Numbers of hits by memory: `3 strategies, 1 concept and 9 journal entries`."""
         return in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
 

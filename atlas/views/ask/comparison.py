@@ -145,8 +145,10 @@ def compare(
     return Comparison(left=left_side, right=right_side, caption=sentence)
 
 
-def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:
-    ranks = {hit.item.id: rank for rank, hit in enumerate(other.hits, start=1)}
+def _side(
+    memory: ChromaExperienceMemory, query: str, results: Retrieval[Experience], others: Retrieval[Experience]
+) -> Side:
+    ranks = {hit.item.id: rank for rank, hit in enumerate(others.hits, start=1)}
     hits = tuple(
         ComparedHit(
             id=hit.item.id,
@@ -154,9 +156,9 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
             move=move_of(rank, ranks.get(hit.item.id)),
             card=record_card(memory, hit.item.id, card_text(hit.item), hit=hit, text=query, weights=memory.weights),
         )
-        for rank, hit in enumerate(of.hits[:HITS], start=1)
+        for rank, hit in enumerate(results.hits[:HITS], start=1)
     )
-    n_hidden = max(0, min(HITS - len(hits), of.n_hidden))
+    n_hidden = max(0, min(HITS - len(hits), results.n_hidden))
     return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
 
 

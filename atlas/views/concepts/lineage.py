@@ -48,7 +48,7 @@ class Lineage:
 
 
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
-    """Return the concepts around one, nearest first."""
+    """Return the concepts that a concept calls, is called by, was composed of or is part of, in that order."""
     kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
     related_by_kind = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
     named = {*concept.calls, *concept.composed_of}

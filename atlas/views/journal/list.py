@@ -52,16 +52,16 @@ class EntryRow(Row):
     """Its tier in plain words."""
 
     writer: str = ""
-    """Name of the agent or person who wrote it, or empty if all entries beside it have the same. Untrusted."""
+    """Name of the agent or person who wrote it, or empty if all rows have the same writer. Untrusted."""
 
     links: str
-    """State of a crash: `✓ fixed 2 Nov 2026`. In a thread, the relation of another entry to the crash above it."""
+    """State of a crash, such as `✓ fixed 2 Nov 2026`. In a thread, how the entry relates to the crash above it."""
 
     created_at: datetime | None
     """Time in UTC."""
 
     shown_at: datetime | None
-    """The same, or None below an entry of the same day."""
+    """`created_at`, or None if the row above is of the same day."""
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Kind:
     nothing: str = NOTHING
     """The title of the page while it is empty."""
 
-    would_stand: str = ""
+    contents: str = ""
     """Sentence on the contents of the page when it is not empty."""
 
     home: str = "store"

@@ -35,10 +35,10 @@ class PlanLine(Row):
     outcomes: tuple[str, ...]
     at: datetime | None
     difference: str
-    """The words of its title that alike titles do not share, or empty if none is alike."""
+    """The words of its title that similar titles do not share, or empty if there are none."""
 
     advice: str
-    """`kept: best for 2 tasks`, or `keep: …` while it is ticked all the same, or empty if no task needs it."""
+    """`kept: best for 2 tasks`, or `keep: …` if it is still ticked for removal, or empty if no task needs it."""
 
     why: str = ""
 

@@ -115,7 +115,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_parts(memory, text, side, answer, draw_choice(answer.found_sentence, MISSING))
+            draw_parts(memory, text, side, answer, draw_choice(answer.found_phrase, MISSING))
     with block_column, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer, proof)

@@ -16,16 +16,16 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
 
 
-def draw_empty(memory: MemorySystem, would_stand: str = "", *, title: str = NOTHING) -> None:
+def draw_empty(memory: MemorySystem, contents: str = "", *, title: str = NOTHING) -> None:
     """Draw how to fill an empty memory. The sample data are offered if no experience is stored.
 
     Args:
-        would_stand: One sentence on the page's content once there is any.
+        contents: One sentence on the page's content once there is any.
         title: Title of the empty page.
     """
     st.info(title, icon=":material/inbox:")
-    if would_stand:
-        st.text(would_stand)
+    if contents:
+        st.text(contents)
     if memory.storage.read_only:
         st.text(READ_ONLY)
         return

@@ -35,7 +35,7 @@ from pages.components.shared.snapshot import page_memory
 
 def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
     """Draw how to fill an empty memory."""
-    draw_empty_store(memory, kind.would_stand, title=kind.nothing)
+    draw_empty_store(memory, kind.contents, title=kind.nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def test_every_memory_says_what_it_found_in_the_order_of_the_block(full):
     ]
     assert all(hit.is_shown for part in answer.parts for hit in part.hits)
     assert answer.block_sentence.startswith("4 memories in ")
-    assert answer.found_sentence == "1 concept, 1 experience, 1 strategy and 1 journal entry"
+    assert answer.found_phrase == "1 concept, 1 experience, 1 strategy and 1 journal entry"
 
 
 def test_the_block_is_the_one_that_an_agent_gets(full):
@@ -101,7 +101,7 @@ def test_a_store_of_experiences_alone_says_what_the_others_lack(memory):
 def test_a_memory_that_is_left_out_says_so_and_gives_nothing(full):
     answer = ask(full, off=("strategies", "journal"))
     assert sentences(answer)["strategies"] == sentences(answer)["journal"] == "Left out here."
-    assert (answer.n_hits, answer.found_sentence) == (2, "1 concept and 1 experience")
+    assert (answer.n_hits, answer.found_phrase) == (2, "1 concept and 1 experience")
     assert "## Strategies" not in answer.block.text
 
 

@@ -274,7 +274,7 @@ class LiveCalibration:
                 logger.warning("the usual level is used, because the foreign queries could not be embedded: %r", error)
                 return {}
             vectors_of_queries.extend(vectors)
-            answers_by_query += map(self._find_answers, batch, vectors)
+            answers_by_query += map(self._measure_nearest, batch, vectors)
         own_answers = answers_by_query[len(query_languages) :]
         self_answers = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
@@ -320,7 +320,7 @@ class LiveCalibration:
         together: Vectors = encode_together(texts)
         return together
 
-    def _find_answers(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
+    def _measure_nearest(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
         """Return the similarity and share of words of the records nearest to a query, by id."""
         candidates = self.store.candidates(
             vector, text, LOOKED_AT, compared=select_all if self.store.keeps_tokens else None

@@ -130,8 +130,10 @@ def _undo_expected(writer: LedgerWriter, operations: Sequence[Operation], expect
         raise PlanOutdated(f"{reason}. Nothing was done; reload the history")
     if len(result.undone) < len(expected_ids):
         n_gone = len(expected_ids) - len(result.undone)
-        verb = "was" if n_gone == 1 else "were"
-        raise PlanOutdated(f"{n_gone:,} of these operations {verb} undone since; nothing was done. Reload the history")
+        have = "has" if n_gone == 1 else "have"
+        raise PlanOutdated(
+            f"{n_gone:,} of these operations {have} been undone since; nothing was done. Reload the history"
+        )
     n_later = sum(operation.id not in expected_ids and operation.id not in refused_ids for operation in operations)
     return replace(result, refused=expected.refused, n_later=n_later)
 
