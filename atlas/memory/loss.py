@@ -45,7 +45,7 @@ class CurationLoss(Tabular):
     """Number of replayed tasks that lose their best record."""
 
     lost: tuple[LostRecord, ...]
-    """Records to keep, successes first, then by the number of tasks that lose them."""
+    """The fewest records to keep so that no task loses its best, successes first, then by their number of tasks."""
 
     n_in_hits: int
     """Number of right records in the current hits of the replayed tasks, counted once for each task."""

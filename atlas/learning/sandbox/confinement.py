@@ -13,6 +13,7 @@ import signal
 import struct
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from atlas.learning.sandbox.system_calls import filter_code
 
@@ -78,8 +79,13 @@ def guard() -> None:
     starting = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "system")
     signalling = ("kill", "killpg", "setsid", "setpgid")
     slowing = ("nice", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler")
-    for module, refused in ((os, starting + signalling + slowing), (_posixsubprocess, ("fork_exec",))):
-        for name in refused:
+    refused: dict[Any, tuple[str, ...]] = {
+        os: starting + signalling + slowing,
+        _posixsubprocess: ("fork_exec",),
+        sys.modules.get("subprocess"): ("_fork_exec",),  # if it was imported ahead, it has the function already
+    }
+    for module, names in refused.items():
+        for name in names:
             if hasattr(module, name):
                 setattr(module, name, refuse)
 
@@ -93,7 +99,7 @@ def guard() -> None:
                 refuse()
             initialize(self, family, type, proto, fileno)  # `self` may be of a class that is older than this one
 
-    _socket.socket = Socket  # type: ignore[misc, assignment]
+    _socket.socket = _socket.SocketType = Socket  # type: ignore[misc, assignment]
     sys.modules["multiprocessing"] = None  # type: ignore[assignment]  # importing it raises
 
 

@@ -23,7 +23,7 @@ class Idle:
 def idle(
     stored_at: Mapping[str, str], retrieved_at: Mapping[str, str], used_at: Mapping[str, str], *, until: datetime
 ) -> Idle:
-    """Return the ids of the records that were last retrieved or used before `until`.
+    """Return the ids of the records that nobody has retrieved or used since `until`.
 
     The other arguments are times in ISO 8601 by id. A record that was never retrieved or used is missing there.
     """

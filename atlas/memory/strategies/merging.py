@@ -81,5 +81,5 @@ def _merge_group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> 
 
 def _reason_kept(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
     if all(survivor.usage_count > duplicate.usage_count for duplicate in duplicates):
-        return "it was tried most"
-    return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most tried"
+        return "it was used most"
+    return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most used"

@@ -78,6 +78,7 @@ function mapTools(map, root, stage, surface) {
   // The answer to a question that was asked here is flown to, once. One from beside the map leaves the view as it is.
   const hasAsked = () => [isAsked, (isAsked = false)][0]
   map.on(ask, 'submit', (event) => (event.preventDefault(), (isAsked = true), map.callbacks.onAsk?.({ text: question.value.trim() })))
+  map.on(question, 'search', () => question.value || map.callbacks.onAsk?.({ text: '' })) // its cross was clicked
   map.on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
   return { boxes, take, full, toggleContours, tellQuestion, tellSelection, focusQuestion: () => question.focus(), hasAsked, isContoured: () => isContoured }
 }

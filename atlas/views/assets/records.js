@@ -138,6 +138,7 @@ const FORMS = {
   button: (value) => {
     const button = made('button', 'act', value) // a click on it is one on its row
     button.type = 'button'
+    button.tabIndex = -1 // the keys move from row to row
     return [button]
   },
 }

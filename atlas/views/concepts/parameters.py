@@ -14,7 +14,7 @@ MAX_CHARACTERS = 120
 
 def parameters_of(concept: CodeConcept) -> str:
     """Return `(items, size)`, or an empty string if neither the signature nor the code defines them in Python."""
-    head = concept.signature.rpartition("->")[0] or concept.signature
+    head = (concept.signature.rpartition("->")[0] or concept.signature).strip()
     for source in (f"def {head}: ...", concept.code):
         module = try_parse(source)
         for node in module.body if module else ():

@@ -27,8 +27,8 @@ HEIGHT_PIXELS, NARROWEST = 240, 0.25
 QUERY_CHARACTERS = 100
 
 MEANING = (
-    "Strictness is how sure search must be before it answers. A higher one finds less, and answers fewer off-topic "
-    "questions."
+    "Strictness is how sure search must be before it answers. At a higher one it finds less, and more often "
+    "answers nothing to questions that are off topic."
 )
 ABOUT = (
     f"{MEANING} It holds for every agent and on every page. 1 is the level that ATLAS measured on this store, and 0 "

@@ -144,11 +144,9 @@ def last_backup(memory: MemorySystem) -> str | None:
 
 def backup_facts(memory: MemorySystem) -> dict[str, str]:
     """Return the newest recorded backup, the number of them, and where new ones go, by label."""
-    n, place = (
-        len(recorded_backups(memory)),
-        {"Kept in": path_text(backup_directory(memory))} if may_name_paths() else {},
-    )
-    return {"Last backup": last_backup(memory) or "none yet", "Backups made": f"{n:,}"} | place
+    place = {"Kept in": path_text(backup_directory(memory))} if may_name_paths() else {}
+    n_made = len(recorded_backups(memory))
+    return {"Last backup": last_backup(memory) or "none yet", "Backups made": f"{n_made:,}"} | place
 
 
 def backup_directory(memory: MemorySystem) -> Path:

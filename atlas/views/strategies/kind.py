@@ -37,7 +37,7 @@ STRATEGIES = KindViews(
     versioned=[*EDITABLE],
     acts=(
         merging(
-            partial(MergeRequest, STRATEGY, merge_view), "Merges them into the most tried one. You see a preview first."
+            partial(MergeRequest, STRATEGY, merge_view), "Merges them into the most used one. You see a preview first."
         ),
         deleting(partial(DeleteRequest, STRATEGY, delete_view), "You first see what would be removed."),
     ),

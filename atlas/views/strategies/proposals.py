@@ -122,5 +122,5 @@ def _group_rows(group: StrategyMergeGroup) -> Iterator[PlanRow]:
 
 
 def _tries(strategy: Strategy) -> str:
-    tried = f"tried {counted(strategy.usage_count, 'time')}" if strategy.usage_count else "never tried"
-    return f"{tried}, {counted(len(strategy.sources), 'source')}"
+    used = f"used {counted(strategy.usage_count, 'time')}" if strategy.usage_count else "never used"
+    return f"{used}, {counted(len(strategy.sources), 'source')}"

@@ -62,4 +62,6 @@ def _rename() -> None:
         if name:
             typed().use(ACTOR, name)
         reopen_all()
-        announce_act(Act("The name is used from now on" if name else "Your name is the one that this machine has"))
+        announce_act(
+            Act("The name is used from now on" if name else "Your name is again the one that the dashboard began with")
+        )

@@ -148,11 +148,21 @@ def test_a_message_that_cannot_be_read_is_no_harm(sandbox):
     [
         "import os\nwhile True: os.fork()",
         "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])",
+        "import asyncio, subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])",
+        "import asyncio\nasyncio.run(asyncio.create_subprocess_exec('/bin/true'))",
         "import os\nos.system('true') and exit(1)\nos.execv('/bin/true', ['true'])",
         "import multiprocessing\nmultiprocessing.Process(target=print).start()",
         "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
     ],
-    ids=["fork bomb", "subprocess", "exec", "multiprocessing", "killing its parent"],
+    ids=[
+        "fork bomb",
+        "subprocess",
+        "subprocess imported ahead",
+        "asyncio",
+        "exec",
+        "multiprocessing",
+        "killing its parent",
+    ],
 )
 def test_no_other_processes_are_started_or_ended(sandbox, source):
     assert sandbox.run(source).outcome == "error"
@@ -164,6 +174,7 @@ def test_no_other_processes_are_started_or_ended(sandbox, source):
     [
         "import socket\nsocket.socket()",
         "import _socket\n_socket.socket()",
+        "import _socket\n_socket.SocketType()",
         "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9')",
         "import asyncio\nasyncio.run(asyncio.open_connection('127.0.0.1', 9))",
     ],

@@ -392,7 +392,7 @@ def test_a_merge_does_what_was_planned_or_nothing(bank):
     old, used = bank.add(strategy(sources=("a",))), bank.add(strategy(suggestion="ask for the reason"))
     tried(bank, used, True)
     plan = bank.plan_merge([[old, used]])
-    assert (plan.groups[0].kept_id, plan.groups[0].why_kept) == (used, "it was tried most")
+    assert (plan.groups[0].kept_id, plan.groups[0].why_kept) == (used, "it was used most")
     assert [one.id for one in plan.groups[0].removed] == [old]
     assert len(bank) == 2
     bank.edit(old, title="another one")
