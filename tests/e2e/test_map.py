@@ -142,7 +142,7 @@ def test_a_search_keeps_zoom_and_lasso(page: Page, workshop):
     draw(page, [(100, 100), (400, 100), (400, 400), (100, 400)])
     expect(page.get_by_text("selected from lasso on the map")).to_be_visible()
     before = look(page)
-    page.get_by_role("button", name="More").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="More").click()
     page.get_by_text("Words", exact=True).click()
     page.keyboard.press("Escape")
     page.get_by_role("searchbox", name="Search the map").fill("refund")
