@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from atlas.views.experience.proposals import PruneRequest
 from pages.components.lists.selection import Selection
+from pages.components.shared import plans
 from tests.support.dashboard import Dashboard, plan_tables, said, touch_table, undo_button
 from tests.support.records import attempt, attempts
 from tests.support.stores import copied, make_store, opened_store
@@ -154,6 +157,19 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
     assert "1 of 43 experiences would be removed (2\xa0%), 2 are kept." in said(app)
     app.button(key="plan_apply").click().run()
     assert set(alike) & set(memory.experience.ids()) == {alike[0], alike[2]}
+
+
+def test_a_second_tick_before_the_table_is_redrawn_keeps_the_first(memory, monkeypatch):
+    ids, drawn = memory.experience.ids()[:3], []
+    monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(plans, "ticked_table", lambda *_, on_ticked, **__: drawn.append(on_ticked))
+    plans.propose(memory, PruneRequest(among=tuple(ids)))
+    plans._draw_rows(memory, st.session_state["plan_shown"])
+    [on_ticked] = drawn
+    on_ticked(ids[:1], False)
+    on_ticked(ids[1:2], False)
+    assert st.session_state["plan_shown"].offer.kept == {*ids[:2]}
+    assert st.session_state["plan_shown"].offer.plan.removed_ids == (ids[2],)
 
 
 def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memory):

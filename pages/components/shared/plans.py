@@ -184,12 +184,16 @@ def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanR
     if shown.can_untick and len(fixed) < len(rows):
         ticked = [row.id for row in shown.plan.view.rows if row.goes]
         ticked_table(lines, columns=columns, key=key, ticked=ticked, fixed=fixed,
-                     on_ticked=partial(_take_ticks, memory, open_plan))  # fmt: skip
+                     on_ticked=partial(_take_ticks, memory))  # fmt: skip
     else:
         ticked_table(lines, columns=columns, key=key)
 
 
-def _take_ticks(memory: MemorySystem, open_plan: _OpenPlan, ids: Sequence[str], is_ticked: bool) -> None:
+def _take_ticks(memory: MemorySystem, ids: Sequence[str], is_ticked: bool) -> None:
+    """Change the plan that is open now, which an earlier tick may have changed since the table was drawn."""
+    open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
+    if open_plan is None:
+        return
     shown = open_plan.offer
     changed = {row.id for row in shown.whole.view.rows if row.goes}.intersection(ids)
     kept = shown.kept - changed if is_ticked else shown.kept | changed
