@@ -164,10 +164,13 @@ class Offer:
     def keeping(self, memory: MemorySystem, ids: Iterable[str]) -> Offer:
         """Return the offer with exactly these removals unticked, planned for the current store.
 
+        Args:
+            ids: Ids of removals. Other ids are ignored, such as those of records that were deleted since.
+
         Raises:
             InvalidInput: The other records are too few for the change.
         """
-        kept = frozenset(ids)
+        kept = frozenset(ids) & {row.id for row in self.whole.view.rows if row.goes}
         if not kept or not isinstance(self.request, SparingRequest):
             return replace(self, plan=self.whole, kept=frozenset())
         return replace(self, plan=self.request.sparing(sorted(kept)).propose(memory), kept=kept)

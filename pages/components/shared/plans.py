@@ -195,8 +195,7 @@ def _take_ticks(memory: MemorySystem, ids: Sequence[str], is_ticked: bool) -> No
     if open_plan is None:
         return
     shown = open_plan.offer
-    changed = {row.id for row in shown.whole.view.rows if row.goes}.intersection(ids)
-    kept = shown.kept - changed if is_ticked else shown.kept | changed
+    kept = shown.kept.difference(ids) if is_ticked else shown.kept.union(ids)
     _replan(open_plan, lambda: shown.keeping(memory, kept))
 
 

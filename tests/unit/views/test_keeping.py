@@ -67,7 +67,16 @@ def test_an_offer_unticks_nothing_if_nothing_would_be_left(memory, ids):
     everything = offer(memory, STRATEGIES.act("merge").request((first, second)))
     assert (everything.kept, everything.can_untick) == (frozenset(), True)
     with pytest.raises(InvalidInput, match="at least two records"):
-        everything.keeping(memory, [first])
+        everything.keeping(memory, everything.plan.removed_ids)
+
+
+def test_an_unticked_record_that_was_deleted_since_is_not_counted_as_kept(memory, ids):
+    request = PruneRequest(among=tuple(ids))
+    unticked = offer(memory, request).keeping(memory, ids[:2])
+    memory.experience.delete(ids[:1])
+    again = offer(memory, request, unticked.kept)
+    assert again.kept == {ids[1]}
+    assert again.headline == "1 of 2 experiences would be removed (50\xa0%), 1 is kept."
 
 
 def test_a_record_to_keep_leaves_its_group(memory, ids):
