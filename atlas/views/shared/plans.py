@@ -176,20 +176,18 @@ class Offer:
         return replace(self, plan=self.request.sparing(sorted(kept)).propose(memory), kept=kept)
 
 
-def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] = ()) -> Offer:
+def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] | None = None) -> Offer:
     """Return the offer of a request for the current store.
 
     Args:
-        kept: Ids of removals to untick. If there are none, those that tasks need are unticked, unless nothing would be
-            left to apply.
+        kept: Ids of removals to untick. None unticks those that tasks need, unless nothing would be left to apply.
     """
     whole = request.propose(memory)
     everything, loss = Offer(request=request, whole=whole, plan=whole), whole.view.loss
-    kept = frozenset(kept)
-    if kept or loss is None:
+    if kept is not None:
         return everything.keeping(memory, kept)
     with suppress(InvalidInput):
-        advised = everything.keeping(memory, loss.ids_to_keep)
+        advised = everything.keeping(memory, () if loss is None else loss.ids_to_keep)
         return advised if advised.plan.view.button else everything
     return everything
 

@@ -56,6 +56,7 @@ def test_an_offer_unticks_what_tasks_need_and_follows_the_ticks(memory):
     assert ticked.plan is advised.whole
     assert ticked.headline == "3 of 4 experiences would be removed (75\xa0%)."
     assert offer(memory, ticked.request, ids[1:3]).plan.removed_ids == (ids[0],)
+    assert offer(memory, ticked.request, ticked.kept).headline == ticked.headline
 
 
 def test_an_offer_unticks_nothing_if_nothing_would_be_left(memory, ids):
