@@ -485,6 +485,7 @@ def test_prune_prints_what_agents_would_lose_and_keeps_what_is_named(store, caps
     assert f"  ! {ids['sort a list'][:8]}  sort a list\n" in printed
     kept = run(capsys, "prune", "--min-success-rate", "0.5", "--keep", ids["sort a list"], "--dry-run")
     assert "1 of 1 task loses its best record:\n" in kept
+    assert "1 is protected." in kept
     assert "protected: you keep it" in kept
 
 

@@ -24,8 +24,10 @@ NEIGHBOUR_SIMILARITY = 0.8
 """Minimum cosine of two records in the same neighbourhood."""
 
 CHOSEN = "chosen"
-KEPT = "you keep it"
 """Reason for a record chosen by a person without a criterion."""
+
+KEPT = "you keep it"
+"""Reason why a record that a person excluded is not removed."""
 
 BLOCK = 1_000
 """Number of vectors compared with all others at once."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from atlas.memory.experience.merging import MergeGroup, MergePlan
-from atlas.memory.experience.pruning import KEPT, PruneDecision, PrunePlan
+from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view, undo_of_removals
 from atlas.views.shared.wording import NO_BREAK, counted, share_text
@@ -30,9 +30,13 @@ CLAUSES = {
 """For each criterion, the end of a sentence on what it removes."""
 
 
-def prune_plan_view(plan: PrunePlan) -> PlanView:
-    """Return the view of pruning."""
-    n_going, n_saved = len(plan.removals), sum(decision.saved_because != KEPT for decision in plan.saved)
+def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView:
+    """Return the view of pruning.
+
+    Args:
+        unticked: Ids of records that the headline does not count as protected, as an `Offer` counts them itself.
+    """
+    n_going, n_saved = len(plan.removals), sum(decision.id not in unticked for decision in plan.saved)
     share = share_text(plan.share)
     exempt = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
     return PlanView(

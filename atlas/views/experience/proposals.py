@@ -42,7 +42,7 @@ class PruneRequest:
         """Return the current plan, measured."""
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
-        view = _with_figures(memory, prune_plan_view(plan), going)
+        view = _with_figures(memory, prune_plan_view(plan, self.kept), going)
         view = replace(view, rows=_dated(memory, view.rows))
         return PruneProposal(plan=plan, view=view, removed_ids=going)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import atlas
-from atlas.memory.experience.pruning import PruneCriteria, PruneDecision, PrunePlan
+from atlas.memory.experience.pruning import KEPT, PruneCriteria, PruneDecision, PrunePlan
 from atlas.testing import HashEmbedder
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 
@@ -39,6 +39,12 @@ def test_a_prune_plan_says_how_many_go_and_why():
     ]
     assert (view.n_going, view.share, view.is_large) == (2, 0.05, False)
     assert prune_plan_view(pruning(39)).is_large
+
+
+def test_a_prune_plan_counts_what_is_kept_unless_a_dialog_counts_it():
+    plan = replace(pruning(), saved=(decision("c", "it is pinned"), decision("d", KEPT)))
+    assert prune_plan_view(plan).headline.endswith("(5\xa0%), 2 are protected.")
+    assert prune_plan_view(plan, ("d",)).headline.endswith("(5\xa0%), 1 is protected.")
 
 
 def test_a_prune_plan_names_every_rule_in_one_sentence():
