@@ -6,7 +6,19 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.lists.selection import Selection
-from tests.support.dashboard import Dashboard, assert_no_problem, box, of_type, selecting, table, texts, undo_button
+from tests.support.dashboard import (
+    Dashboard,
+    assert_no_problem,
+    box,
+    of_type,
+    said,
+    selecting,
+    table,
+    tables,
+    texts,
+    touch_table,
+    undo_button,
+)
 from tests.support.records import attempt
 from tests.support.stores import make_store, opened_store
 
@@ -172,7 +184,11 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     assert "**2 strategies would become 1: 1 of 25 would be removed (4\xa0%).**" in [
         element.value for element in app.markdown
     ]
+    touch_table(app, "chosen", {"ids": [first], "isChosen": False}, tables(app) - 1)
+    assert "The rest cannot be planned. The ticks stay as they were." in said(app)
+    assert any(text.startswith("expected at least two records in a group to merge, got 1") for text in texts(app))
     app.button(key="plan_apply").click().run()
+    assert "cannot be planned" not in said(app)
     assert first not in memory.strategies.ids()
     undo_button(app).click().run()
     assert first in memory.strategies.ids()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas import AtlasError, InvalidInput, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
 from atlas.views.lists.plan_table import HOW_MEASURED, loss_words, plan_columns, plan_lines
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
@@ -23,7 +23,7 @@ MAX_ROWS = 500
 APPLYING = "Mod+Enter"
 """The key that applies the plan, unless a task would lose its best record."""
 
-_SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
+_SHOWN, _OUTDATED, _REFUSED = "plan_shown", "plan_outdated", "plan_refused"
 
 ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
 """Icons of actions by name."""
@@ -102,7 +102,7 @@ def is_planning() -> bool:
 
 def close_plan() -> None:
     """Drop the plan without applying it."""
-    for key in (_SHOWN, _OUTDATED):
+    for key in (_SHOWN, _OUTDATED, _REFUSED):
         st.session_state.pop(key, None)
 
 
@@ -127,6 +127,9 @@ def _draw(memory: MemorySystem) -> None:
         for note in plan.view.notes:
             st.caption(note)
     _draw_rows(memory, open_plan)
+    if refused := st.session_state.get(_REFUSED):
+        st.warning("The rest cannot be planned. The ticks stay as they were.", icon=":material/error:")
+        st.text(refused)
     open_plan.draw_extra(plan)
     _draw_buttons(memory, open_plan)
 
@@ -196,7 +199,12 @@ def _take_ticks(memory: MemorySystem, ids: Sequence[str], is_ticked: bool) -> No
         return
     shown = open_plan.offer
     kept = shown.kept.difference(ids) if is_ticked else shown.kept.union(ids)
-    _replan(open_plan, lambda: shown.keeping(memory, kept))
+    try:
+        _show(replace(open_plan, offer=shown.keeping(memory, kept)))
+    except InvalidInput as error:  # too few are left
+        st.session_state[_REFUSED] = str(error)
+    except AtlasError as error:
+        _give_up(error)
 
 
 def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
@@ -258,20 +266,20 @@ def _is_typed(view: PlanView) -> bool:
 
 def _plan_again(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     shown = open_plan.offer
-    _replan(open_plan, lambda: offer(memory, shown.request, shown.kept))
-
-
-def _replan(open_plan: _OpenPlan, planned: Callable[[], Offer]) -> None:
     try:
-        _show(replace(open_plan, offer=planned()))
+        _show(replace(open_plan, offer=offer(memory, shown.request, shown.kept)))
     except AtlasError as error:
-        announce_problem(error)
-        close_plan()
+        _give_up(error)
+
+
+def _give_up(error: AtlasError) -> None:
+    announce_problem(error)
+    close_plan()
 
 
 def _show(open_plan: _OpenPlan) -> None:
-    st.session_state.pop(_OUTDATED, None)
-    st.session_state.pop("plan_count", None)
+    for key in (_OUTDATED, _REFUSED, "plan_count"):
+        st.session_state.pop(key, None)
     st.session_state[_SHOWN] = open_plan
 
 
