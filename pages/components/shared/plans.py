@@ -42,6 +42,8 @@ class _OpenPlan:
     offer: Offer
     draw_extra: Callable[[Any], None]
     is_repeatable: bool
+    n_refused: int = 0
+    """Number of ticks that were refused. After each, the table is drawn anew, with the boxes as they were."""
 
 
 def propose(
@@ -183,7 +185,7 @@ def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanR
     fixed = [row.id for row in rows if not row.goes]
     if not rows:
         return
-    key = f"plan_rows_{rows[0].goes}_{abs(hash(tuple(row.id for row in rows)))}"
+    key = f"plan_rows_{rows[0].goes}_{abs(hash(tuple(row.id for row in rows)))}_{open_plan.n_refused}"
     if shown.can_untick and len(fixed) < len(rows):
         ticked = [row.id for row in shown.plan.view.rows if row.goes]
         ticked_table(lines, columns=columns, key=key, ticked=ticked, fixed=fixed,
@@ -202,6 +204,7 @@ def _take_ticks(memory: MemorySystem, ids: Sequence[str], is_ticked: bool) -> No
     try:
         _show(replace(open_plan, offer=shown.keeping(memory, kept)))
     except InvalidInput as error:  # too few are left
+        _show(replace(open_plan, n_refused=open_plan.n_refused + 1))
         st.session_state[_REFUSED] = str(error)
     except AtlasError as error:
         _give_up(error)
