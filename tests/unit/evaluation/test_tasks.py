@@ -156,11 +156,11 @@ def test_the_level_is_computed_once_for_each_strictness(memory, monkeypatch):
     """It takes milliseconds, and hundreds of queries are asked."""
     computed = []
 
-    def computed_cut(measured, weights, language, cut=LevelMeasurement.cut):
+    def computed_cut(measured, weights, language, cut=LevelMeasurement.thresholds):
         computed.append(weights.strictness)
         return cut(measured, weights, language)
 
-    monkeypatch.setattr(LevelMeasurement, "cut", computed_cut)
+    monkeypatch.setattr(LevelMeasurement, "thresholds", computed_cut)
     [row] = [row for row in rows_of(memory, "id") if row.name == AGENT]
     attempts = read_attempts(memory)
     task = evaluating.own_tasks(memory, attempts, half="both", seed=0)[evaluating.OTHERS]

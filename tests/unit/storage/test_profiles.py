@@ -218,7 +218,7 @@ def test_weights_that_searches_could_not_use_are_refused(book, change, said):
         ('{"words": "much"}', "expected float for words, got 'much'"),
         ('{"words": NaN}', "expected a number from 0 to 1000 for words"),
         ('{"words": true}', "expected float for words, got True"),
-        ('{"telepathy": 1.0}', "'telepathy' is unknown to this version"),
+        ('{"telepathy": 1.0}', "'telepathy' is not a ranking weight"),
         ("[" * 100_000, "cannot be read"),
     ],
 )

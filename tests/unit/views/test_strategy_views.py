@@ -304,7 +304,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
     proposal = STRATEGIES.act("merge").request((old, used, "gone")).propose(memory)
     assert proposal.view.button == "Merge 2 strategies into 1"
     assert [(row.title, row.goes) for row in proposal.view.rows] == [("used", False), ("old", True)]
-    assert "tried 2 times, 2 sources with theirs" in proposal.view.rows[0].why
+    assert "used 2 times, 2 sources with theirs" in proposal.view.rows[0].why
     proposal.apply(memory)
     assert proposal.done_sentence == "Merged 2 strategies into 1"
     assert memory.strategies.get(used).sources == ("b", "a")
