@@ -264,7 +264,8 @@ def test_a_process_that_has_the_store_open_answers_in_place_of_opening_it(home, 
 
 def test_a_socket_of_a_killed_process_is_removed(home):
     program = (
-        "import os, sys; from pathlib import Path; import atlas; from atlas.access.recall_sockets import listen_for_hooks\n"
+        "import os, sys; from pathlib import Path; import atlas\n"
+        "from atlas.access.recall_sockets import listen_for_hooks\n"
         "with listen_for_hooks(atlas.Settings(store=Path(sys.argv[1])), dict): os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", program, str(home / "store")], check=False)
