@@ -43,7 +43,7 @@ class _OpenPlan:
     draw_extra: Callable[[Any], None]
     is_repeatable: bool
     n_refused: int = 0
-    """Number of ticks that were refused. After each, the table is drawn anew, with the boxes as they were."""
+    """Number of ticks that were refused. After each, the table is drawn again, with the boxes as they were."""
 
 
 def propose(
