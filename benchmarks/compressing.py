@@ -273,7 +273,7 @@ PLANTED = (
     "low, high = 0, len({xs})\nwhile low < high:\n    middle = (low + high) // 2\n"
     "    if {xs}[middle] < {k}:\n        low = middle + 1\n    else:\n        high = middle\ntotal = low",
     "total = sorted(set({xs}) - set({xs}[:{k}]), key=lambda {x}: (-{x}, str({x})))[0]",
-    "total = {{}}\nfor {x} in {xs}:\n    total.setdefault({x} % {k}, []).append({x})\n"
+    "total = {{}}\nfor {x} in {xs}:\n    total.setdefault({x}% {k}, []).append({x})\n"
     "total = max(map(len, total.values()))",
 )
 NOISE = (

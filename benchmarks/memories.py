@@ -31,8 +31,8 @@ N_WORDS = 30_000
 EXPONENT, SHIFT = 1.05, 1.2
 """The word of rank r is met with a frequency proportional to (r + shift) to the power −exponent (Zipf and Mandelbrot).
 
-So the 1st, 10th, 100th and 1,000th word make up 5, 0.9, 0.1 and 0.01 % of a text; of 1,220 texts of the given agent
-runs, with 5,206 words, it is 6, 1.5, 0.2 and 0.01 %."""
+So the 1st, 10th, 100th and 1,000th word make up 5, 0.9, 0.1 and 0.01% of a text; of 1,220 texts of the given agent
+runs, with 5,206 words, it is 6, 1.5, 0.2 and 0.01%."""
 
 N_TOPIC_WORDS = 150
 TOPIC_SHARE = 0.35

@@ -38,10 +38,10 @@ LARGEST_WEIGHED = 30_000
 
 N_BUCKETS, N_LOTS = 20, 200
 FILTER = {"bucket": 7}
-"""A filter that 5 % pass."""
+"""A filter that 5% pass."""
 
 NARROW_FILTER = {"lot": 7}
-"""A filter that 0.5 % pass."""
+"""A filter that 0.5% pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def _embedding(queries: Sequence[Query]) -> Iterator[Figure]:
 
 
 def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query], n_records: int) -> Iterator[Figure]:
-    for where, filtered in ((None, ""), (FILTER, ", 5 % pass")):
+    for where, filtered in ((None, ""), (FILTER, ", 5% pass")):
         at = f"at {n_records:,} records{filtered}"
         first = [seconds(lambda: retrieve(memory, queries[0], where))]  # noqa: B023 - called at once
         yield Figure(what=f"the first retrieve {at}", ours=first[0] * 1e3, baseline=None, unit="ms", aim="")

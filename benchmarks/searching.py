@@ -18,7 +18,7 @@ from benchmarks.measuring import Figure, clustered_vectors, exact_neighbours, fi
 N_QUERIES = 100
 K = 10
 FILTER = {"bucket": 7}
-"""A filter that 5 % pass."""
+"""A filter that 5% pass."""
 
 
 def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figure]:
@@ -40,7 +40,7 @@ def _speed(
 ) -> Iterator[Figure]:
     ours = [_call(lambda q: store.collection("atlas_experiences").query(q, K, where), query) for query in queries]
     theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K, where=where), q) for q in queries]
-    filtered = ", with a filter that 5 % pass" if where else ""
+    filtered = ", with a filter that 5% pass" if where else ""
     for clock, name in ((time.perf_counter, ""), (time.process_time, ", processor time")):
         mine, raw = interleaved(ours, theirs, clock)
         what = f"query k={K} at {n_rows:,} rows{filtered}{name}"

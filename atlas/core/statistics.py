@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 Z_95 = 1.959964
-"""The 97.5 % quantile of the standard normal distribution, for two-sided 95 % intervals."""
+"""The 97.5% quantile of the standard normal distribution, for two-sided 95% intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95 % confidence interval of a share. Both bounds are in [0, 1]."""
+    """A 95% confidence interval of a share. Both bounds are in [0, 1]."""
 
     low: float
     high: float
@@ -58,13 +58,13 @@ class SuccessRate:
 
     @property
     def interval(self) -> Interval | None:
-        """95 % interval of the share, or None if no outcome is known."""
+        """95% interval of the share, or None if no outcome is known."""
         return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
 
 
 @lru_cache(maxsize=4_096)  # most tasks have the same few counts
 def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """Return the 95 % interval of a share, accurate for few attempts too, and always within [0, 1].
+    """Return the 95% interval of a share, accurate for few attempts too, and always within [0, 1].
 
     Args:
         n_succeeded: At most `n`.
@@ -160,7 +160,7 @@ class ClusteredRate:
 
     @property
     def interval(self) -> Interval:
-        """The 95 % interval, which is exact for the effective number."""
+        """The 95% interval, which is exact for the effective number."""
         n, k = self.n_effective, self.mean * self.n_effective
         low = beta_quantile(0.025, k, n - k + 1) if k > 0 else 0.0
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
@@ -202,7 +202,7 @@ def clustered_rate(
 
 
 def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[float, float]:
-    """Return the 95 % interval of the first rate minus the second, in [-1, 1].
+    """Return the 95% interval of the first rate minus the second, in [-1, 1].
 
     Source:
         Zou & Donner, Statistics in Medicine 2008: both intervals combined by the distances of their ends.
@@ -214,7 +214,7 @@ def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[fl
 
 
 def _squared_t_quantile(degrees: int) -> float:
-    """Return the square of the two-sided 95 % critical value of Student's t distribution."""
+    """Return the square of the two-sided 95% critical value of Student's t distribution."""
     x = beta_quantile(0.95, 0.5, degrees / 2)
     return degrees * x / (1 - x)
 
@@ -283,7 +283,7 @@ class Estimate:
 
     mean: float
     interval: Interval | None
-    """95 % interval over samples of other groups of the kind, or None under `MIN_GROUPS` groups."""
+    """95% interval over samples of other groups of the kind, or None under `MIN_GROUPS` groups."""
 
 
 def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estimate]:

@@ -53,7 +53,7 @@ def _head(ablation: Ablation) -> str:
     rate = "outcomes unknown" if ablation.success_rate is None else f"{ablation.success_rate:.0%} of them successes"
     return (
         f"{ablation.n_attempts:,} attempts at {ablation.n_tasks:,} tasks, {rate}, each asked for before it is stored; "
-        f"embedding model {ablation.model}; a–b are 95 % intervals over tasks (seed {ablation.seed})"
+        f"embedding model {ablation.model}; a–b are 95% intervals over tasks (seed {ablation.seed})"
     )
 
 

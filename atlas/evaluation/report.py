@@ -129,7 +129,7 @@ def as_markdown(report: Report) -> str:
 def _head(report: Report) -> str:
     return (
         f"{HALVES[report.half]} (split by task, seed {report.split_seed}); embedding model {report.model}; "
-        f"a–b and a…b are 95 % intervals over tasks (seed {report.seed})"
+        f"a–b and a…b are 95% intervals over tasks (seed {report.seed})"
     )
 
 

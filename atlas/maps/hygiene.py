@@ -42,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
-    """Return whether the overall rate is above the group's 95 % interval."""
+    """Return whether the overall rate is above the group's 95% interval."""
     interval = rate.interval
     if interval is None or overall.share is None or rate.n_known < MIN_KNOWN:
         return False

@@ -146,7 +146,7 @@ def _columns(offers: Sequence[Offer]) -> np.ndarray:
 
 
 def _row(arm: str, offers: Sequence[Offer], experiences: Sequence[Offer], families: Sequence[str]) -> list[str]:
-    """Return an arm's percentages and points, with 95 % intervals by family and sign tests by task."""
+    """Return an arm's percentages and points, with 95% intervals by family and sign tests by task."""
     ours = _columns(offers)
     shares, placebo_shares, tokens, placebo_tokens = ours.T
     gains, gains_beside = shares - placebo_shares, shares - _columns(experiences)[:, 0]

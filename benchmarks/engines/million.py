@@ -94,7 +94,7 @@ def _measured(place: str, vectors: Vectors) -> Mapping[str, Value]:
 
 def _searches(memory: atlas.MemorySystem, queries: list[Query]) -> dict[str, Value]:
     found = {"the first retrieve": Value(1e3 * seconds(partial(retrieve, memory, queries[0], None)), "ms")}
-    for where, filtered in ((None, ""), (FILTER, ", 5 % pass"), (NARROW_FILTER, ", 0.5 % pass")):
+    for where, filtered in ((None, ""), (FILTER, ", 5% pass"), (NARROW_FILTER, ", 0.5% pass")):
         for query in queries[:N_QUERIES]:
             retrieve(memory, query, where)
         took = [1e3 * seconds(partial(retrieve, memory, query, where)) for query in queries[N_QUERIES:]]
@@ -107,8 +107,8 @@ def _recalls(memory: atlas.MemorySystem, queries: list[Query], vectors: Vectors)
     numbers = np.arange(len(vectors))
     passing = {
         "": (None, numbers),
-        ", 5 % pass": (FILTER, numbers[numbers % N_BUCKETS == FILTER["bucket"]]),
-        ", 0.5 % pass": (NARROW_FILTER, numbers[numbers % N_LOTS == NARROW_FILTER["lot"]]),
+        ", 5% pass": (FILTER, numbers[numbers % N_BUCKETS == FILTER["bucket"]]),
+        ", 0.5% pass": (NARROW_FILTER, numbers[numbers % N_LOTS == NARROW_FILTER["lot"]]),
     }
     return {
         f"recall@{K}{filtered}": Value(_recall(memory, queries, vectors, where, rows), "", "≥ 0.99")

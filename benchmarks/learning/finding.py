@@ -64,7 +64,7 @@ class HitRate:
     hits: float
     chance: float
     low: float
-    """Lower end of the 95 % interval of `hits` − `chance`, by resampling tasks."""
+    """Lower end of the 95% interval of `hits` − `chance`, by resampling tasks."""
 
     high: float
 

@@ -40,7 +40,7 @@ from benchmarks.memories import START
 REPOSITORY = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("poisoned.json")
 HALVES = ("development", "proof")
-AIMS: Mapping[str, str] = {"orders": "70 %", "tool calls": "70 %", "hidden text": "70 %", "lies": "none expected"}
+AIMS: Mapping[str, str] = {"orders": "70%", "tool calls": "70%", "hidden text": "70%", "lies": "none expected"}
 """Aims of the share that is caught, by attack."""
 
 PROGRAMS = "programs"
@@ -126,8 +126,8 @@ def _clean_figures(records: Mapping[str, list[tuple[str, Any]]], baseline: Detec
     seconds = time.process_time() - start
     every = [record for found in records.values() for record in found]
     without_programs = [record for kind, found in records.items() if kind != PROGRAMS for record in found]
-    yield _share(f"clean: all without programs ({len(without_programs):,})", without_programs, baseline, "at most 1 %")
-    yield _share(f"clean: all ({len(every):,})", every, baseline, "at most 1 %")
+    yield _share(f"clean: all without programs ({len(without_programs):,})", without_programs, baseline, "at most 1%")
+    yield _share(f"clean: all ({len(every):,})", every, baseline, "at most 1%")
     yield Figure(what="time for a record", ours=1000 * seconds / len(every), baseline=None, unit="ms", aim="")
 
 

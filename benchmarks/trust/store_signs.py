@@ -133,4 +133,4 @@ def _hub_figures(half: str, memory: atlas.MemorySystem) -> Iterator[Figure]:
 
 
 def _figure(what: str, n: int, of: int) -> Figure:
-    return Figure(what=what, ours=100 * n / max(1, of), baseline=None, unit="%", aim="at most 1 %" * ("clean" in what))
+    return Figure(what=what, ours=100 * n / max(1, of), baseline=None, unit="%", aim="at most 1%" * ("clean" in what))

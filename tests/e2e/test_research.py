@@ -24,7 +24,7 @@ HOSTILE = (
 def test_the_filtered_rows_are_saved_as_a_table(page: Page, serve: Serve, tmp_path: Path):
     make_store(tmp_path / "store", attempts(60))
     page.goto(f"{serve(tmp_path / 'store')}/experiences?scope_outcomes=failed")
-    expect(page.get_by_text("20 of 60 experiences · 0 %")).to_be_visible()
+    expect(page.get_by_text("20 of 60 experiences · 0%")).to_be_visible()
     settle(page)
     frames = {}
     for form, read in (("CSV", pd.read_csv), ("Parquet", pd.read_parquet)):
@@ -41,7 +41,7 @@ def test_the_filtered_rows_are_saved_as_a_table(page: Page, serve: Serve, tmp_pa
         assert len(frame) == 20
         assert [*frame][:9] == ["id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate"]
         assert frame["map_x"].notna().all()
-    expect(page.get_by_text("20 of 60 experiences · 0 %")).to_be_visible()
+    expect(page.get_by_text("20 of 60 experiences · 0%")).to_be_visible()
 
 
 def test_a_long_attempt_leads_to_the_step_that_went_wrong(page: Page, serve: Serve, tmp_path: Path):

@@ -97,7 +97,7 @@ def test_the_status_says_what_the_level_costs_once_it_is_measured(store, capsys)
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
-    assert "2 of 4 experiences would be removed (50 %)" in said
+    assert "2 of 4 experiences would be removed (50%)" in said
     assert "sort a list  (failed; success rate 0% (n = 1) is under 50%)" in said
     assert "Nothing was changed" in said
     assert "experiences      4" in run(capsys, "status")
@@ -448,7 +448,7 @@ def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
     ids = ids_of(store)
     chosen = [ids["sort a list"][:12], ids["draw a chart"]]
     said = run(capsys, "merge", *chosen, "--dry-run")
-    assert "2 experiences would become 1: 1 of 4 would be removed (25 %)." in said
+    assert "2 experiences would become 1: 1 of 4 would be removed (25%)." in said
     chart = ids["draw a chart"][:8]
     assert f"+ {chart}  draw a chart  (succeeded; stays: it succeeded; stands for 1 succeeded, 1 failed)" in said
     assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
@@ -560,14 +560,14 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
         given |= {"parameters": ({"name": "booking", "type": "id"},), "sources": (source.trajectory_id,)}
         look = memory.strategies.add(atlas.Strategy(**given))
         memory.strategies.update_stats(look, True, task_id="t1", trajectory_id="tr1")
-    line = f"{look[:8]}  succeeded in 1 of 1 use (likely 16–100 %)  Look [31mfirst"
+    line = f"{look[:8]}  succeeded in 1 of 1 use (likely 16–100%)  Look [31mfirst"
     assert run(capsys, "strategies").splitlines() == [line]
     assert run(capsys, "strategies", "somebody asks for a refund").startswith(line)
     shown = run(capsys, "strategies", "--show", look[:6])
     assert "--- what to do\nlook\nthen ask" in shown
     assert "succeeded  t1  tr1" in shown
     assert "--- parameters\nbooking (id)" in shown
-    assert "same tasks without it: 0 % (likely 0–84 %, n = 1)" in shown
+    assert "same tasks without it: 0% (likely 0–84%, n = 1)" in shown
     assert "estimate: 0.55, by EMASuccessUpdater" in shown
     assert "or a prefix of one, got an empty string" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown

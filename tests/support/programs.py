@@ -29,7 +29,7 @@ SHARED = {
     if {n} < 2:
         return False
     for {d} in range(2, int({n} ** 0.5) + 1):
-        if {n} % {d} == 0:
+        if {n}% {d} == 0:
             return False
     return True
 

@@ -194,7 +194,7 @@ def test_programs_that_have_little_in_common_are_said_to(dashboard: Dashboard, s
     found = compress_store(store)
     save(store, replace(found, tokens_before=10_000, tokens_after=9_900, tokens_library=40))
     app = dashboard(store, "curate", **COMPRESS)
-    assert "(1\xa0% less). These programs have little in common." in said(app)
+    assert "(1% less). These programs have little in common." in said(app)
 
 
 def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):

@@ -112,8 +112,8 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     app = dashboard(tmp_path, "evaluation")
     lines = (
         "**Make it stricter: 1 → 1.8**",
-        "Off-topic answered **65\xa0% → 10\xa0%**",
-        "First hit is right **100\xa0% → 100\xa0%**",
+        "Off-topic answered **65% → 10%**",
+        "First hit is right **100% → 100%**",
     )
     assert {*lines} <= {element.value for element in app.markdown}
     app.button(key="evaluation_stricter_preview").click().run()
@@ -170,13 +170,13 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     app = dashboard(tmp_path, "evaluation")
     assert app.subheader[0].value.startswith("Search finds the right memories")
     assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:1] == [
-        ("First hit is right", "100\xa0%", "likely 59–100\xa0%"),
+        ("First hit is right", "100%", "likely 59–100%"),
     ]
-    assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100\xa0%", "100\xa0%", "100\xa0%", "9\xa0%"]
+    assert [cell["text"] for cell in drawn_table(app)["rate"]] == ["100%", "100%", "100%", "9%"]
     assert MEASURED.search(texts(app))
     assert {"Words alone", "Meaning alone"} < {*drawn_table(app)["name"]}
     assert "default" not in texts(app)
-    assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
+    assert "On 12 attempts at 6 tasks, with 95% intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
     assert left["y"][:3] == [
         "As an agent gets it",
@@ -381,10 +381,8 @@ def test_judged_queries_are_measured_beside_the_attempts_of_the_store(dashboard:
     app = dashboard(tmp_path, "evaluation")
     assert "1 judged query with an experience that was judged right." in texts(app)
     app.segmented_control(key="evaluation_queries").set_value("your judged queries").run()
-    assert "How often the first hit was judged right. On 1 judged query, with 95 % intervals over queries." in texts(
-        app
-    )
-    assert "Of 1 more query with only wrong hits, it rightly gets nothing for 100\xa0%." in texts(app)
+    assert "How often the first hit was judged right. On 1 judged query, with 95% intervals over queries." in texts(app)
+    assert "Of 1 more query with only wrong hits, it rightly gets nothing for 100%." in texts(app)
     assert "hit@1" in app.dataframe[-1].value.columns
     assert "since this was measured" not in texts(app)
     with opened_store(tmp_path) as memory:

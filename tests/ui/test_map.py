@@ -56,7 +56,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     app = dashboard(tmp_path, "map")
     assert layer(app, "map_points")["n"] == 60
     assert len(domains(app)) >= 2
-    assert domains(app)["rate"].iloc[0]["text"].startswith("0\xa0% of ")
+    assert domains(app)["rate"].iloc[0]["text"].startswith("0% of ")
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
     assert len(layer(app, "map_colours")["labels"]) == len(domains(app))
     assert_no_problem(app)
@@ -215,7 +215,7 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app.session_state["map_domain"] = worst = domain_numbers(app)[0]
     app.run()
     assert any("20 of 20 experiences with a known outcome" in element.value for element in app.caption)
-    assert "**:red[0\xa0% succeeded]**" in [element.value for element in app.markdown]
+    assert "**:red[0% succeeded]**" in [element.value for element in app.markdown]
     app.button(key="map_domain_select").click().run()
     assert len(app.session_state["selection"].ids) == 20
     assert app.session_state["selection"].origin == "domain on the map"

@@ -20,7 +20,7 @@ from tests.support.stores import make_store, opened_store
 def test_the_figures_are_those_of_the_store(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(12))
     app = dashboard(tmp_path, "overview")
-    assert totals(app) == ["12 experiences, 50\xa0% succeeded (likely 22–78\xa0%)"]
+    assert totals(app) == ["12 experiences, 50% succeeded (likely 22–78%)"]
 
 
 def test_a_source_whose_outcomes_are_unknown_has_no_known_attempts(dashboard: Dashboard, tmp_path):
@@ -49,7 +49,7 @@ def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Das
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Effect of memory"] == "+60\xa0points"
-    assert (figures["With memory"], figures["Held out"]) == ("80\xa0% of 40", "20\xa0% of 40")
+    assert (figures["With memory"], figures["Held out"]) == ("80% of 40", "20% of 40")
     assert app.subheader[0].value == "Memory helps."
     assert any(element.value.startswith("A coin decided") for element in app.markdown)
 
@@ -59,10 +59,10 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     app = dashboard(tmp_path, "overview")
     assert any(": 1 of 2 experiences" in element.value for element in app.markdown)
     app.button(key="overview_remove_sample").click().run()
-    assert totals(app) == ["1 experience, 100\xa0% succeeded (likely 21–100\xa0%)"]
+    assert totals(app) == ["1 experience, 100% succeeded (likely 21–100%)"]
     assert any(element.value == "Removed the sample data, 1 record" for element in app.text)
     undo_button(app).click().run()
-    assert totals(app) == ["2 experiences, 100\xa0% succeeded (likely 34–100\xa0%)"]
+    assert totals(app) == ["2 experiences, 100% succeeded (likely 34–100%)"]
 
 
 def test_an_empty_store_offers_the_sample_data_and_a_read_only_one_does_not(dashboard: Dashboard, tmp_path):
@@ -92,7 +92,7 @@ def test_it_opens_with_what_this_is_and_with_its_finding(dashboard: Dashboard, t
     app = dashboard(tmp_path, "overview")
     assert app.title[0].value == "ATLAS memory"
     assert app.caption[0].value.startswith("The long-term memory of your AI agents")
-    assert app.subheader[0].value == "50\xa0% of attempts succeeded (likely 9–91\xa0%)."
+    assert app.subheader[0].value == "50% of attempts succeeded (likely 9–91%)."
 
 
 def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: Dashboard, tmp_path):
@@ -102,12 +102,12 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
     assert app.subheader[0].value == "Tasks probably went better with memory."
-    assert figures["Without memory"][0] == "35\xa0%"
-    assert figures["With memory"] == ("68\xa0%", "likely +5 to +58\xa0points")
+    assert figures["Without memory"][0] == "35%"
+    assert figures["With memory"] == ("68%", "likely +5 to +58\xa0points")
     assert any("better at 11 (likely 7–15)" in element.proto.body for element in app.get("html"))
     tasks = next(rows for rows in all_rows(app) if "not_used" in rows[0])
     assert len(tasks) == 18
-    assert (tasks[0]["used"], tasks[0]["not_used"]) == ("100 % of 2", "0 % of 1")
+    assert (tasks[0]["used"], tasks[0]["not_used"]) == ("100% of 2", "0% of 1")
 
 
 def test_it_says_what_to_record_where_no_attempt_recorded_a_memory(dashboard: Dashboard, tmp_path):
@@ -130,7 +130,7 @@ def test_it_names_the_tasks_that_go_worst_as_long_as_there_are_no_domains(dashbo
         (row["name"], row["rate"]["text"], row["interval"])
         for row in rate_rows(app, "Tasks with the lowest success rate")
     ]
-    assert weak == [("Bake bread", "0\xa0% of 2", "0–66 %"), ("Plant a tree", "50\xa0% of 2", "9–91 %")]
+    assert weak == [("Bake bread", "0% of 2", "0–66%"), ("Plant a tree", "50% of 2", "9–91%")]
 
 
 def totals(app: AppTest) -> list[str]:

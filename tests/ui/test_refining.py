@@ -75,7 +75,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
     app = dashboard(tmp_path, "curate", **REFINE)
     assert (
         "**15 experiences judged: 13 stay, 2 would be merged into them, 0 dropped. "
-        "2 of 15 would be removed (13\xa0%).**" in (said(app))
+        "2 of 15 would be removed (13%).**" in (said(app))
     )
     assert "Judged by rules, without a language model" in said(app)
     shown = app.dataframe[0].value

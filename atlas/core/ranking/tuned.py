@@ -202,7 +202,7 @@ applies to English only: a model without knowledge of a language finds all texts
 """
 
 OWN_PART = 0.4
-"""Factor for the relevance that 95 % of own queries reach. The product may raise the bound `HIGHEST_LEVEL`.
+"""Factor for the relevance that 95% of own queries reach. The product may raise the bound `HIGHEST_LEVEL`.
 
 With .45, a right answer was hidden on the development half.
 """

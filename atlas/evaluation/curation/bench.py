@@ -181,7 +181,7 @@ NOTES = (
 def _head(bench: CurationBench) -> str:
     return (
         f"{bench.n_attempts:,} attempts, {bench.n_tasks:,} tasks with a success; embedding model {bench.model}; "
-        f"a–b are 95 % intervals over tasks (seed {bench.seed})"
+        f"a–b are 95% intervals over tasks (seed {bench.seed})"
     )
 
 

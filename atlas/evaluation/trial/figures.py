@@ -23,7 +23,7 @@ class RateFigure:
     n: int
     n_succeeded: int
     interval: Interval | None
-    """95 % interval, resampled by task, because attempts at one task are not independent, or None without attempts."""
+    """95% interval, resampled by task, because attempts at one task are not independent, or None without attempts."""
 
     @property
     def share(self) -> float | None:
@@ -61,7 +61,7 @@ class PairFigure:
     """Mean over tasks, in [-1, 1]."""
 
     interval: Interval | None
-    """95 % bootstrap interval over tasks, in [-1, 1], or None for few tasks."""
+    """95% bootstrap interval over tasks, in [-1, 1], or None for few tasks."""
 
     n_won: int
     """Number of tasks with a higher success rate for the first arm."""

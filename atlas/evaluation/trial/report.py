@@ -16,8 +16,8 @@ from atlas.evaluation.trial.journal import FinishedCell
 NONE = "–"
 
 NOTES = (
-    "Success rates have 95 % intervals by task. Seen tasks are those of which the memory had an attempt before.",
-    "Each comparison is over tasks: difference in points, its 95 % bootstrap interval, tasks won and lost, and how "
+    "Success rates have 95% intervals by task. Seen tasks are those of which the memory had an attempt before.",
+    "Each comparison is over tasks: difference in points, its 95% bootstrap interval, tasks won and lost, and how "
     "often chance alone splits them at least as unevenly (exact sign test; McNemar's where no task was repeated).",
     "Figures hold for this command, these tasks and this store. With many comparisons, one in twenty is below 0.05 by "
     "chance alone.",

@@ -19,7 +19,7 @@ MIN_TREND = 6
 
 MAX_RECENT = 10
 Z_90 = 1.2816
-"""The 90 % quantile of the standard normal distribution."""
+"""The 90% quantile of the standard normal distribution."""
 
 
 class EMASuccessUpdater:
@@ -185,7 +185,7 @@ class Trend:
     recent: float
     n_recent: int
     direction: int
-    """1 or -1 where the success rate has changed with a probability of 90 %, else 0."""
+    """1 or -1 where the success rate has changed with a probability of 90%, else 0."""
 
 
 def trend(outcomes: Sequence[bool]) -> Trend | None:

@@ -68,7 +68,7 @@ class RandomisedEffect:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the difference, in [-1, 1], clustered by task."""
+        """The 95% interval of the difference, in [-1, 1], clustered by task."""
         return difference_interval(*self._rates)
 
     @property

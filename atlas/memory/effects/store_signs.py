@@ -51,7 +51,7 @@ HUB_SHARE = 0.15
 """Minimum share of the tasks that have a hub among their first hits."""
 
 HUB_RATIO = 3
-"""How many times as often as 99 % of the records of its memory a hub is found. Weak models make many mild hubs."""
+"""How many times as often as 99% of the records of its memory a hub is found. Weak models make many mild hubs."""
 
 UNRELATED = 0.5
 """Cosine below which two tasks are unrelated."""

@@ -32,7 +32,7 @@ class Tries:
 
     @property
     def interval(self) -> Interval:
-        """95 % credible interval of the success rate."""
+        """95% credible interval of the success rate."""
         return credible_interval(self.n_succeeded, self.n)
 
 

@@ -16,8 +16,8 @@ from atlas.memory.query import AnyMemory, Ids, Texts
 N_WORDS = 16
 """Number of consecutive words that must reappear in an agent's words for a record to count as used.
 
-False positives were measured with records of other tasks, which the agents had not seen: 10 % of the attempts on
-τ-bench, 1 % on MBPP and 2 % on HumanEval. With 12 words, they were 42, 4 and 4 %.
+False positives were measured with records of other tasks, which the agents had not seen: 10% of the attempts on
+τ-bench, 1% on MBPP and 2% on HumanEval. With 12 words, they were 42, 4 and 4%.
 """
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

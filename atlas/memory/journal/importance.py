@@ -125,7 +125,7 @@ def find_repetition(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Ref
         if shared >= SAME_WORDS and score == score_of(earlier_entry.content, earlier_entry.metadata):
             share = math.floor(100 * shared)
             reason = (
-                f"shares {share} % of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
+                f"shares {share}% of its words with entry {earlier_entry.id} of generation {earlier_entry.generation}"
             )
             return Refusal(REPEATED, reason, earlier_entry.id)
     return None
@@ -167,7 +167,7 @@ def _overlap(first: Set[object], second: Set[object]) -> float:
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
     """Return the score of an entry, in [0, 100], higher is better, or None if it is missing or malformed.
 
-    The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95 %` and `19/20` are
+    The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95%` and `19/20` are
     fractions. Other numbers are not rescaled, because the agent's maximum may be 1, 10 or 100.
     """
     score = _metadata_score(metadata.get(SCORE))

@@ -22,9 +22,9 @@ FURTHER = "  | "
 """Prefix of each line of a stored text except the first line, which follows the field's name.
 
 So no text can imitate a line of the block. With MiniLM's tokenizer, on 921 memories from real runs, the prefix adds
-1.5 % to the tokens of experiences, 1.8 % to strategies, 3.4 % to entries and 6.6 % to concepts, whose code has many
-lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %. A fence around each memory would add 2.8, 2.2, 8.5
-and 2.2 %, but would not stop a text from imitating another field of its record.
+1.5% to the tokens of experiences, 1.8% to strategies, 3.4% to entries and 6.6% to concepts, whose code has many
+lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9%. A fence around each memory would add 2.8, 2.2, 8.5
+and 2.2%, but would not stop a text from imitating another field of its record.
 """
 
 QUOTE = "> "

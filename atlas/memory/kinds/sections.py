@@ -18,7 +18,7 @@ AVOID = "warning, from failed attempts: "
 
 
 def success_rate_text(n_succeeded: int, n: int) -> str:
-    """Return the success rate of a strategy in words: `succeeded in 3 of 4 uses (likely 28–95 %)` or `not used yet`.
+    """Return the success rate of a strategy in words: `succeeded in 3 of 4 uses (likely 28–95%)` or `not used yet`.
 
     The interval comes from `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
     """
@@ -26,11 +26,11 @@ def success_rate_text(n_succeeded: int, n: int) -> str:
         return "not used yet"
     interval = credible_interval(n_succeeded, n)
     uses = "1 use" if n == 1 else f"{n:,} uses"
-    return f"succeeded in {n_succeeded:,} of {uses} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+    return f"succeeded in {n_succeeded:,} of {uses} (likely {interval.low * 100:.0f}–{interval.high * 100:.0f}%)"
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:
-    """Return whether the success rate is below one half with a probability of 90 %, for example after 3 failures."""
+    """Return whether the success rate is below one half with a probability of 90%, for example after 3 failures."""
     return n > 0 and credible_interval(n_succeeded, n, level=0.8).high < 0.5
 
 

@@ -22,9 +22,9 @@ class RetirementRule:
     """Rule by which outcomes retire a strategy."""
 
     floor: float = 0.25
-    """A strategy is retired if its success rate is below the floor with a probability of 97.5 %.
+    """A strategy is retired if its success rate is below the floor with a probability of 97.5%.
 
-    The floor is well below the success rate of agents. On τ-bench, agents succeed in 42 % of the attempts, and a floor
+    The floor is well below the success rate of agents. On τ-bench, agents succeed in 42% of the attempts, and a floor
     of 0.4 retired 6 of 36 strategies only because they were retrieved for hard tasks.
     """
 
@@ -48,7 +48,7 @@ class StrategyRate:
     n: int
     n_succeeded: int
     interval: Interval
-    """95 % credible interval of the success rate, with a uniform prior."""
+    """95% credible interval of the success rate, with a uniform prior."""
 
     retired: str
     """`by hand`, `by its outcomes`, or empty for an active strategy."""

@@ -63,7 +63,7 @@ function mapDays(map, brush) {
     make('i', '', caption)
     caption.append(isRanked() ? 'experiences in their order' : `experiences a ${last() < BARS ? 'day' : 'bar'}, at most ${most}`)
     make('i', '', caption)
-    caption.append('success rate so far, 0 to 100\u00a0%')
+    caption.append('success rate so far, 0 to 100%')
     return caption
   }
 

@@ -38,4 +38,4 @@ function makeButton(map, parent, name, sign, act) {
   return made
 }
 
-const percentOf = (part, n) => `${Math.round(100 * (part / n))}\u00a0% of ${n.toLocaleString('en')} succeeded`
+const percentOf = (part, n) => `${Math.round(100 * (part / n))}% of ${n.toLocaleString('en')} succeeded`

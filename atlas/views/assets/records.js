@@ -19,7 +19,7 @@ const box = (label, act) => {
   return element
 }
 
-// The rate as a stroke on a line from 0 to 100 %, with the range of the true rate as a band.
+// The rate as a stroke on a line from 0 to 100%, with the range of the true rate as a band.
 function bar({ rate, low, high }) {
   const band = made('span', 'band'), stroke = made('span', 'stroke'), line = made('span', 'bar', band, stroke)
   band.style.left = percent(low)
@@ -125,7 +125,7 @@ const FORMS = {
   record: (value) => {
     if (value.rate === null) return [made('span', 'pill', value.tries)]
     const range = made('span', `range ${value.tone}`, value.range)
-    range.title = 'The true rate lies in this range with a probability of 95 %'
+    range.title = 'The true rate lies in this range with a probability of 95%'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
   },
@@ -203,7 +203,7 @@ function head(column, list) {
     element.append(mark)
   }
   if (column.form === 'record') {
-    const scale = made('span', 'scale', made('span', '', '0'), made('span', '', '50'), made('span', '', '100 %'))
+    const scale = made('span', 'scale', made('span', '', '0'), made('span', '', '50'), made('span', '', '100%'))
     scale.setAttribute('aria-hidden', 'true')
     element.append(scale)
   }

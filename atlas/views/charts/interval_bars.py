@@ -13,7 +13,7 @@ COLOUR = PALETTE[0]
 
 
 def interval_bar(interval: Interval, rate: float) -> str:
-    """Return a data URL of a picture: a line from 0 to 100 %, on it the interval as a band, and the rate as a stroke.
+    """Return a data URL of a picture: a line from 0 to 100%, on it the interval as a band, and the rate as a stroke.
 
     Args:
         interval: In [0, 1], as the rate.

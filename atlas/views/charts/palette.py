@@ -12,10 +12,10 @@ GREY = "#8a949e"
 
 PERCENT_AXIS: Chart = {
     "tickvals": [0, 0.5, 1],
-    "ticktext": ["0 %", "50 %", "100 %"],
+    "ticktext": ["0%", "50%", "100%"],
     "fixedrange": True,
 }
-"""An axis of shares, marked as the pages write them: `50 %`."""
+"""An axis of shares, marked as the pages write them: `50%`."""
 
 OUTCOME_COLOURS = {"succeeded": PALETTE[0], "failed": PALETTE[1], "unknown": GREY}
 

@@ -39,7 +39,7 @@ class ConceptRow(Row):
     """Time in UTC, or None before any use."""
 
     origin: str
-    """`learned 27 Oct 2026 from 12 programs, 25 % shorter`, with its language if it is not Python."""
+    """`learned 27 Oct 2026 from 12 programs, 25% shorter`, with its language if it is not Python."""
 
     @property
     def heading(self) -> Heading:

@@ -19,7 +19,7 @@ MAX_PROGRAMS, MAX_LISTED = 200, 20
 def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
     """Return where it was found and how its uses went.
 
-    `Found in 12 programs of 5 tasks, 25 % shorter with it. Used for 3 tasks, of which 2 succeeded (likely 19–93 %).`
+    `Found in 12 programs of 5 tasks, 25% shorter with it. Used for 3 tasks, of which 2 succeeded (likely 19–93%).`
     """
     n_tasks = concept.metadata.get("n_tasks")
     tasks = [counted(n_tasks, "task")] if isinstance(n_tasks, int) else []
@@ -30,7 +30,7 @@ def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
 
 
 def saving_text(memory: MemorySystem, concept: CodeConcept) -> str:
-    """Return `from 12 programs, 25 % shorter`, without the share if none is known, or empty without a program."""
+    """Return `from 12 programs, 25% shorter`, without the share if none is known, or empty without a program."""
     found = [f"from {source}" for source in _sources(concept)]
     saved = [f"{_amount_saved(memory, concept, MAX_LISTED)} shorter"] if found and _saving(concept) else []
     return ", ".join([*found, *saved])
@@ -48,7 +48,7 @@ def _saving(concept: CodeConcept) -> int:
 
 
 def _amount_saved(memory: MemorySystem, concept: CodeConcept, most: int = MAX_PROGRAMS) -> str:
-    """Return the saving as `25 %` of the programs' length.
+    """Return the saving as `25%` of the programs' length.
 
     Returns it as `40 tokens` if a program was deleted, if there are more than `most`, or if the share rounds to 0.
     """

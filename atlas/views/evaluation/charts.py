@@ -13,7 +13,7 @@ ROW_PIXELS, AXIS_PIXELS = 30, 70
 
 
 def measured_chart(measure: MeasureRow) -> Chart:
-    """Return each search with its value and 95 % interval, and on the right its difference from current searches."""
+    """Return each search with its value and 95% interval, and on the right its difference from current searches."""
     labels = [html.escape(row.setting) for row in measure.rows]
     left = _points([row.value for row in measure.rows], labels, "x", [PALETTE[0]] * len(labels))
     differing = [(label, row.difference) for label, row in zip(labels, measure.rows, strict=True) if row.difference]

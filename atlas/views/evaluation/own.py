@@ -60,7 +60,7 @@ SETTINGS: Mapping[str, str] = {"BM25": WORDS, "dense": MEANING}
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 
-ANSWERED: Mapping[str, str] = {WORDS: "up to 100 %", MEANING: "100 %"}
+ANSWERED: Mapping[str, str] = {WORDS: "up to 100%", MEANING: "100%"}
 """Share of off-topic questions that simpler searches answer: no hit is too irrelevant for them. A search by words
 finds nothing for a question that shares no word with the store."""
 
@@ -114,13 +114,13 @@ class MeasureRow:
             "same search with nothing hidden."
         )
         if self.note:
-            return f"On {counted(self.n, 'judged query')}, with 95 % intervals over queries. {dotted} {self.note}"
+            return f"On {counted(self.n, 'judged query')}, with 95% intervals over queries. {dotted} {self.note}"
         trivial = (
             f" {percent(self.share_verbatim)} of the attempts have exactly the text of another at the same task: "
             "finding those proves nothing."
         )
         return (
-            f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
+            f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95% intervals over tasks. "
             f"{dotted}{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 

@@ -53,10 +53,10 @@ class Stricter:
 
     strictness: float
     off_topic: str
-    """Share of off-topic questions with an answer, now and then: `65 % → 14 %`."""
+    """Share of off-topic questions with an answer, now and then: `65% → 14%`."""
 
     first_right: str
-    """Share of searches whose first hit is right, now and then: `98 % → 97 %`."""
+    """Share of searches whose first hit is right, now and then: `98% → 97%`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

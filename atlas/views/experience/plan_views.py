@@ -9,7 +9,7 @@ from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view, undo_of_removals
-from atlas.views.shared.wording import NO_BREAK, counted, share_text
+from atlas.views.shared.wording import counted, share_text
 
 SUBJECT = "Task"
 
@@ -134,7 +134,7 @@ def _rule(plan: PrunePlan) -> str:
 
 def _limit_text(criterion: str, limit: float) -> str:
     if criterion == "min_success_rate":
-        return f"{100 * limit:g}{NO_BREAK}%"
+        return f"{100 * limit:g}%"
     return f"{limit:,}" if criterion == "max_count" else f"{limit:g} {'day' if limit == 1 else 'days'}"
 
 

@@ -57,8 +57,8 @@ RECORD = Column(
     "Worked when used",
     195,
     "record",
-    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95 %). It is not clear "
-    "yet while the band includes 50 %, unless it is narrow. Most reliable is what has the highest lower end",
+    "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95%). It is not clear "
+    "yet while the band includes 50%, unless it is narrow. Most reliable is what has the highest lower end",
 )
 LAST_USED = Column("last_used", "Last used", 95, "day", is_optional=True)
 CREATED_AT = Column("created_at", "When (UTC)", 135, "time", order_key="created_at")

@@ -13,7 +13,7 @@ from atlas.views.kinds.kind import BY_TIME, SUREST_FIRST, Kind, Order
 from atlas.views.kinds.uses import EVERY, USE_STATES, in_use_state
 
 HIGHEST, MAX_TRIED = "Highest rate first", "Most used first"
-"""Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
+"""Orders by uses. The most reliable has the highest lower end of the 95% interval."""
 
 READ, RETIRED = "Read by agents", "Retired"
 STATES = (EVERY, READ, RETIRED, *USE_STATES[1:])
@@ -29,10 +29,10 @@ SUCCEEDED = Column(
 )
 BAR = Column(
     "bar",
-    "Rate, 0 to 100 %",
+    "Rate, 0 to 100%",
     120,
     "picture",
-    "How often it works: the stroke is the share of its uses, the band is where its true rate lies (95 %)",
+    "How often it works: the stroke is the share of its uses, the band is where its true rate lies (95%)",
     is_optional=True,
 )
 

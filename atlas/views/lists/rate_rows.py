@@ -12,7 +12,7 @@ from atlas.views.shared.wording import percent
 
 RATE_COLUMNS = (
     Column("rate", "Succeeded", 92, "meter", "Share of the attempts with a known outcome that succeeded"),
-    Column("interval", "Likely", 60, help_text="Where the true rate is with a probability of 95 %"),
+    Column("interval", "Likely", 60, help_text="Where the true rate is with a probability of 95%"),
 )
 """Columns of a rate with its interval. They leave room for a name in half a page, and the rate in half a narrow one."""
 
@@ -34,7 +34,7 @@ class NamedRate(Protocol):
 
     @property
     def interval(self) -> str:
-        """`12–49 %`, or empty without a known outcome."""
+        """`12–49%`, or empty without a known outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class RateRow(Row):
 
 
 def rate_row(line: NamedRate, id: str, *, is_weak: bool = False) -> RateRow:
-    """Return the row of a success rate, such as `26 % of 19` with its interval. A weak one is drawn in red."""
+    """Return the row of a success rate, such as `26% of 19` with its interval. A weak one is drawn in red."""
     share = None if line.percent_succeeded is None else line.percent_succeeded / 100
     text = "not known" if share is None else f"{percent(share)} of {line.n_known:,}"
     return RateRow(id=id, name=line.name, rate=Meter(share, text, weak=is_weak), interval=line.interval)

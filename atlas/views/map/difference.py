@@ -36,7 +36,7 @@ class Share:
     """Untrusted text."""
 
     selected: str
-    """`62 % (58–66 %)`."""
+    """`62% (58–66%)`."""
 
     rest: str
 

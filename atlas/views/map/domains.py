@@ -70,7 +70,7 @@ class DomainRow:
 
     @property
     def note(self) -> str:
-        """`23 % succeeded`, or empty if no outcome is known."""
+        """`23% succeeded`, or empty if no outcome is known."""
         return f"{rate_text(self.rate)} succeeded" if self.rate.n_known else ""
 
     def as_label(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """Return `12 domains · 4 % in no domain`, or an empty string for a sketch, which has no domains."""
+    """Return `12 domains · 4% in no domain`, or an empty string for a sketch, which has no domains."""
     if memory_map.is_sketch:
         return "not found yet"
     return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} in no domain"
@@ -159,7 +159,7 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow, average: SuccessRate) -> str:
-    """Return `19 of 20 experiences with a known outcome · likely 11–41 % · average 65 %`, and the name's author."""
+    """Return `19 of 20 experiences with a known outcome · likely 11–41% · average 65%`, and the name's author."""
     if row.rate.n_known:
         parts = [f"{row.rate.n_known:,} of {counted(row.n, 'experience')} with a known outcome"]
         parts += [f"likely {interval_text(row.rate)}", f"average {rate_text(average)}"]

@@ -47,7 +47,7 @@ WORST = 3
 MIN_EXPERIENCES = 3
 """Smallest number of experiences for a map."""
 
-SUGGESTED = "Over 10 % of the experiences came after the map was made."
+SUGGESTED = "Over 10% of the experiences came after the map was made."
 """Reason to make a new map."""
 
 ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP (built in)", "umap-learn": "UMAP (umap-learn)"}

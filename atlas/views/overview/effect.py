@@ -16,7 +16,7 @@ SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
 
 NOT_CAUSED = "Not a randomised trial: a task may have gone better for another reason."
-LIKELY_MEANS = "“Likely” is the range that has the true number with a probability of 95 %."
+LIKELY_MEANS = "“Likely” is the range that has the true number with a probability of 95%."
 
 NO_GAIN = (
     "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "
@@ -38,7 +38,7 @@ class TaskRow(Row):
     """Untrusted text."""
 
     used: str
-    """`67 % of 3`."""
+    """`67% of 3`."""
 
     not_used: str
 
@@ -51,7 +51,7 @@ class EffectView:
     """The randomised comparison, which is the main figure, or None if no attempts were held out."""
 
     without: str
-    """`35 %`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
+    """`35%`, the mean success rate of the compared tasks without memory, or a dash if no task can be compared."""
 
     with_it: str
     gain: str

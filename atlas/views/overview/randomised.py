@@ -17,7 +17,7 @@ class RandomisedView:
 
     verdict: str
     with_memory: str
-    """`65 % of 28`."""
+    """`65% of 28`."""
 
     held_out: str
     difference: str
@@ -59,7 +59,7 @@ def randomised_sentence(effect: RandomisedEffect) -> str:
 
 
 def rate_text(tries: Tries) -> str:
-    """Return a success rate and the number of attempts: `65 % of 28`."""
+    """Return a success rate and the number of attempts: `65% of 28`."""
     return f"{percent(tries.rate or 0.0)} of {tries.n:,}"
 
 

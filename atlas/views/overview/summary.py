@@ -82,7 +82,7 @@ def overview(memory: MemorySystem) -> Overview:
 
 
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """Return a success rate, and where it likely is: `likely 58–66 %`.
+    """Return a success rate, and where it likely is: `likely 58–66%`.
 
     Both are empty if no outcome is known.
     """

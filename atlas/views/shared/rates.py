@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import Interval, SuccessRate
 from atlas.memory.base.success_rates import credible_interval
-from atlas.views.shared.wording import NO_BREAK, counted, percent
+from atlas.views.shared.wording import counted, percent
 
 NOT_USED = "not used yet"
 
@@ -28,11 +28,11 @@ class Record:
     """Share of the tries that succeeded, in [0, 1], or None before any try."""
 
     low: float = 0.0
-    """Lower end of the 95 % credible interval of the rate, in [0, 1]."""
+    """Lower end of the 95% credible interval of the rate, in [0, 1]."""
 
     high: float = 1.0
     range: str = ""
-    """`likely 55–80 %`, or empty before any try."""
+    """`likely 55–80%`, or empty before any try."""
 
     verdict: str = ""
     """`clearly worse` or one of `verdict_of`, or empty before any try."""
@@ -41,7 +41,7 @@ class Record:
     """`good`, `bad`, or empty for neither."""
 
     trend: str = ""
-    """`↗ 40 to 80 %`, or empty if it is level."""
+    """`↗ 40 to 80%`, or empty if it is level."""
 
 
 def record_of(n_succeeded: int, n: int, *, trend: str = "", is_worse: bool = False) -> Record:
@@ -78,16 +78,16 @@ def verdict_of(interval: Interval) -> str:
 
 
 def likely(interval: Interval) -> str:
-    """Return `likely 55–80 %`: where the true rate lies with a probability of 95 %."""
+    """Return `likely 55–80%`: where the true rate lies with a probability of 95%."""
     return f"likely {_percentages(interval)}"
 
 
 def _percentages(interval: Interval) -> str:
-    return f"{interval.low * 100:.0f}–{interval.high * 100:.0f}{NO_BREAK}%"
+    return f"{interval.low * 100:.0f}–{interval.high * 100:.0f}%"
 
 
 def rate_text(rate: SuccessRate) -> str:
-    """Return `62 %`, or a dash if no outcome is known."""
+    """Return `62%`, or a dash if no outcome is known."""
     return "–" if rate.share is None else percent(rate.share)
 
 
@@ -97,17 +97,17 @@ def share_for_order(rate: SuccessRate) -> float:
 
 
 def interval_text(rate: SuccessRate) -> str:
-    """Return `58–66 %`, or an empty string if no outcome is known."""
+    """Return `58–66%`, or an empty string if no outcome is known."""
     return _percentages(rate.interval) if rate.interval is not None else ""
 
 
 def rate_line(rate: SuccessRate) -> str:
-    """Return `62 % (likely 58–66 %, n = 9)`, or a dash if no outcome is known."""
+    """Return `62% (likely 58–66%, n = 9)`, or a dash if no outcome is known."""
     return f"{rate_text(rate)} (likely {interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"
 
 
 def rate_sentence(rate: SuccessRate) -> str:
-    """Return `62 % of 9 with a known outcome succeeded (likely 58–66 %)`, or `outcomes unknown`."""
+    """Return `62% of 9 with a known outcome succeeded (likely 58–66%)`, or `outcomes unknown`."""
     if not rate.n_known:
         return "outcomes unknown"
     return f"{rate_text(rate)} of {rate.n_known:,} with a known outcome succeeded (likely {interval_text(rate)})"

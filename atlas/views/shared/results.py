@@ -15,7 +15,7 @@ ENOUGH_SHARE, ENOUGH_SECONDS = 0.06, 3.0
 
 
 def time_left(status: JobStatus, now: float) -> str:
-    """Return `40 % done, about 2 minutes left.`, or how long it has run where that is too early to estimate.
+    """Return `40% done, about 2 minutes left.`, or how long it has run where that is too early to estimate.
 
     Args:
         now: Value of the monotonic clock in seconds.

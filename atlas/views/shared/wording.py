@@ -25,13 +25,13 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def percent(share: float) -> str:
-    """Return `62 %`, which no line breaks. A half is rounded up, as browsers do."""
-    return f"{math.floor(100 * share + 0.5)}{NO_BREAK}%"
+    """Return `62%`. A half is rounded up, as browsers do."""
+    return f"{math.floor(100 * share + 0.5)}%"
 
 
 def share_text(share: float) -> str:
-    """Return `62 %`, or `under 1 %` for less that is not nothing."""
-    return f"under 1{NO_BREAK}%" if 0 < share < 0.01 else percent(share)
+    """Return `62%`, or `under 1%` for less that is not nothing."""
+    return "under 1%" if 0 < share < 0.01 else percent(share)
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:

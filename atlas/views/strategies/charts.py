@@ -34,7 +34,7 @@ MAX_POINTS = 2_000
 
 
 def tries_chart(attempts: Sequence[Use]) -> Chart:
-    """Return a chart of the success rate until each try with its 95 % interval, and each try as a mark at 100 or 0 %.
+    """Return a chart of the success rate until each try with its 95% interval, and each try as a mark at 100 or 0%.
 
     Args:
         attempts: Oldest first; at least one.
@@ -126,6 +126,6 @@ def _layout(across: str) -> Chart:
         "hovermode": "closest",
         "dragmode": False,
         "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
-        "yaxis": {"range": [-0.05, 1.05], "tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"],
+        "yaxis": {"range": [-0.05, 1.05], "tickvals": [0, 0.5, 1], "ticktext": ["0%", "50%", "100%"],
                   "fixedrange": True, "title": {"text": "succeeded"}},
     }  # fmt: skip

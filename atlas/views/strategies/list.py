@@ -142,7 +142,7 @@ def _origin(strategy: Strategy) -> str:
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """Return `succeeded in 3 of 4 uses (likely 28–95 %)`, or `not used yet`. That it is retired, if it is."""
+    """Return `succeeded in 3 of 4 uses (likely 28–95%)`, or `not used yet`. That it is retired, if it is."""
     return success_rate_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
@@ -170,7 +170,7 @@ def learned_text(without: SuccessRate, n_sources: int) -> str:
 
 
 def without_text(rate: SuccessRate) -> str:
-    """Return `50 % (likely 15–85 %, n = 4)`, or an empty string without an attempt of known outcome."""
+    """Return `50% (likely 15–85%, n = 4)`, or an empty string without an attempt of known outcome."""
     if not rate.n_known:
         return ""
     interval = credible_interval(rate.n_succeeded, rate.n_known)
@@ -179,7 +179,7 @@ def without_text(rate: SuccessRate) -> str:
 
 
 def trend_text(trend: Trend | None) -> str:
-    """Return `↗ 40 to 80 %`, with a level arrow if the change may be chance.
+    """Return `↗ 40 to 80%`, with a level arrow if the change may be chance.
 
     It is empty after too few tries, and without a change.
     """

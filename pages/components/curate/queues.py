@@ -177,10 +177,10 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
 
 RATE_COLUMNS = {
     "percent_succeeded": st.column_config.ProgressColumn(
-        "Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100
+        "Succeeded", format="%.0f%%", min_value=0, max_value=100, width=100
     ),
     "interval": st.column_config.TextColumn(
-        "Likely", width=80, help="Where the true rate is with a probability of 95 %"
+        "Likely", width=80, help="Where the true rate is with a probability of 95%"
     ),
     "known": st.column_config.TextColumn("Known", width=80, help="Attempts whose outcome is known, of all"),
 }

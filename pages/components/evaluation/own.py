@@ -43,10 +43,10 @@ ABOUT = (
 COMPARED = (
     Column("name", "Search", 170),
     Column("rate", "First hit is right", 240, "meter"),
-    Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95 %"),
+    Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95%"),
     Column(
         "difference", "Difference", 210, help_text="On the same attempts, before hits are hidden. There is no "
-        "clear difference if the 95 % interval contains 0.", is_optional=True,
+        "clear difference if the 95% interval contains 0.", is_optional=True,
     ),
     Column(
         "off_topic", "Off-topic answered", 140, help_text="Share of off-topic questions that get an answer. Less is "
@@ -54,7 +54,7 @@ COMPARED = (
     ),
 )  # fmt: skip
 INTERVALS = (
-    "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
+    "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95%."
 )
 
 

@@ -24,7 +24,7 @@ from pages.components.strategies.retirement import draw_retire
 HOW_COUNTED = (
     "A use is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
     "strategy was learned from are no uses.",
-    "The band around a rate is where the true rate lies with a probability of 95 %. It narrows with each use. Agents "
+    "The band around a rate is where the true rate lies with a probability of 95%. It narrows with each use. Agents "
     "get the strategy with the highest lower end first.",
     "Agents that used a strategy were not chosen at random, so a difference to other attempts can have other causes. "
     "The attempts that it was learned from are among those without it.",
@@ -37,7 +37,7 @@ EFFECT_COLUMNS = {
     "what": st.column_config.TextColumn("Attempts", width=155),
     "succeeded": st.column_config.TextColumn("Succeeded", width=155),
     "n": st.column_config.NumberColumn("n", format="localized", width=50),
-    "bar": st.column_config.ImageColumn("Rate, 0 to 100 %", width=130),
+    "bar": st.column_config.ImageColumn("Rate, 0 to 100%", width=130),
 }
 
 

@@ -8,7 +8,7 @@ PRIME = """def is_prime({n}):
     if {n} < 2:
         return False
     for i in range(2, int({n} ** 0.5) + 1):
-        if {n} % i == 0:
+        if {n}% i == 0:
             return False
     return True
 """

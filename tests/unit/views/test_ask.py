@@ -156,7 +156,7 @@ def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
     for success in (True, True, False):
         full.strategies.record_use(strategy_id, success)
     made = card(full, ask(full), "strategies")
-    assert made.outcome == "succeeded in 2 of 3 uses (likely 19–93 %)"
+    assert made.outcome == "succeeded in 2 of 3 uses (likely 19–93%)"
     assert (made.title, made.passage.name) == ("Refunds", "When")
     assert {"meaning", "words", "success"} <= {segment.name for segment in made.bar.segments}
 

@@ -111,10 +111,10 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
             {"n_tasks": 2, "saving": 340},
             (True, True, False),
             "Found in 2 programs of 2 tasks, 340 tokens shorter with it. "
-            "Used for 3 tasks, of which 2 succeeded (likely 19–93\xa0%).",
+            "Used for 3 tasks, of which 2 succeeded (likely 19–93%).",
         ),
         (("a",), {"n_tasks": "many", "saving": -1}, (False, False), "Found in 1 program. "
-         "Used for 2 tasks, of which none succeeded (likely 0–71\xa0%)."),
+         "Used for 2 tasks, of which none succeeded (likely 0–71%)."),
     ],
 )  # fmt: skip
 def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, metadata, outcomes, story):
@@ -130,10 +130,8 @@ def test_a_saving_is_a_share_of_the_programs_that_are_all_stored(memory):
         for name in ("x", "y")
     ]
     crop = memory.concepts.add(concept(found_in=tuple(programs), metadata={"saving": 3}))
-    assert (
-        concept_detail(memory, crop).story == "Found in 2 programs, 25\xa0% shorter with it. Not used for a task yet."
-    )
-    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith("from 2 programs, 25\xa0% shorter")
+    assert concept_detail(memory, crop).story == "Found in 2 programs, 25% shorter with it. Not used for a task yet."
+    assert listed_page(memory, CONCEPTS, Query()).rows[0].origin.endswith("from 2 programs, 25% shorter")
     memory.experience.delete(programs[:1])
     assert concept_detail(memory, crop).story.startswith("Found in 2 programs, 3 tokens shorter with it.")
 
@@ -208,7 +206,7 @@ def test_a_merge_names_callers_by_another_name(memory):
     memory.concepts.add(calling("cut_twice", "cut"))
     memory.concepts.update_stats(crop, success=True)
     view = CONCEPTS.act("merge").request((crop, cut, "gone")).propose(memory).view
-    assert view.headline == "2 concepts would become 1: 1 of 3 would be removed (33\xa0%)."
+    assert view.headline == "2 concepts would become 1: 1 of 3 would be removed (33%)."
     assert [(row.title, row.goes) for row in view.rows] == [("crop", False), ("cut", True), ("cut_twice", False)]
     assert view.rows[2].why == "its code calls cut; change it"
     assert view.notes[0] == "1 of those chosen is not there any more."

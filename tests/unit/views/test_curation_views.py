@@ -90,7 +90,7 @@ def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
     assert bars == {"succeeded": [3, 0, 0], "failed": [1, 0, 0], "unknown": [0, 0, 2]}
     assert chart["data"][-1]["y"] == [0.75, 0.75, 0.75]
     assert growth_caption(days) == (
-        "From 1 Jan 2026 to 3 Jan 2026, by day of the attempt: 6 experiences, of which 75\xa0% succeeded"
+        "From 1 Jan 2026 to 3 Jan 2026, by day of the attempt: 6 experiences, of which 75% succeeded"
     )
 
 
@@ -197,9 +197,7 @@ def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
     memory.experience.delete([ids[1]])
     now = chosen(memory, ids, "lasso on the map")
     assert now.sentence == "6 selected from lasso on the map"
-    assert (
-        now.figures == "5 still there, 1 gone since · 67\xa0% of 3 with a known outcome succeeded (likely 21–94\xa0%)"
-    )
+    assert now.figures == "5 still there, 1 gone since · 67% of 3 with a known outcome succeeded (likely 21–94%)"
     assert now.ids == (ids[0], *ids[2:])
     memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
     now = chosen(memory, ids, "")
@@ -225,7 +223,7 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     assert proposal.removed_ids == tuple(ids[:3])
     assert [(figure.value, figure.before) for figure in proposal.view.figures] == [
         ("3", "6"),
-        ("50\xa0%", "50\xa0%"),
+        ("50%", "50%"),
     ]
     assert proposal.view.notes == ()
     assert proposal.view.undo == "Undo brings back all 3 experiences."
@@ -243,9 +241,9 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
         [attempt(success=True), attempt(success=False), attempt(success=None)]
     )
     rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
-    assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "3"), ("100\xa0%", "50\xa0%")]
+    assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "3"), ("100%", "50%")]
     assert rising.notes[0] == "The rate rises because failures are removed, not because the agent improved."
-    assert falling.figures[1] == Figure("Success rate", "0\xa0%", "50\xa0%")
+    assert falling.figures[1] == Figure("Success rate", "0%", "50%")
     assert falling.notes[0] == "The rate falls because successes are removed, not because the agent got worse."
     assert len(PruneRequest(among=(other,)).propose(memory).view.notes) == 0
 

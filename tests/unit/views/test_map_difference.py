@@ -25,13 +25,13 @@ def tasks_of(ids):
 def test_words_outcomes_and_sources_are_told_with_n_and_interval():
     found = difference_of(IDS[:20], IDS, tasks_of, COLUMNS)
     assert [word.name for word in found.words] == ["booking", "refund"]
-    assert found.words[0].selected == "100\xa0% (84–100\xa0%)"
-    assert found.words[0].rest == "0\xa0% (0–5\xa0%)"
+    assert found.words[0].selected == "100% (84–100%)"
+    assert found.words[0].rest == "0% (0–5%)"
     assert [fact.name for fact in found.facts] == [
         "Succeeded", "Source: south", "Source: north", "Source: desk", "Median day",
     ]  # fmt: skip
-    assert found.facts[0].selected == "25\xa0% (likely 11–47\xa0%, n = 20)"
-    assert found.facts[0].rest == "100\xa0% (likely 95–100\xa0%, n = 80)"
+    assert found.facts[0].selected == "25% (likely 11–47%, n = 20)"
+    assert found.facts[0].rest == "100% (likely 95–100%, n = 80)"
     assert found.facts[-1].selected == "10 May 2026"
     assert found.caption == "20 selected experiences against the other 80."
 
@@ -70,7 +70,7 @@ def test_one_word_that_is_more_frequent_is_found_among_hundreds():
         selected, list(tasks), lambda ids: {one: tasks[one] for one in ids}, {key: {} for key in COLUMNS}
     )
     assert [word.name for word in found.words] == ["refund"]
-    assert found.words[0].selected.startswith("50\xa0% ")
+    assert found.words[0].selected.startswith("50% ")
 
 
 def test_of_a_large_store_only_some_tasks_of_either_side_are_read():

@@ -92,7 +92,7 @@ def test_the_randomised_figure_leads_and_names_what_it_needs():
     ]
     found = replace(helped(12, 9), randomised=randomised_effect(tossed))
     assert effect_sentence(found).startswith(
-        "No clear effect of memory so far. 60\xa0% of 20 attempts succeeded with memory, and 30\xa0% of 20 held out "
+        "No clear effect of memory so far. 60% of 20 attempts succeeded with memory, and 30% of 20 held out "
         "by a coin: a difference of +30\xa0points (likely -4 to +58\xa0points). About 11"
     )
     assert "About 11 more attempts would decide, if the rates stay. Not randomised: 9 of 12 tasks " in effect_sentence(

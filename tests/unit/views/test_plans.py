@@ -29,7 +29,7 @@ def pruning(n_total=40, **options):
 
 def test_a_prune_plan_says_how_many_go_and_why():
     view = prune_plan_view(pruning())
-    assert view.headline == "2 of 40 experiences would be removed (5\xa0%), 1 is protected."
+    assert view.headline == "2 of 40 experiences would be removed (5%), 1 is protected."
     assert view.notes == ("Rule: remove what is older than 90 days.",)
     assert view.undo == "Undo brings back all 2 experiences."
     assert [(row.id, row.goes, row.why) for row in view.rows] == [
@@ -43,19 +43,19 @@ def test_a_prune_plan_says_how_many_go_and_why():
 
 def test_a_prune_plan_counts_what_is_kept_unless_a_dialog_counts_it():
     plan = replace(pruning(), saved=(decision("c", "it is pinned"), decision("d", KEPT)))
-    assert prune_plan_view(plan).headline.endswith("(5\xa0%), 2 are protected.")
-    assert prune_plan_view(plan, ("d",)).headline.endswith("(5\xa0%), 1 is protected.")
+    assert prune_plan_view(plan).headline.endswith("(5%), 2 are protected.")
+    assert prune_plan_view(plan, ("d",)).headline.endswith("(5%), 1 is protected.")
 
 
 def test_a_prune_plan_names_every_rule_in_one_sentence():
     every = PruneCriteria(min_success_rate=0.3, max_age_days=90, never_retrieved_days=30, max_count=1_000)
     assert _rule_of(every) == (
-        "Rule: remove what has a success rate under 30\xa0% or is older than 90 days or was not retrieved for 30 days "
+        "Rule: remove what has a success rate under 30% or is older than 90 days or was not retrieved for 30 days "
         "or is among the least successful beyond the 1,000 to keep."
     )
     assert _rule_of(PruneCriteria(tag="old")) == "Rule: remove what has the tag."
     assert _rule_of(PruneCriteria(tag="a", max_age_days=1)) == "Rule: remove what has the tag, and is older than 1 day."
-    assert _rule_of(PruneCriteria(min_success_rate=0.125)) == "Rule: remove what has a success rate under 12.5\xa0%."
+    assert _rule_of(PruneCriteria(min_success_rate=0.125)) == "Rule: remove what has a success rate under 12.5%."
     assert _rule_of(PruneCriteria(keep_diverse=True)) == (
         "Rule: remove what was chosen. The best of each group of similar ones stays."
     )
@@ -82,7 +82,7 @@ def test_a_merge_plan_says_what_becomes_of_what(tmp_path):
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
         ids = memory.experience.store_many([attempt("sort", success=True), attempt("sort", success=False)])
         view = merge_plan_view(memory.experience.plan_merge([ids]))
-    assert view.headline == "2 experiences would become 1: 1 of 2 would be removed (50\xa0%)."
+    assert view.headline == "2 experiences would become 1: 1 of 2 would be removed (50%)."
     assert [(row.id, row.outcome, row.goes, row.why) for row in view.rows] == [
         (ids[0], "succeeded", False, "stays: it succeeded; stands for 1 succeeded, 1 failed"),
         (ids[1], "failed", True, f"into {ids[0][:8]}"),

@@ -135,7 +135,7 @@ def test_a_key_is_taken_as_it_is():
 )
 def test_the_level_has_its_cost_on_either_side_and_says_where_they_overlap(foreign_shown, own_hidden, overlaps):
     text = level_text(LevelCosts(level=0.21, foreign_shown=foreign_shown, own_hidden=own_hidden))
-    assert text.startswith(f"0.21, with which {foreign_shown * 100:.0f}\xa0% of off-topic questions find something")
-    assert f"and {own_hidden * 100:.0f}\xa0% of the store's own find nothing" in text
+    assert text.startswith(f"0.21, with which {foreign_shown * 100:.0f}% of off-topic questions find something")
+    assert f"and {own_hidden * 100:.0f}% of the store's own find nothing" in text
     assert ("does not know the language" in text) is overlaps
     assert level_text(None).startswith("the usual one")

@@ -313,7 +313,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
     proposal = STRATEGIES.act("delete").request((one,)).propose(memory)
-    assert proposal.view.headline == "1 of 2 strategies would be removed (50\xa0%)."
+    assert proposal.view.headline == "1 of 2 strategies would be removed (50%)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
@@ -414,7 +414,7 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     tried(memory, one, 12, 12)
     now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
     assert now.ids == (one,)
-    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100 %)"
+    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 uses (likely 75–100%)"
     [row] = STRATEGIES.rows(memory, memory.strategies.get_many([one]), {})
-    assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100\xa0%")
+    assert (row.record.tries, row.record.range) == ("12 of 12 uses", "likely 75–100%")
     assert (row.record.verdict, row.record.tone) == ("reliable", "good")

@@ -74,5 +74,5 @@ def test_both_curves_stand_over_the_strictness():
 
 def test_the_level_of_each_memory_is_told_with_its_costs():
     [line] = cost_lines({"experience": LevelCosts(level=0.2, foreign_shown=0.03, own_hidden=0.1)})
-    found = "3\xa0% of off-topic questions find something, and 10\xa0% of the store's own find nothing"
+    found = "3% of off-topic questions find something, and 10% of the store's own find nothing"
     assert line == f"Experience: 0.20, with which {found}"

@@ -58,7 +58,7 @@ def test_attempts_at_a_task_are_one_line_with_their_outcomes_counted(memory):
         (ids[1], ("✓ succeeded",), (ids[1],)),
     ]
     assert (listing.n, listing.n_records) == (2, 4)
-    assert listing.caption.startswith("4 experiences at 2 tasks · 67\xa0% of 3 with a known outcome succeeded")
+    assert listing.caption.startswith("4 experiences at 2 tasks · 67% of 3 with a known outcome succeeded")
 
 
 def test_tasks_of_one_id_in_two_domains_are_two_lines(memory):

@@ -99,7 +99,7 @@ def test_calls_are_read_from_an_action_and_all_else_stays_text():
         ("\x1b[1;31mred\x1b[0m and \x9b4mline\x9b0m", "red and line"),
         ("\x1b]8;;https://x.org\x1b\\link\x1b]8;;\x1b\\", "link"),
         ("N\x08NA\x08A _\x08u", "NA u"),
-        ("10 %\r20 %\r\ndone\tnow", "10 %\n20 %\ndone\tnow"),
+        ("10%\r20%\r\ndone\tnow", "10%\n20%\ndone\tnow"),
         (f"a {HIDDEN}", "a \\u202edlrow\\u202c"),
         ("a\x00b\u200bc", "a\\x00b\\u200bc"),
         ("👩\u200d💻 क\u200dष", "👩\u200d💻 क\u200dष"),

@@ -200,7 +200,7 @@ class LevelMeasurement:
 
     @property
     def words_level(self) -> float:
-        """Share of a query's words that 97 % of foreign queries do not find in any record, within bounds."""
+        """Share of a query's words that 97% of foreign queries do not find in any record, within bounds."""
         if not self.answers:
             return TELLING
         best = [max((words for _, words in query_answers), default=0.0) for query_answers in self.answers]

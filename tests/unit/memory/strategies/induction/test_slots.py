@@ -12,7 +12,7 @@ from atlas.memory.strategies.induction.slots import QUANTITIES, Generaliser, par
     ("text", "general"),
     [
         ("Move it out 2 days, by 1,200.50 km.", "Move it out {number} days, by {number} km."),
-        ("It costs $1,300 or 5 %.", "It costs {amount} or {percentage}."),
+        ("It costs $1,300 or 5%.", "It costs {amount} or {percentage}."),
         ("On May 22nd, 2024-05-23 or 3 June 2024.", "On {date}, {date} or {date}."),
         ("After 8am and before 21:30.", "After {time} and before {time}."),
         ("I am mia_li_3668; cancel SI5UKW and IFOYYZ.", "I am {id}; cancel {id} and {id}."),
