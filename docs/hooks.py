@@ -22,7 +22,7 @@ from atlas.access.stores import Stores
 from atlas.cli import SUMMARIES, main
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
-from atlas.server.access import Doors
+from atlas.server.access import RequestAuthenticator
 from atlas.server.api.app import make_api
 from atlas.verbs.table import EVERY, OWNERS, SYSTEM, VERBS, Verb, verbs_of
 from atlas.views.kinds.filterable import OF_METADATA, filterable_fields
@@ -64,8 +64,8 @@ def verbs() -> str:
 
 def http() -> str:
     """Return every request of the API's own description but the verbs, and the fields of what it takes and gives."""
-    doors = Doors(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=False)
-    document = TestClient(make_api(_no_memory, doors)).get("/openapi.json").json()
+    authenticator = RequestAuthenticator(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=False)
+    document = TestClient(make_api(_no_memory, authenticator)).get("/openapi.json").json()
     requests = [
         _request(path, method, operation)
         for path, operations in document["paths"].items()

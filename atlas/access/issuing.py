@@ -21,7 +21,7 @@ def issue_key(
     is_reviewed: bool = False,
     scope: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Key, str]:
-    """Make a key on behalf of the current actor, and return it with its secret, which cannot be shown again.
+    """Create a key in the name of the current actor. Return the key and its secret, which is not stored.
 
     Args:
         lifetime: Time until the key expires, or None for no expiry.

@@ -66,7 +66,7 @@ class Key:
         return ", ".join(f"{name.removeprefix(SCOPE)}={value}" for name, value in sorted(self.scope.items()))
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the key is refused now, or an empty string."""
+        """Return the reason why the key is refused at a time, such as its expiry. Empty if the key is valid."""
         if self.revoked_at is not None:
             return f"was revoked on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         if self.expires_at is not None and self.expires_at <= now:
@@ -99,7 +99,7 @@ class KeyRing:
         created_by: str,
         reserved: Collection[str] = (),
     ) -> tuple[Key, str]:
-        """Make a key, and return it with its secret, which cannot be shown again.
+        """Create a key. Return the key and its secret, which is not stored.
 
         Args:
             scope: Limit of what the key reads and writes, such as `{"project": "shop"}`, empty for all records.
@@ -149,20 +149,20 @@ class KeyRing:
         return key, secret
 
     def keys(self) -> list[Key]:
-        """Return every key that was ever made, newest first."""
+        """Return all keys, newest first, including revoked and expired ones."""
         return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names of all keys ever made, which are their actors' names in the history."""
+        """Return the names of all keys, including revoked and expired ones. The history shows them as actors."""
         return {key.name for key in self._file.read().values()}
 
-    def live_keys(self) -> list[Key]:
+    def active_keys(self) -> list[Key]:
         """Return the active keys, newest first."""
         now = self._clock.now()
         return [key for key in self.keys() if not key.problem(now)]
 
     def has_secret(self, secret: str) -> bool:
-        """Return whether there ever was a key with this secret."""
+        """Return whether a key has this secret, even if the key was revoked or has expired."""
         return _hash(secret) in self._file.read()
 
     def recognise(self, secret: str) -> Key:
@@ -180,7 +180,7 @@ class KeyRing:
 
     def find(self, key_id: str) -> Key | None:
         """Return the active key with an id, or None."""
-        return next((key for key in self.live_keys() if key.id == key_id), None)
+        return next((key for key in self.active_keys() if key.id == key_id), None)
 
     def revoke(self, name: str) -> Key:
         """Revoke the active key with a name or an id.

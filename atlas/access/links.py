@@ -41,7 +41,7 @@ class SharedLink:
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the link is not open now, or an empty string."""
+        """Return the reason why the link does not work at a time. Empty if it works."""
         if self.revoked_at is not None:
             return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""
@@ -62,7 +62,7 @@ class Links:
         self._audit = AuditLog(directory, self._clock, owner)
 
     def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[SharedLink, str]:
-        """Store a link, and return it with its secret, which cannot be shown again.
+        """Create a link. Return the link and its secret, which is not stored.
 
         Args:
             link_id: Name of the link's frozen copy.
@@ -85,11 +85,11 @@ class Links:
         return link, secret
 
     def all(self) -> list[SharedLink]:
-        """Return every link that was ever made, newest first."""
+        """Return all links, newest first, including ended ones."""
         return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
     def has_secret(self, secret: str) -> bool:
-        """Return whether there ever was a link with this secret."""
+        """Return whether a link has this secret, even if the link has ended."""
         return _hash(secret) in self._file.read()
 
     def recognise(self, secret: str) -> SharedLink:
@@ -129,16 +129,16 @@ class Links:
         self._audit.add_event(LINK_ENDED, about=ended.name)
         return ended
 
-    def ended(self) -> list[SharedLink]:
+    def ended_links(self) -> list[SharedLink]:
         """Return the ended links."""
         now = self._clock.now()
         return [link for link in self.all() if link.problem(now)]
 
 
-def sweep_copies(store: Path, clock: Clock | None = None) -> None:
-    """Remove the copies of ended links, and the remains of incomplete copies."""
+def remove_ended_copies(store: Path, clock: Clock | None = None) -> None:
+    """Remove the frozen copies of ended links, and partial copies that an interrupted process left."""
     links = Links(store, clock)
-    ended = {link.id for link in links.ended()}
+    ended = {link.id for link in links.ended_links()}
     for link_id in ended:
         thaw(store, link_id)
     sweep(store, {link.id for link in links.all()} - ended)

@@ -23,7 +23,7 @@ def plain_name(name: str) -> str:
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Return a name, with a number if another one looks the same."""
+    """Return a plain form of a name, with a number such as ` (2)` if it looks the same as a taken name."""
     clean_name = plain_name(name)
     appearances = {_appearance(candidate) for candidate in taken}
     if _appearance(clean_name) not in appearances:
@@ -33,7 +33,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Return whether two names look the same. Homoglyphs of other scripts are not detected."""
+    """Return whether two names look the same. Similar letters of different scripts count as different."""
     return _appearance(name) == _appearance(other)
 
 

@@ -71,7 +71,7 @@ class Person:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their present and former names, which are reserved."""
+        """The person's present and former names. No other person may take them."""
         return (self.name, *self.former_names)
 
     @property
@@ -108,7 +108,7 @@ class People:
         self._actors = actors
 
     def sign_in(self, identity: Identity) -> Person:
-        """Sign a person in: store them if new, and update the role from their current groups.
+        """Sign a person in. Store a new person, or update the role of a known one from their current groups.
 
         Raises:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
@@ -120,7 +120,7 @@ class People:
         return person
 
     def _record_sign_in(self, identity: Identity) -> Person:
-        """Return the updated person."""
+        """Store the name, groups and role of a person who signs in, and return the stored person."""
         now = self._clock.now()
         with self._file.edit() as people:
             existing = people.get(identity.id)
@@ -158,12 +158,12 @@ class People:
         return unique_name(identity.name, other_names)
 
     def all(self) -> list[Person]:
-        """Return all people with a role, and removed people, by last visit."""
+        """Return the people who have a role or were removed, latest sign-in first."""
         people = [person for person in self._file.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names of people in the history, present and former."""
+        """Return the present and former names of all people."""
         return set(_names(self._file.read().values()))
 
     def find(self, person_id: str) -> Person | None:
@@ -176,11 +176,11 @@ class People:
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Remove the role that overrides a person's groups. The person is a viewer until their next sign-in."""
+        """Let a person's groups decide their role again. The person is a viewer until their next sign-in."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
-        """End a person's access, from their next request on."""
+        """End a person's access. Their next request is refused."""
         return self._change(person_id, REMOVED, removed_at=self._clock.now())
 
     def readmit(self, person_id: str) -> Person:

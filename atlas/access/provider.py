@@ -43,12 +43,12 @@ class Provider:
 
     @property
     def public_host(self) -> str:
-        """The server's public host, with a port if necessary, or empty if it is not set."""
+        """The host of the server's public URL, with its port if the URL has one. Empty if the URL is not set."""
         return urlsplit(self.public_url).netloc
 
     @property
     def has_tls(self) -> bool:
-        """True if browsers connect over TLS, even if a proxy connects without it."""
+        """True if browsers use https, even if a proxy forwards their requests over plain http."""
         return urlsplit(self.public_url).scheme == "https"
 
     def warning(self, proxies: Collection[str]) -> str:

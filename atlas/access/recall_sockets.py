@@ -39,9 +39,9 @@ MAX_BYTES = 2**20
 
 @contextmanager
 def listen_for_hooks(settings: Settings, answer: Answer) -> Iterator[None]:
-    """Answer the hooks of a store in threads during the block.
+    """Answer the hooks of a store on a socket, in background threads, until the block ends.
 
-    If sockets are not supported, or the path is too long, this is only logged.
+    If the socket cannot be created, this is logged, and the block runs without it.
     """
     path = socket_directory() / f"{_store_name(settings, actor_scope())}-{os.getpid()}.sock"
     actor = present_actor()
@@ -67,18 +67,20 @@ def listen_for_hooks(settings: Settings, answer: Answer) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the response of a process that has opened the store, or None if none answers in time.
+def query_open_process(
+    settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Send a request to a process that has opened the store. Return its response, or None if none answers in time.
 
     Args:
-        scope: Metadata of all records that the process reads, empty for a process that reads all.
+        scope: Scope of the process, such as `{"project": "shop"}`. Empty for a process that reads all records.
     """
     deadline = time.monotonic() + TIMEOUT_SECONDS
     for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_age):
         if time.monotonic() >= deadline:
             break
         try:
-            return _ask(path, request, deadline - time.monotonic())
+            return _query_socket(path, request, deadline - time.monotonic())
         except (ConnectionRefusedError, FileNotFoundError):
             with suppress(OSError):
                 path.unlink()  # left over from a killed process
@@ -87,7 +89,7 @@ def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]
     return None
 
 
-def _ask(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+def _query_socket(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(max(timeout_seconds, 0.01))
         connection.connect(str(path))

@@ -46,7 +46,7 @@ def _rules(text: str) -> list[str]:
 
 
 def store_roles(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Return the roles by group in one store.
+    """Return the role of each group in one store, keyed by group.
 
     Args:
         stores: Names of all stores. In the first one, everybody is at least a viewer.

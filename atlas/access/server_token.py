@@ -68,8 +68,8 @@ def local_address(host: str, port: int) -> str:
 
 
 @contextmanager
-def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
-    """Write a token for this user's programs, yield its file, and remove it at the end of the block.
+def publishing_token(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
+    """Write a server's token to a file that this user's programs can read. Yield the file, and remove it at the end.
 
     Files of an earlier server on the port are replaced, and those of a later one are not removed.
 
@@ -95,14 +95,14 @@ def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
                     path.unlink()
 
 
-def forget(port: int) -> None:
-    """Remove the entry of an earlier server on a port, when a server without a token starts there."""
+def remove_server_entry(port: int) -> None:
+    """Remove the record of an earlier server on a port. A server without a token calls this when it starts."""
     with suppress(OSError):
         _entry_path(port).unlink()
 
 
 def endpoint(address: str, key: str = "") -> Endpoint:
-    """Return the endpoint of a server, with a key, or else the token if it is this user's server.
+    """Return the endpoint of a server, with the key as its secret. Without a key, use the token of this user's server.
 
     The token is only sent to the address that the server listens on, as `localhost` may resolve to another program on
     the same port.

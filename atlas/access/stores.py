@@ -10,11 +10,11 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import TypeVar
 
-from atlas.access.failed_entries import FailedEntries
 from atlas.access.keys import Key, KeyRing
 from atlas.access.links import Links, SharedLink
 from atlas.access.people import Identity, People
 from atlas.access.roles import store_roles
+from atlas.access.wrong_keys import WrongKeyBackoff
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
@@ -64,8 +64,8 @@ class ServedStore:
     links: Links
     audit: AuditLog
 
-    def key(self, key_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a key by store name, or an empty mapping if the key is no longer valid."""
+    def key_actors(self, key_id: str) -> Mapping[str, Actor]:
+        """Return the actor of a key, keyed by store name. Empty if the key is no longer valid."""
         key = self.ring.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
@@ -73,8 +73,8 @@ class ServedStore:
         """Return the actor of a key in this store."""
         return replace(key.actor, store=self.directory)
 
-    def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a link by store name, or an empty mapping if the link or its frozen copy is gone."""
+    def link_actors(self, link_id: str) -> Mapping[str, Actor]:
+        """Return the actor of a link, keyed by store name. Empty if the link has ended or its copy was removed."""
         link = self.links.find(link_id)
         copy = current_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
@@ -85,7 +85,7 @@ class ServedStore:
 
 
 class Stores:
-    """The stores of a server by name. The first is the default for people without a group's store.
+    """The stores of a server, in order. People whose groups name no store use the first one.
 
     A store with unreadable access files refuses all visitors, and does not affect the others.
     """
@@ -127,7 +127,7 @@ class Stores:
         }
         self._logged: set[str] = set()
         self.first = next(iter(self._stores.values()))
-        self.failures = FailedEntries()
+        self.failures = WrongKeyBackoff()
 
     def __iter__(self) -> Iterator[ServedStore]:
         """Yield the stores, the first one first."""
@@ -138,8 +138,8 @@ class Stores:
         return len(self._stores)
 
     @property
-    def secret_name(self) -> str:
-        """Description of the credentials that a visitor needs."""
+    def credential_name(self) -> str:
+        """Name of the credential that a visitor has to send, for error messages."""
         return "the token that `atlas serve` printed, or a key" if self.token else "a key"
 
     def is_token(self, secret: str) -> bool:
@@ -148,13 +148,13 @@ class Stores:
         token_bytes = self.token.encode(errors="surrogatepass")
         return bool(token_bytes) and compare_digest(secret_bytes, token_bytes)
 
-    def owner_in(self, store: ServedStore) -> Actor:
+    def owner_actor(self, store: ServedStore) -> Actor:
         """Return the actor of the server's owner in a store."""
         return Actor(self._owner, Role.ADMIN, store=store.directory, is_owner=True)
 
-    def owner(self) -> dict[str, Actor]:
-        """Return the actor of the server's owner in each store, by store name."""
-        return {store.name: self.owner_in(store) for store in self}
+    def owner_actors(self) -> dict[str, Actor]:
+        """Return the actors of the server's owner, keyed by store name."""
+        return {store.name: self.owner_actor(store) for store in self}
 
     def has_key(self) -> bool:
         """Return whether any store has an active key.
@@ -162,36 +162,36 @@ class Stores:
         Raises:
             StoreUnavailable: No active key was found, and the keys of a store cannot be read.
         """
-        return bool(self._answers(lambda store: store.ring.live_keys()))
+        return bool(self._query_stores(lambda store: store.ring.active_keys()))
 
-    def recognise(self, secret: str) -> tuple[ServedStore, Key]:
-        """Return the key with a secret, and its store. A key belongs to one store.
+    def recognise_key(self, secret: str) -> tuple[ServedStore, Key]:
+        """Return the key with a secret, and the one store that it belongs to.
 
         Raises:
             NotAllowed: The key is in no store, or it was revoked or has expired.
             StoreUnavailable: The key is in no store, but the keys of one store cannot be read.
         """
-        stores = [store for store, _ in self._answers(lambda store: store.ring.has_secret(secret))]
+        stores = [store for store, _ in self._query_stores(lambda store: store.ring.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
             return store, store.ring.recognise(secret)
         except NotAllowed as error:
             raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
 
-    def follow(self, secret: str) -> tuple[ServedStore, SharedLink]:
+    def recognise_link(self, secret: str) -> tuple[ServedStore, SharedLink]:
         """Return the link with a secret, and the store whose copy it opens.
 
         Raises:
             NotAllowed: The link is in no store, or it has expired.
             StoreUnavailable: The link is in no store, but the links of one store cannot be read.
         """
-        stores = [store for store, _ in self._answers(lambda store: store.links.has_secret(secret))]
+        stores = [store for store, _ in self._query_stores(lambda store: store.links.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
             link = store.links.recognise(secret)
         except NotAllowed as error:
             raise AccessRefused(str(error), stores) from error
-        if not store.link(link.id):
+        if not store.link_actors(link.id):
             raise AccessRefused(
                 "the copy behind this link was removed by a purge, or is on another server; ask its sender for a new "
                 "one",
@@ -200,10 +200,10 @@ class Stores:
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Sign a person in to every store of their groups, and return their id.
+        """Sign a person in to every store that their groups may see, and return the person's id.
 
         Raises:
-            NotAllowed: No store has such a person, or an administrator has removed them.
+            NotAllowed: The person's groups may see no store, or an administrator has removed the person.
             StoreUnavailable: No store can be read.
         """
         problems: list[NotAllowed] = []
@@ -216,24 +216,26 @@ class Stores:
                 return False
             return True
 
-        if not self._answers(admit):
+        if not self._query_stores(admit):
             raise AccessRefused(str(problems[0]), [store for store in self if store.has_removed(identity.id)])
         return identity.id
 
-    def person(self, person_id: str) -> dict[str, Actor]:
-        """Return a person's actor in each store that they may see, by store name.
+    def person_actors(self, person_id: str) -> dict[str, Actor]:
+        """Return the actors of a person in the stores that they may see, keyed by store name.
 
         Raises:
             StoreUnavailable: No store that could be read knows the person, but another one could not be read.
         """
-        people = self._answers(lambda store: store.people.find(person_id))
+        people = self._query_stores(lambda store: store.people.find(person_id))
         return {store.name: replace(person.actor, store=store.directory) for store, person in people if person}
 
-    def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
-        """Record a refusal, and return the seconds for which its address has to wait, 0 for none.
+    def record_refusal(
+        self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True
+    ) -> float:
+        """Record that a visitor was refused. Return the seconds that its address has to wait, or 0.
 
-        The refusal is added to the audit log of the stores that know the visitor, or else of the first one. During a
-        wait nothing is added, so that the log cannot be flooded.
+        The refusal is added to the audit log of the stores that know the visitor, or else of the first store. During
+        a wait nothing is added, so that the log cannot be flooded.
 
         Args:
             reason: Why the visitor was refused.
@@ -247,11 +249,13 @@ class Stores:
             store.audit.add_refusal(address, reason)
         return 0.0
 
-    def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
-        """Return the answers of the stores that have one. Stores that cannot be read are skipped, and logged.
+    def _query_stores(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
+        """Call `ask` for each store. Return the stores with a truthy answer, each with its answer.
+
+        A store that cannot be read is skipped, and logged.
 
         Raises:
-            StoreUnavailable: No store has an answer, and a store cannot be read.
+            StoreUnavailable: No store has a truthy answer, and a store cannot be read.
         """
         answers, problem = [], None
         for store in self:
@@ -276,7 +280,7 @@ class Stores:
 
 
 def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
-    """Return directories of stores by name. The first one is named after its directory.
+    """Return the directories of stores, keyed by store name. The first store is named after its directory.
 
     Args:
         other_texts: Names and directories of the other stores, such as `research=/srv/atlas/research`.
@@ -299,7 +303,7 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
 
 
 def _actors(directory: Path) -> list[str]:
-    """Return the names in the history of a store. Empty if the store does not exist yet."""
+    """Return the actors' names in a store's history. Empty if the store does not exist yet."""
     try:
         with Store.open(directory, read_only=True) as store:
             return store.ledger.history.actors()

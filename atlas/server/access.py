@@ -23,7 +23,7 @@ MAX_BODY_BYTES = 16 * 2**20
 
 WRONG_KEYS = "too many wrong keys came from your address"
 
-PASSED_ON = frozenset(
+PROXY_HEADERS = frozenset(
     {
         *(b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-cluster-client-ip", b"true-client-ip"),
         *(b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-forwarded-port", b"x-forwarded-server"),
@@ -35,8 +35,8 @@ PASSED_ON = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
-    """Authentication of requests."""
+class RequestAuthenticator:
+    """Authenticates requests by their key, and limits their rate."""
 
     stores: Stores
     is_open: bool
@@ -44,8 +44,8 @@ class Doors:
 
     rate: RequestRate = field(default_factory=RequestRate)
 
-    def enter(self, authorization: str) -> Actor:
-        """Return the actor of a request, in the store of its key. The server's own token is for the first store.
+    def authenticate(self, authorization: str) -> Actor:
+        """Return the actor of a request, in the store of its key. For the server's token, this is the first store.
 
         Args:
             authorization: The `Authorization` header, or an empty string.
@@ -56,26 +56,26 @@ class Doors:
         kind, _, secret = authorization.partition(" ")
         if kind.lower() == "bearer" and secret.strip():
             if self.stores.is_token(secret.strip()):
-                return self.stores.owner_in(self.stores.first)
-            store, key = self.stores.recognise(secret.strip())
+                return self.stores.owner_actor(self.stores.first)
+            store, key = self.stores.recognise_key(secret.strip())
             return store.actor(key)
         if self.is_open and not self.stores.has_key():
-            return self.stores.owner_in(self.stores.first)
-        raise NotAllowed(f"this needs {self.stores.secret_name}; send it as the header `Authorization: Bearer KEY`")
+            return self.stores.owner_actor(self.stores.first)
+        raise NotAllowed(f"this needs {self.stores.credential_name}; send it as the header `Authorization: Bearer KEY`")
 
-    def admit(self, scope: Scope) -> Actor:
+    def authenticate_and_limit(self, scope: Scope) -> Actor:
         """Authenticate a request, apply rate limits, and return its actor.
 
         Raises:
-            NotAllowed: As `enter` does.
+            NotAllowed: As `authenticate` does.
             TooManyRequests: The actor exceeded its rate limit, or the address has to wait after wrong keys.
         """
-        address = peer(scope)
+        address = client_address(scope)
         try:
-            actor = self.enter(header(scope, b"authorization"))
+            actor = self.authenticate(header(scope, b"authorization"))
         except NotAllowed as error:
             is_guess = bool(header(scope, b"authorization"))
-            if wait := self.stores.refuse(address, str(error), error, counts=is_guess):
+            if wait := self.stores.record_refusal(address, str(error), error, counts=is_guess):
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):
@@ -91,7 +91,7 @@ class ApiKeyMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        doors: Doors,
+        authenticator: RequestAuthenticator,
         open_paths: Collection[str] = (),
         refusal: Callable[[Problem], JSONResponse] = Problem.response,
     ) -> None:
@@ -102,7 +102,7 @@ class ApiKeyMiddleware:
             refusal: Returns the response to a rejected request, in the protocol of its clients.
         """
         self._app = app
-        self._doors = doors
+        self._authenticator = authenticator
         self._open_paths = frozenset(open_paths)
         self._refusal = refusal
 
@@ -112,9 +112,9 @@ class ApiKeyMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            actor = self._doors.admit(scope)
+            actor = self._authenticator.authenticate_and_limit(scope)
         except AtlasError as error:
-            answer = self._refusal(entry_problem(error))
+            answer = self._refusal(access_problem(error))
             answer.headers["WWW-Authenticate"] = "Bearer"
             answer.headers.update(getattr(error, "headers", {}))
             await answer(scope, receive, send)
@@ -149,20 +149,20 @@ class HostMiddleware:
             await self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> Problem | None:
-        """Return the problem of a rejected request, or None."""
+        """Return the problem of a request that is rejected, or None for a request that is accepted."""
         host, origin = header(scope, b"host"), header(scope, b"origin")
         if host_name(host) not in self._hosts:
             detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
             return Problem(400, "Unknown host", detail)
         has_origin = any(name == b"origin" for name, _ in scope["headers"])
-        if has_origin and not self._is_own(origin, host):
+        if has_origin and not self._is_same_origin(origin, host):
             sender = f"a page of {origin!r:.200}" if origin else "a request with no single origin"
             detail = f"{sender} may not ask this server; if it is yours, start it with --allow-host HOST[:PORT]"
             return Problem(403, "Foreign origin", detail)
         return None
 
-    def _is_own(self, origin: str, host: str) -> bool:
-        """Return whether an origin has the same name and port as a host."""
+    def _is_same_origin(self, origin: str, host: str) -> bool:
+        """Return whether an origin has the name and port of a host, or of a public host."""
         scheme, _, authority = origin.lower().partition("://")
         usual_port = {"http": ":80", "https": ":443"}.get(scheme)
         if usual_port is None:
@@ -171,7 +171,7 @@ class HostMiddleware:
         return authority.removesuffix(usual_port) in {host_name.removesuffix(usual_port) for host_name in hosts}
 
 
-class OwnMachineOnly:
+class ProxyRejectionMiddleware:
     """Middleware that rejects requests from a proxy, because they would appear to come from this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -179,7 +179,7 @@ class OwnMachineOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] in ("http", "websocket") and any(name in PASSED_ON for name, _ in scope["headers"]):
+        if scope["type"] in ("http", "websocket") and any(name in PROXY_HEADERS for name, _ in scope["headers"]):
             detail = (
                 "this server was started with --no-token, for its own machine alone, but a proxy passed this request "
                 "on; start it without --no-token"
@@ -196,19 +196,19 @@ class PathDispatcher:
     through to a later application.
     """
 
-    def __init__(self, app: ASGIApp, below: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, apps_by_prefix: Mapping[str, ASGIApp]) -> None:
         """Wrap an application.
 
         Args:
-            below: Applications by path prefix, without a trailing slash.
+            apps_by_prefix: Applications by path prefix, without a trailing slash.
         """
         self._app = app
-        self._below = below
+        self._apps_by_prefix = apps_by_prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path = scope.get("path", "")
-        prefix = next((start for start in self._below if path == start or path.startswith(f"{start}/")), None)
+        prefix = next((start for start in self._apps_by_prefix if path == start or path.startswith(f"{start}/")), None)
         if scope["type"] not in ("http", "websocket") or prefix is None:
             await self._app(scope, receive, send)
         else:
@@ -218,7 +218,7 @@ class PathDispatcher:
             inner = {**scope, "app_root_path": root, "root_path": root + prefix}
             if path == prefix:
                 inner["path"] = f"{path}/"  # routers redirect otherwise, which some clients do not follow for a POST
-            await self._below[prefix](inner, receive, send)
+            await self._apps_by_prefix[prefix](inner, receive, send)
 
 
 class BodyLimitMiddleware:
@@ -248,8 +248,8 @@ class BodyLimitMiddleware:
             await self._app(scope, receive_limited, send)
 
 
-def entry_problem(error: AtlasError) -> Problem:
-    """Return the problem for a refused visitor: 401 for a wrong key, because another key may work."""
+def access_problem(error: AtlasError) -> Problem:
+    """Return the HTTP problem of a failed authentication. `NotAllowed` becomes 401, because another key may work."""
     problem = problem_of(error)
     return Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
 
@@ -261,7 +261,7 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
         await problem.response()(scope, receive, send)
 
 
-def peer(scope: Scope) -> str:
+def client_address(scope: Scope) -> str:
     """Return the client address of a request, or an empty string if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
@@ -270,7 +270,7 @@ def peer(scope: Scope) -> str:
 def header(scope: Scope, name: bytes) -> str:
     """Return the value of a header, or an empty string if it is missing or repeated.
 
-    The value is decoded as UTF-8, which proxies use for names, or else as Latin-1.
+    The value is decoded as UTF-8, which proxies use for names, and as Latin-1 if it is not valid UTF-8.
     """
     values = [value for key, value in scope["headers"] if key == name]
     if len(values) != 1:

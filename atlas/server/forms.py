@@ -13,7 +13,7 @@ _FILE = Path(__file__).with_name("enter.html")
 _PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
-def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
+def token_form(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
     """Return the login form for the owner of the server.
 
     Args:
@@ -39,13 +39,13 @@ def login_page(problem: str = "", status: int = 200, *, has_sign_in: bool, has_k
     return _page(title, parts, status, problem=problem)
 
 
-def refused_link(problem: str) -> HTMLResponse:
-    """Return the page for guests whose link has ended."""
+def ended_link_page(problem: str) -> HTMLResponse:
+    """Return the page that is shown for a link that has ended."""
     return _page("this link does not work", ["problem"], 401, problem=problem)
 
 
-def unavailable(problem: str) -> HTMLResponse:
-    """Return the page for an outage of the access files."""
+def outage_page(problem: str) -> HTMLResponse:
+    """Return the page that is shown while the access files cannot be read."""
     return _page("not available now", ["problem"], 503, problem=problem)
 
 

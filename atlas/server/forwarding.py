@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atlas.access.people import Identity
 from atlas.access.proxy import Proxy
-from atlas.server.access import header, peer
+from atlas.server.access import client_address, header
 from atlas.server.operations.requests import record_of
 
 _IDENTITY = "atlas.identity"
@@ -23,7 +23,7 @@ class TrustedProxyMiddleware:
         """Answer one request."""
         if scope["type"] in ("http", "websocket"):
             scope = {**scope, _IDENTITY: None}
-            if peer(scope) in self._proxy.addresses:
+            if client_address(scope) in self._proxy.addresses:
                 scope[_IDENTITY] = self._proxy.identity(lambda name: header(scope, name.lower().encode()))
                 if header(scope, b"x-forwarded-proto") == "https":
                     scope["scheme"] = "https" if scope["type"] == "http" else "wss"

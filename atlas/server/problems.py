@@ -61,7 +61,7 @@ class Problem:
         return JSONResponse(asdict(self), self.status, dict(headers or {}), MEDIA_TYPE)
 
     def rpc_response(self) -> JSONResponse:
-        """Return the problem as a JSON-RPC response without an id, which is unknown."""
+        """Return the problem as a JSON-RPC response. Its id is null, because the request was not read."""
         error = {"code": INVALID_REQUEST, "message": self.detail}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, self.status)
 
@@ -89,8 +89,8 @@ def problem_of(error: AtlasError) -> Problem:
     return Problem(500, type(error).__name__, str(error))
 
 
-def unknown_names(unknown: Sequence[str], known: Sequence[str], *, kind: str, of: str) -> str:
-    """Return the message for unknown names, with the names that exist.
+def unknown_names_message(unknown: Sequence[str], known: Sequence[str], *, kind: str, of: str) -> str:
+    """Return an error message for unknown names, with the names that exist.
 
     Args:
         kind: The kind of name, such as `argument`.

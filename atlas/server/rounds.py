@@ -12,12 +12,12 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) -> Iterator[None]:
-    """Repeat some work in a thread during the block.
+    """Call `work` repeatedly in a thread during the block.
 
-    A failure is logged, unless the previous round failed for the same reason.
+    An exception is logged, unless the previous call raised the same one.
 
     Args:
-        pause_seconds: Time before each round.
+        pause_seconds: Time before each call.
         name: Name of the thread.
     """
     is_over = threading.Event()

@@ -1,4 +1,4 @@
-"""The memory that a server's requests ask."""
+"""The memory that a server's requests use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # MCP over stdio opens it after the handshake
 
 @dataclass(frozen=True, slots=True)
 class ServedMemory:
-    """The memory of a request, open."""
+    """The open memory that answers a request."""
 
     memory: MemorySystem
     is_warm: bool = True

@@ -47,14 +47,14 @@ def session_seconds(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Visit:
-    guest: str
-    """Its key, link or person."""
+class _Session:
+    holder: str
+    """The key, link or person that the session is for, such as `key 3f2a`."""
 
     actors: Callable[[], Mapping[str, Actor]]
-    """Returns its current actors by store name."""
+    """Returns the current actors of the session, keyed by store name."""
 
-    until: float
+    expires_at: float
     """Time of expiry, from `Sessions.monotonic`."""
 
     vouched_id: str
@@ -73,12 +73,12 @@ class Sessions:
     monotonic: Callable[[], float] = time.monotonic
     """Returns monotonic time in seconds."""
 
-    _visits: dict[str, _Visit] = field(default_factory=dict)
+    _sessions: dict[str, _Session] = field(default_factory=dict)
     """Sessions by token, oldest first."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_with_secret(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
         """Start a session for a key or the server's token, and return the session token.
 
         Args:
@@ -89,99 +89,101 @@ class Sessions:
             NotAllowed: The key is unknown, revoked, has expired, or is bound to a scope.
         """
         if self.stores.is_token(secret):
-            self.stores.first.audit.add_event(TOKEN_ENTERED, who=self.stores.owner_in(self.stores.first).name)
-            return self._begin("owner", self.stores.owner, token, vouched_id)
-        store, key = self.stores.recognise(secret)
+            self.stores.first.audit.add_event(TOKEN_ENTERED, who=self.stores.owner_actor(self.stores.first).name)
+            return self._start("owner", self.stores.owner_actors, token, vouched_id)
+        store, key = self.stores.recognise_key(secret)
         if key.scope:
             raise NotAllowed(
                 "a key with a scope is for agents, but the pages show the whole store; use a key without a scope"
             )
         store.audit.add_event(ENTERED, who=key.name)
-        return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
+        return self._start(f"key {key.id}", partial(store.key_actors, key.id), token, vouched_id)
 
-    def follow(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_for_link(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
         """Start a session for a link, and return its token. An existing session for the link is reused.
 
         Args:
-            token: See `begin`.
-            vouched_id: See `begin`.
+            token: See `begin_with_secret`.
+            vouched_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: The link has ended.
         """
-        store, link = self.stores.follow(secret)
-        if self._is_guest(link, token, vouched_id):
+        store, link = self.stores.recognise_link(secret)
+        if self._is_session_of_link(link, token, vouched_id):
             return token
         store.audit.add_event(LINK_OPENED, who=link.name)
-        return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
+        return self._start(_link_holder(link), partial(store.link_actors, link.id), token, vouched_id)
 
-    def find_ended_user(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return the name of the user whose session would end by opening a link, or an empty string.
+    def find_replaced_user(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
+        """Return the name of the user who would be logged out by opening a link. Empty if no session would end.
 
         Args:
-            token: See `begin`.
-            vouched_id: See `begin`.
+            token: See `begin_with_secret`.
+            vouched_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: The link has ended.
         """
-        link = self.stores.follow(secret)[1]
-        if self._is_guest(link, token, vouched_id) or not self.has_session(token, vouched_id):
+        link = self.stores.recognise_link(secret)[1]
+        if self._is_session_of_link(link, token, vouched_id) or not self.has_session(token, vouched_id):
             return ""
         return next((actor.name for actor in self.actors_of(token).values()), "")
 
-    def begin_session(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
+    def begin_for_person(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
         """Start a session for a user authenticated by a provider, and return its token.
 
         Args:
-            token: See `begin`.
-            vouched_id: See `begin`.
+            token: See `begin_with_secret`.
+            vouched_id: See `begin_with_secret`.
 
         Raises:
             NotAllowed: There is no store that the user may see.
         """
         person_id = self.stores.sign_in(identity)
-        return self._begin(f"person {person_id}", partial(self.stores.person, person_id), token, vouched_id)
+        return self._start(f"person {person_id}", partial(self.stores.person_actors, person_id), token, vouched_id)
 
     def end(self, token: str) -> None:
         """End a session."""
         with self._lock:
-            self._visits.pop(token, None)
+            self._sessions.pop(token, None)
 
     def actors_of(self, token: str) -> Mapping[str, Actor]:
-        """Return the actors of a session by store name, or an empty mapping for an unknown token.
+        """Return the actors of a session, keyed by store name. Empty for an unknown token.
 
         Raises:
             StoreUnavailable: No store is accessible, and the access files of one cannot be read.
         """
-        visit = self._visits.get(token)
-        return visit.actors() if visit is not None and visit.until > self.monotonic() else {}
+        session = self._sessions.get(token)
+        return session.actors() if session is not None and session.expires_at > self.monotonic() else {}
 
     def has_session(self, token: str, vouched_id: str = "") -> bool:
-        """Return whether a token has a session of the same proxy user."""
-        visit = self._visits.get(token)
-        return visit is not None and visit.vouched_id == vouched_id and bool(self.actors_of(token))
+        """Return whether a token belongs to a session that is valid and was started by the same user of a proxy."""
+        session = self._sessions.get(token)
+        return session is not None and session.vouched_id == vouched_id and bool(self.actors_of(token))
 
-    def _is_guest(self, link: SharedLink, token: str, vouched_id: str) -> bool:
-        """Return whether a session is for a link that has not ended."""
-        visit = self._visits.get(token)
-        return visit is not None and visit.guest == _guest_of(link) and self.has_session(token, vouched_id)
+    def _is_session_of_link(self, link: SharedLink, token: str, vouched_id: str) -> bool:
+        """Return whether a token belongs to a valid session that was started by a link."""
+        session = self._sessions.get(token)
+        return session is not None and session.holder == _link_holder(link) and self.has_session(token, vouched_id)
 
-    def _begin(self, guest: str, actors: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
+    def _start(self, holder: str, actors: Callable[[], Mapping[str, Actor]], old_token: str, vouched_id: str) -> str:
         token, now = secrets.token_urlsafe(32), self.monotonic()
-        started = _Visit(guest=guest, actors=actors, until=now + self.seconds, vouched_id=vouched_id)
+        started = _Session(holder=holder, actors=actors, expires_at=now + self.seconds, vouched_id=vouched_id)
         with self._lock:
-            self._visits.pop(before, None)
-            self._drop([token for token, visit in self._visits.items() if visit.until <= now])
-            self._drop([token for token, visit in self._visits.items() if visit.guest == guest][: 1 - MAX_OF_ONE])
-            self._drop([*self._visits][: 1 - MAX_SESSIONS])
-            self._visits[token] = started
+            self._sessions.pop(old_token, None)
+            self._drop([token for token, session in self._sessions.items() if session.expires_at <= now])
+            self._drop(
+                [token for token, session in self._sessions.items() if session.holder == holder][: 1 - MAX_OF_ONE]
+            )
+            self._drop([*self._sessions][: 1 - MAX_SESSIONS])
+            self._sessions[token] = started
         return token
 
     def _drop(self, tokens: Sequence[str]) -> None:
         for token in tokens:
-            del self._visits[token]
+            del self._sessions[token]
 
 
-def _guest_of(link: SharedLink) -> str:
+def _link_holder(link: SharedLink) -> str:
     return f"link {link.id}"

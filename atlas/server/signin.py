@@ -145,7 +145,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Return why a sign-in failed, without text from the URL or the token."""
+    """Return the reason for a failed sign-in, without text from the URL or the token."""
     if isinstance(error, UnsupportedAlgorithmError):
         return (
             "the provider signs its tokens with an algorithm that is not accepted here; accepted are "

@@ -69,13 +69,13 @@ class Spool:
     def __init__(
         self, directory: Path, *, quiet_seconds: float = QUIET_SECONDS, longest_seconds: float = MAX_SECONDS
     ) -> None:
-        """Use a store's directory. Nothing is created before the first trace."""
+        """Open the spool in a store's directory. Its folder is created with the first trace."""
         self._folder = directory / FOLDER
-        self._quiet = quiet_seconds
-        self._longest = longest_seconds
+        self._quiet_seconds = quiet_seconds
+        self._longest_seconds = longest_seconds
 
-    def take(self, writer: Actor, spans: Sequence[SpanRequest]) -> list[str]:
-        """Store spans durably, and return why some were rejected."""
+    def add_spans(self, writer: Actor, spans: Sequence[SpanRequest]) -> list[str]:
+        """Store spans durably. Return one problem for each trace whose spans were rejected."""
         by_trace: dict[str, list[Json]] = {}
         for span in spans:
             by_trace.setdefault(span.trace, []).append(span.request)
@@ -95,7 +95,7 @@ class Spool:
                 append_durably(path, text)
         return problems
 
-    def n_waiting(self) -> int:
+    def n_incomplete(self) -> int:
         """Return the number of incomplete traces."""
         return len(self._files())
 
@@ -103,8 +103,8 @@ class Spool:
         """Return the number of traces that could not become attempts. They are kept for a week."""
         return len(self._refused_files())
 
-    def close_quiet(self, memory: MemorySystem) -> int:
-        """Convert complete traces to attempts, and return their number.
+    def store_complete_traces(self, memory: MemorySystem) -> int:
+        """Convert complete traces to attempts. Return the number of stored attempts.
 
         A trace that cannot be stored is retried at the next call. An unreadable trace is logged and set aside, and
         removed after `KEPT_SECONDS`.
@@ -115,34 +115,34 @@ class Spool:
             for path in self._refused_files():
                 if time.time() - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink(missing_ok=True)
-            return sum(self._close(memory, path) for path in self._files())
+            return sum(self._store_if_complete(memory, path) for path in self._files())
 
-    def close_quiet_of(self, open_memory: Callable[[], MemorySystem]) -> None:
-        """Convert complete traces to attempts. The memory is opened only if there are such traces."""
-        if self.n_waiting() or self.n_refused():
-            self.close_quiet(open_memory())
+    def store_complete_traces_in(self, open_memory: Callable[[], MemorySystem]) -> None:
+        """Convert complete traces to attempts. `open_memory` is called only if the spool contains traces."""
+        if self.n_incomplete() or self.n_refused():
+            self.store_complete_traces(open_memory())
 
-    def _close(self, memory: MemorySystem, path: Path) -> bool:
+    def _store_if_complete(self, memory: MemorySystem, path: Path) -> bool:
         idle = time.time() - path.stat().st_mtime
-        if idle < self._quiet:
+        if idle < self._quiet_seconds:
             return False
         try:
-            waiting = _read(path)
-            if not waiting.has_root and idle < self._longest:
+            spooled = _read(path)
+            if not spooled.has_root and idle < self._longest_seconds:
                 return False
-            if not waiting.trace.is_of_agent:
-                logger.info("trace %s has no attribute of an agent or a model, and is dropped", waiting.trace.id)
+            if not spooled.trace.is_of_agent:
+                logger.info("trace %s has no attribute of an agent or a model, and is dropped", spooled.trace.id)
                 path.unlink()
                 return False
-            attempt = _attempt(waiting.trace)
+            attempt = _attempt(spooled.trace)
         except Exception as error:  # noqa: BLE001 - the other traces are still stored
-            _refuse(path, error)
+            _set_aside(path, error)
             return False
         try:
-            with acting(waiting.writer):
-                _store(memory, attempt, waiting.trace)
+            with acting(spooled.writer):
+                _store(memory, attempt, spooled.trace)
         except (InvalidInput, NotAllowed) as error:
-            _refuse(path, error)
+            _set_aside(path, error)
             return False
         except AtlasError as error:
             logger.warning("a trace could not be stored yet, and will be retried: %s", error)
@@ -188,14 +188,14 @@ def _writer(line: Json) -> Actor:
 
 
 def _parse_line(raw: bytes) -> Any:
-    """Parse a line. Returns None for a partial line, which was never acknowledged."""
+    """Return a parsed line, or None for a partial line, whose spans the server never acknowledged."""
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:
         return None
 
 
-def _refuse(path: Path, error: Exception) -> None:
+def _set_aside(path: Path, error: Exception) -> None:
     logger.warning(
         "a trace could not become an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error
     )
@@ -227,7 +227,7 @@ def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
 
 
 def _drop_known_spans(stored: Experience, trace: Trace) -> Trace:
-    """Return the trace without the spans that an attempt has. An imported attempt has the complete trace."""
+    """Return a trace without the spans that a stored attempt contains. An imported attempt contains all of them."""
     known = stored.metadata.get(SPANS)
     late = [] if known is None else [span for span in trace.spans if span.id not in known]
     return replace(trace, spans=late, name=trace.name or "late spans")

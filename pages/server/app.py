@@ -14,10 +14,10 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from atlas import MemorySystem
-from atlas.access.links import sweep_copies
+from atlas.access.links import remove_ended_copies
 from atlas.access.provider import Provider
 from atlas.access.proxy import Proxy
-from atlas.access.server_token import forget, local_address, publishing
+from atlas.access.server_token import local_address, publishing_token, remove_server_entry
 from atlas.access.stores import Stores
 from atlas.core.settings import Settings
 from atlas.infra.actor import Actor, Finder, acting, look_up_actors
@@ -25,15 +25,15 @@ from atlas.llm.client import is_configured
 from atlas.server.access import (
     ApiKeyMiddleware,
     BodyLimitMiddleware,
-    Doors,
     HostMiddleware,
-    OwnMachineOnly,
     PathDispatcher,
+    ProxyRejectionMiddleware,
+    RequestAuthenticator,
 )
 from atlas.server.api.app import make_api
-from atlas.server.entrance import TOKEN, Entrance, rights
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
+from atlas.server.login import TOKEN, LoginMiddleware, actors_of_connection
 from atlas.server.mcp.server import make_server
 from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, limited_threads
 from atlas.server.operations.requests import RequestMiddleware
@@ -87,7 +87,7 @@ def make_app(
         sessions: Browsers that were let in.
         operations: What the operator asks for: metrics, traces, and a limit of requests.
     """
-    doors = Doors(stores, is_open=is_open, rate=RequestRate(operations.requests_per_minute))
+    authenticator = RequestAuthenticator(stores, is_open=is_open, rate=RequestRate(operations.requests_per_minute))
     tools = make_server(served)
     # Streamlit's own host check only allows loopback; ours precedes everything.
     over_http = tools.streamable_http_app(
@@ -95,27 +95,27 @@ def make_app(
     )
     below: dict[str, ASGIApp] = {
         API: WaitingLimitMiddleware(
-            make_api(served, doors), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
+            make_api(served, authenticator), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
         ),
         MCP: WaitingLimitMiddleware(
-            ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response)
+            ApiKeyMiddleware(BodyLimitMiddleware(over_http), authenticator, refusal=Problem.rpc_response)
         ),
     }
-    monitoring = make_monitoring(operations, doors)
+    monitoring = make_monitoring(operations, authenticator)
     below |= monitoring.below
     middleware = [
         Middleware(HostMiddleware, hosts=hosts, public_hosts=public_hosts),
         Middleware(TrustedProxyMiddleware, proxy=proxy or Proxy()),
-        Middleware(PathDispatcher, below=below),
+        Middleware(PathDispatcher, apps_by_prefix=below),
     ]
     if is_open:
-        middleware.insert(0, Middleware(OwnMachineOnly))
+        middleware.insert(0, Middleware(ProxyRejectionMiddleware))
     else:
         look_up_actors(
             Finder(present=lambda: page_actor(sessions), choices=lambda: page_choices(sessions), n_stores=len(stores))
         )
-        middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
-        middleware.append(Middleware(MessageMiddleware, rights=partial(rights, sessions)))
+        middleware.append(Middleware(LoginMiddleware, sessions=sessions, provider=provider))
+        middleware.append(Middleware(MessageMiddleware, rights=partial(actors_of_connection, sessions)))
 
     middleware.insert(0, Middleware(RequestMiddleware, observers=monitoring.observers))
     middleware.insert(0, Middleware(SecurityHeadersMiddleware))
@@ -127,9 +127,11 @@ def make_app(
             stack.callback(monitoring.close)
             stack.enter_context(_announcing(stores, host))
             for store in stores:
-                closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, stores.owner_in(store)))
+                closing = partial(
+                    Spool(store.directory).store_complete_traces_in, partial(_served_to, stores.owner_actor(store))
+                )
                 stack.enter_context(repeating(closing, pause_seconds=PAUSE_SECONDS, name="atlas-traces"))
-                sweeping = partial(sweep_copies, store.directory)
+                sweeping = partial(remove_ended_copies, store.directory)
                 stack.enter_context(repeating(sweeping, pause_seconds=_SWEEP_SECONDS, name="atlas-links"))
                 stack.callback(store.audit.flush)
             async with limited_threads(_has_model), warming_up(server), tools.session_manager.run():
@@ -145,13 +147,13 @@ def _announcing(stores: Stores, host: str) -> Iterator[None]:
     with ExitStack() as stack:
         if stores.token:
             try:
-                stack.enter_context(publishing(stores.token, stores.first.directory, host, port))
+                stack.enter_context(publishing_token(stores.token, stores.first.directory, host, port))
             except OSError as error:
                 logger.warning("atlas: the token cannot be written (%s); give it to programs as ATLAS_KEY", error)
             sys.stdout.write(f"\n  Open the dashboard: {local_address(host, port)}/?{TOKEN}={stores.token}\n\n")
             sys.stdout.flush()
         else:
-            forget(port)
+            remove_server_entry(port)
         yield
 
 

@@ -15,7 +15,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.imports.distribution import extra
 from atlas.infra.actor import Actor, acting
 from atlas.llm.budget import TokenUsage
-from atlas.server.access import Doors
+from atlas.server.access import RequestAuthenticator
 from atlas.server.operations.limits import requests_per_minute
 from atlas.server.operations.logs import log_request
 from atlas.server.operations.requests import Observer
@@ -65,7 +65,7 @@ class Monitoring:
     """Flushes pending spans."""
 
 
-def make_monitoring(operations: Operations, doors: Doors) -> Monitoring:
+def make_monitoring(operations: Operations, authenticator: RequestAuthenticator) -> Monitoring:
     """Return the log, the metrics and the traces of a server.
 
     Raises:
@@ -79,9 +79,9 @@ def make_monitoring(operations: Operations, doors: Doors) -> Monitoring:
             from atlas.server.api.metrics import MetricsEndpoint
             from atlas.server.operations.metrics import Metrics
 
-        stores = doors.stores
-        metrics = Metrics({store.name: partial(_opened, stores.owner_in(store)) for store in stores})
-        below[METRICS] = MetricsEndpoint(metrics.text, doors)
+        stores = authenticator.stores
+        metrics = Metrics({store.name: partial(_opened, stores.owner_actor(store)) for store in stores})
+        below[METRICS] = MetricsEndpoint(metrics.text, authenticator)
         observers.append(metrics.observe)
     if operations.has_traces:
         with extra("metrics", "ATLAS_TRACES"):

@@ -9,7 +9,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from atlas import NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor
-from atlas.server.entrance import ENTER
+from atlas.server.login import ENTER
 from atlas.server.sessions import Sessions
 from pages.components.shared.memory import STORE
 

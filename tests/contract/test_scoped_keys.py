@@ -275,4 +275,4 @@ def test_pages_do_not_open_to_a_key_with_a_scope(bound):
     memory, _, secret = bound
     sessions = Sessions(Stores({"store": memory.storage.path}, {}, owner="owner"))
     with pytest.raises(NotAllowed, match="a key with a scope is for agents"):
-        sessions.begin(secret)
+        sessions.begin_with_secret(secret)

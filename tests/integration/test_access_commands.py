@@ -86,13 +86,13 @@ def test_a_new_key_and_a_new_link_stand_alone_on_the_standard_output(store, caps
 def test_a_link_leads_to_a_copy_until_it_is_ended(store, capsys):
     path = run(capsys, "links", "add", "board", "--days", "2").splitlines()[0]
     stores = Stores({"store": store}, {})
-    assert stores.follow(path.removeprefix("/link/"))[1].name == "board"
+    assert stores.recognise_link(path.removeprefix("/link/"))[1].name == "board"
     (row,) = rows(capsys, "links")
     assert (row["name"], row["is_live"]) == ("board", True)
     assert run(capsys, "links", "end", "board") == "The link board has ended, and its copy is removed.\n"
     assert not rows(capsys, "links")[0]["is_live"]
     with pytest.raises(atlas.NotAllowed):
-        Stores({"store": store}, {}).follow(path.removeprefix("/link/"))
+        Stores({"store": store}, {}).recognise_link(path.removeprefix("/link/"))
     assert "no open link has the name 'board'" in refused(capsys, "links", "end", "board")
 
 

@@ -259,7 +259,7 @@ def test_a_process_that_has_the_store_open_answers_in_place_of_opening_it(home, 
         answered = call(home / "store", "claude-code", event("UserPromptSubmit", prompt=REQUEST))
     assert answered["hookSpecificOutput"]["additionalContext"] == "remembered"
     assert asked == [{"task": {"description": REQUEST}, "budget_tokens": 1000, "where": None}]
-    assert recall_sockets.ask(settings, {}, {}) is None
+    assert recall_sockets.query_open_process(settings, {}, {}) is None
 
 
 def test_a_socket_of_a_killed_process_is_removed(home):
@@ -271,7 +271,7 @@ def test_a_socket_of_a_killed_process_is_removed(home):
     subprocess.run([sys.executable, "-c", program, str(home / "store")], check=False)
     directory = recall_sockets.socket_directory()
     assert len(list(directory.glob("*.sock"))) == 1
-    assert recall_sockets.ask(atlas.Settings(store=home / "store"), {}, {}) is None
+    assert recall_sockets.query_open_process(atlas.Settings(store=home / "store"), {}, {}) is None
     assert list(directory.glob("*.sock")) == []
 
 
@@ -287,6 +287,10 @@ def test_the_server_that_a_client_runs_answers_its_hooks(home, call):
         process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         assert "result" in json.loads(process.stdout.readline())
-        wait_until(lambda: "raised it to 60 s" in (recall_sockets.ask(settings, {}, request) or {}).get("text", ""))
+        wait_until(
+            lambda: (
+                "raised it to 60 s" in (recall_sockets.query_open_process(settings, {}, request) or {}).get("text", "")
+            )
+        )
         process.stdin.close()
     assert list(recall_sockets.socket_directory().glob("*.sock")) == []

@@ -14,7 +14,7 @@ from mcp_types.jsonrpc import jsonrpc_message_adapter
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from atlas.server.mcp import handshake
-from atlas.server.mcp.relay import relay
+from atlas.server.mcp.relay import make_relay
 from atlas.server.mcp.server import TOOLS, make_server
 
 CLIENT = {"name": "client", "version": "1"}
@@ -67,9 +67,9 @@ def talk(store, *messages: dict) -> list[dict]:
 @pytest.mark.parametrize("request_", USUAL, ids=lambda request: str(request["params"].get("protocolVersion", "modern")))
 def test_the_first_answer_is_that_of_the_libraries(request_):
     tools = make_server(lambda: pytest.fail("opened"))._lowlevel_server
-    for server, announces_changes in ((tools, True), (relay("http://127.0.0.1:9", ""), False)):
+    for server, announces_changes in ((tools, True), (make_relay("http://127.0.0.1:9", ""), False)):
         expected = reply_of_libraries(server, request_)
-        assert handshake.answer(json.dumps(request_).encode(), announces_changes=announces_changes) == expected
+        assert handshake.handshake_reply(json.dumps(request_).encode(), announces_changes=announces_changes) == expected
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_first_answer_is_that_of_the_libraries(request_):
     ],
 )
 def test_an_unusual_first_message_is_left_to_the_libraries(line):
-    assert handshake.answer(line.encode(), announces_changes=True) is None
+    assert handshake.handshake_reply(line.encode(), announces_changes=True) is None
 
 
 def test_a_client_that_shakes_hands_has_one_reply_to_each_request(tmp_path):

@@ -8,7 +8,7 @@ import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 import atlas
-from atlas.access import failed_entries
+from atlas.access import wrong_keys
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from atlas.testing import HashEmbedder
@@ -41,9 +41,7 @@ def served(tmp_path_factory):
         roles = (Role.WRITER, Role.ADMIN)
         secrets = {role: ring.add(f"the {role}", role, created_by="owner")[1] for role in roles}
         with serving(memory) as address, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                failed_entries, "FREE_ENTRIES", 10**9
-            )  # many wrong keys are tried, each to be answered by 401
+            patch.setattr(wrong_keys, "FREE_ENTRIES", 10**9)  # many wrong keys are tried, each to be answered by 401
             yield f"{address}/api/v1", {role: {"Authorization": f"Bearer {secret}"} for role, secret in secrets.items()}
 
 

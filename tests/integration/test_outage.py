@@ -17,7 +17,7 @@ from atlas.access.people import Identity
 from atlas.access.stores import Stores
 from atlas.core.errors import StoreUnavailable
 from atlas.infra.actor import Role
-from atlas.server.entrance import Entrance
+from atlas.server.login import LoginMiddleware
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.store import Store
 from atlas.testing import HashEmbedder
@@ -47,8 +47,8 @@ def test_an_outage_is_told_without_where_the_store_is_and_ends_by_itself(server:
         secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")[1]
         headers = {"Authorization": f"Bearer {secret}"}
         sessions = Sessions(Stores({"store": memory.storage.path}, {}))
-        browser = TestClient(Entrance(Starlette(), sessions))
-        browser.cookies.set(COOKIE, sessions.begin_session(ADA))
+        browser = TestClient(LoginMiddleware(Starlette(), sessions))
+        browser.cookies.set(COOKIE, sessions.begin_for_person(ADA))
         with httpx.Client(base_url=f"{served}/api/v1", headers=headers, timeout=60) as api:
             assert api.get("/operations").status_code == 200
 

@@ -73,7 +73,7 @@ def test_a_process_in_a_scope_answers_hooks_of_this_scope_alone(memory, tmp_path
         return {"n": memory.experience.count()}
 
     with acting_in_scope("root", SHOP), recall_sockets.listen_for_hooks(settings, n_seen):
-        assert recall_sockets.ask(settings, SHOP, {}) == {"n": 0}
-        assert recall_sockets.ask(settings, BANK, {}) is None
-        assert recall_sockets.ask(settings, {}, {}) is None
+        assert recall_sockets.query_open_process(settings, SHOP, {}) == {"n": 0}
+        assert recall_sockets.query_open_process(settings, BANK, {}) is None
+        assert recall_sockets.query_open_process(settings, {}, {}) is None
     short.cleanup()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas.access.keys import KeyRing
-from atlas.access.links import Links, sweep_copies
+from atlas.access.links import Links, remove_ended_copies
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
 from atlas.core.address import companion
@@ -129,9 +129,9 @@ def test_a_link_whose_copy_is_on_another_machine_says_so(machine, postgres_addre
     with Store.open(postgres_address) as store:  # as the second machine has it
         freeze(store, "board")
     _, secret = Links(there).add("board", datetime.now(UTC) + timedelta(days=1), made_by="ada", link_id="board")
-    assert Stores({"main": there}, {}).follow(secret)[1].name == "board"
+    assert Stores({"main": there}, {}).recognise_link(secret)[1].name == "board"
     with pytest.raises(NotAllowed, match="is on another server"):
-        Stores({"main": here}, {}).follow(secret)
+        Stores({"main": here}, {}).recognise_link(secret)
 
 
 def test_a_purge_on_one_machine_closes_the_copies_on_all(machine, postgres_address):
@@ -145,6 +145,6 @@ def test_a_purge_on_one_machine_closes_the_copies_on_all(machine, postgres_addre
         purge(memory, ids[0])
     assert frozen_copy_path(there, "board").is_dir(), "the machine that has it was not asked"
     with pytest.raises(NotAllowed, match="removed by a purge"):
-        Stores({"main": there}, {}).follow(secret)
-    sweep_copies(there)
+        Stores({"main": there}, {}).recognise_link(secret)
+    remove_ended_copies(there)
     assert not frozen_copy_path(there, "board").exists()

@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 import atlas
-from atlas.access.server_token import publishing
+from atlas.access.server_token import publishing_token
 from atlas.access.stores import Stores
 from atlas.llm.budget import TokenUsage
-from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors, PathDispatcher
+from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, PathDispatcher, RequestAuthenticator
 from atlas.server.api.app import make_api
 from atlas.server.api.metrics import MetricsEndpoint
 from atlas.server.mcp.server import make_server
@@ -44,7 +44,7 @@ def serving(
         token: The server's, which this user's programs find. Empty for a server that asks for none.
     """
     stores = Stores({"store": memory.storage.path}, {}, owner="owner", token=token)
-    doors = Doors(stores, is_open=is_open and not token, rate=RequestRate(requests_per_minute))
+    authenticator = RequestAuthenticator(stores, is_open=is_open and not token, rate=RequestRate(requests_per_minute))
     tools = make_server(lambda: ServedMemory(memory, is_warm))
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
@@ -56,14 +56,14 @@ def serving(
             yield
 
     below = {
-        "/api/v1": make_api(lambda: ServedMemory(memory, is_warm), doors),
-        "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
+        "/api/v1": make_api(lambda: ServedMemory(memory, is_warm), authenticator),
+        "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), authenticator, refusal=Problem.rpc_response),
     }
     if has_metrics:
         metrics = Metrics({"store": lambda: OpenedStore(memory, TokenUsage(), is_warm)})
-        below["/metrics"] = MetricsEndpoint(metrics.text, doors)
+        below["/metrics"] = MetricsEndpoint(metrics.text, authenticator)
         observers = [*observers, metrics.observe]
-    middleware = [Middleware(RequestMiddleware, observers=observers), Middleware(PathDispatcher, below=below)]
+    middleware = [Middleware(RequestMiddleware, observers=observers), Middleware(PathDispatcher, apps_by_prefix=below)]
     app = Starlette(middleware=middleware, lifespan=lifespan)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
@@ -72,7 +72,7 @@ def serving(
         assert thread.is_alive(), "the server ended before it answered"
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with publishing(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
+    with publishing_token(token, memory.storage.path, "127.0.0.1", port) if token else nullcontext():
         yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join()

@@ -241,7 +241,7 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
             asked.uncheck()
         app.button(key="settings_person_remove").click().run()
     assert people.all()[1].removed_at is not None
-    assert [key.name for key in ring.live_keys()] == ([] if revoke_grants else ["crawler"])
+    assert [key.name for key in ring.active_keys()] == ([] if revoke_grants else ["crawler"])
     assert_no_problem(app)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import platformdirs
 
-from atlas.access.recall_sockets import ask
+from atlas.access.recall_sockets import query_open_process
 from atlas.cli.common import add_command, add_scope_option
 from atlas.core.errors import AtlasError, InvalidInput
 from atlas.core.imports.distribution import DIRECTORY
@@ -146,7 +146,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
     }
     if settings.server:
         return str(_ask_server(request, settings).get("text", ""))
-    response = ask(settings, scope, request)
+    response = query_open_process(settings, scope, request)
     if response is not None:
         return str(response.get("text", ""))
     return _recall_by_words(request, settings)

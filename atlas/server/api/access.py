@@ -85,14 +85,14 @@ class PersonResponse(BaseModel):
 
 
 class Removal(RequestBody):
-    """How to end a person's access."""
+    """Options for ending a person's access."""
 
     revoke_grants: bool = False
     """True to also revoke the keys and end the links that they made."""
 
 
 class RemovalResponse(BaseModel):
-    """A person without access, and what they had made."""
+    """A person whose access was ended, with the keys and links that the person had made."""
 
     person: PersonResponse
     keys: Mapping[str, str]
@@ -158,13 +158,13 @@ class AuditResponse(BaseModel):
 
 @router.get("/keys")
 def keys(memory: Served) -> list[KeyState]:
-    """Return every key that was ever made, newest first, without secrets."""
+    """Return all keys, newest first, including revoked and expired ones. Secrets are not included."""
     return [*map(key_state, ring_of(memory).keys())]
 
 
 @router.post("/keys", status_code=201)
 def add_key(key: KeyInput, memory: Served) -> NewKey:
-    """Make a key. Its secret is returned once."""
+    """Create a key. No later request returns its secret."""
     issued, secret = issue_key(
         memory.storage,
         key.name,
@@ -178,19 +178,19 @@ def add_key(key: KeyInput, memory: Served) -> NewKey:
 
 @router.post("/keys/{name_or_id}/revoke")
 def revoke(name_or_id: Id, memory: Served) -> KeyState:
-    """Refuse a key from the next request on."""
+    """Revoke a key. Its next request is refused."""
     return key_state(revoke_key(memory, name_or_id))
 
 
 @router.get("/people")
 def people(memory: Served) -> list[PersonResponse]:
-    """Return everybody who has signed in, by last visit."""
+    """Return the people who have signed in, latest sign-in first."""
     return [_person(person) for person in people_of(memory).all()]
 
 
 @router.post("/people/{person_id}/role")
 def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonResponse:
-    """Give a person a role, whatever their groups."""
+    """Give a person a role that overrides the roles of their groups."""
     if wanted.role == "groups":
         return _person(follow_groups(memory, person_id))
     return _person(set_role(memory, person_id, wanted.role))
@@ -198,7 +198,7 @@ def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonRespons
 
 @router.post("/people/{person_id}/remove")
 def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> RemovalResponse:
-    """End a person's access, from their next request on."""
+    """End a person's access. Their next request is refused."""
     grants = grants_of(memory, person_id)
     revoke_grants = removal is not None and removal.revoke_grants
     person = _person(remove_person(memory, person_id, revoke_grants=revoke_grants))
@@ -213,13 +213,13 @@ def readmit(person_id: Id, memory: Served) -> PersonResponse:
 
 @router.get("/links")
 def links(memory: Served) -> list[SharedLink]:
-    """Return every link that was ever made, newest first, without paths."""
+    """Return all links, newest first, including ended ones. Paths are not included."""
     return links_of(memory).all()
 
 
 @router.post("/links", status_code=201)
 def add_link(link: LinkInput, memory: Served) -> NewLink:
-    """Copy the store for guests, and make a link to the copy. Its path is returned once."""
+    """Copy the store for guests, and create a link to the copy. No later request returns the link's path."""
     made, path = make_link(memory, link.name, link.days)
     return NewLink(link=made, path=path)
 
@@ -240,7 +240,7 @@ def backups(memory: Served) -> list[BackupFile]:
 
 @router.post("/backups", status_code=201)
 def add_backup(memory: Served, request: BackupInput | None = None) -> BackupResponse:
-    """Copy the whole store into a file beside it. `atlas restore` restores it."""
+    """Back up the whole store to a file beside it, which `atlas restore` can restore."""
     made = make_own_backup(memory, request.keep if request else None)
     return BackupResponse(
         path=str(made.path),

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atlas.core.errors import AtlasError
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
+from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, RequestAuthenticator
 from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
 from atlas.server.api.parts import check_query, name_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
@@ -40,7 +40,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 class Api(FastAPI):
-    """The application, which describes its problems once."""
+    """The FastAPI application of the API. Its OpenAPI document describes the error responses once."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document."""
@@ -53,7 +53,7 @@ class Api(FastAPI):
 
 
 def _require_fields_of_answers(document: dict[str, Any]) -> None:
-    """Mark fields of types that only answers contain as required, because answers have them even if empty."""
+    """Mark all fields of response types as required, because a response has every field, even if it is empty."""
     operations = [operation for methods in document["paths"].values() for operation in methods.values()]
     schemas, pending = document["components"]["schemas"], json.dumps([each.get("requestBody") for each in operations])
     of_requests: set[str] = set()
@@ -64,20 +64,22 @@ def _require_fields_of_answers(document: dict[str, Any]) -> None:
         schemas[name]["required"] = [*schemas[name]["properties"]]
 
 
-def make_api(open_memory: Open, doors: Doors) -> ASGIApp:
-    """Return the API as an application to mount."""
-    state = {"open_memory": open_memory, "doors": doors}
+def make_api(open_memory: Open, authenticator: RequestAuthenticator) -> ASGIApp:
+    """Return the ASGI application of the HTTP API, for mounting below a path."""
+    state = {"open_memory": open_memory, "authenticator": authenticator}
 
     async def api(scope: Scope, receive: Receive, send: Send) -> None:
         await _routes(tuple(searchable_kinds()))({**scope, "state": {**scope.get("state", {}), **state}}, receive, send)
 
     open_paths = ("/health", "/health/live", "/health/ready", "/openapi.json")
-    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=open_paths)
+    return ApiKeyMiddleware(BodyLimitMiddleware(api), authenticator, open_paths=open_paths)
 
 
 @lru_cache(maxsize=1)
 def _routes(kinds: tuple[str, ...]) -> Api:
-    """Return the routes, which take some tenths of a second to build. Each request brings the memory in its state.
+    """Return the router of all routes. The routes read the memory from the state of the request.
+
+    Building them takes some tenths of a second.
 
     Args:
         kinds: Names of the memories, which the description of the API lists.

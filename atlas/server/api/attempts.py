@@ -27,7 +27,7 @@ def store_attempt(
 ) -> StoreResponse:
     """Store an attempt, and count its outcome for the memories that it used.
 
-    Requests with the same `Idempotency-Key` are stored once.
+    If a request with the same `Idempotency-Key` was stored before, its response is returned again.
     """
     if idempotency_key is None:
         return _response(memory, memory.store(attempt.trajectory("")))

@@ -37,7 +37,7 @@ async def changes(
     since: Annotated[int | None, Query(ge=0, le=2**62, description="A revision; the present one by default.")] = None,
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> StreamingResponse:
-    """Send an event for each observed revision of the store, with its number and the ids of changed records.
+    """Send an event whenever the store has changed, with the number of its revision and the ids of changed records.
 
     A client that lost its connection resumes with `Last-Event-ID`. The stream ends with an event `refused` when its key
     is revoked or expires.
@@ -67,14 +67,14 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
 def _refusal(request: Request) -> str:
     """Return the reason why the key of a stream is no longer valid, or an empty string."""
     try:
-        request.state.doors.enter(request.headers.get("authorization", ""))
+        request.state.authenticator.authenticate(request.headers.get("authorization", ""))
     except AtlasError as error:
         return str(error)
     return ""
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the current revision, and an event with the changes since an earlier one. '' if nothing changed."""
+    """Return the current revision, and the event with all changes since an earlier revision. '' if there are none."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

@@ -10,7 +10,7 @@ from atlas.core.errors import AtlasError, NotAllowed
 from atlas.core.imports.distribution import __version__
 from atlas.infra.actor import acting
 from atlas.memory.system import MemorySystem
-from atlas.server.api.parts import ThreadRoute, open_served
+from atlas.server.api.parts import ThreadRoute, open_served_memory
 from atlas.server.api.shapes import Health, HealthDetails
 from atlas.server.served import ServedMemory
 from atlas.server.spool import Spool
@@ -22,14 +22,14 @@ router = APIRouter(route_class=ThreadRoute)
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read now"}})
 def health(request: Request, response: Response) -> HealthDetails | Health:
-    """Return whether the store can be read and, with a key, the state of searches."""
+    """Return whether the store can be read. With a key, also return the state of the model and the index."""
     try:
         try:
-            actor = request.state.doors.enter(request.headers.get("authorization", ""))
+            actor = request.state.authenticator.authenticate(request.headers.get("authorization", ""))
         except NotAllowed:
             return health_ready(request, response)
         with acting(actor):
-            return _details(open_served(request))
+            return _details(open_served_memory(request))
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
@@ -38,15 +38,15 @@ def health(request: Request, response: Response) -> HealthDetails | Health:
 
 @router.get("/health/live")
 def health_live() -> Health:
-    """Return that the server is alive. Otherwise an orchestrator restarts it."""
+    """Return status `ready` while the server runs. An orchestrator restarts a server that does not answer."""
     return Health(status="ready")
 
 
 @router.get("/health/ready", responses={503: {"model": Health, "description": "The store cannot be read now"}})
 def health_ready(request: Request, response: Response) -> Health:
-    """Return whether the store can be read. Otherwise a load balancer sends no requests."""
+    """Return whether the store can be read, or 503. A load balancer sends no requests to a server that answers 503."""
     try:
-        open_served(request).memory.revision()
+        open_served_memory(request).memory.revision()
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
@@ -66,7 +66,7 @@ def _details(served: ServedMemory) -> HealthDetails:
         is_model_ready=served.is_warm,
         n_behind=_n_behind(memory),
         is_index_reachable=not memory.storage.indexes.fault,
-        n_traces_waiting=spool.n_waiting(),
+        n_traces_waiting=spool.n_incomplete(),
         n_traces_refused=spool.n_refused(),
     )
 

@@ -33,7 +33,7 @@ def operations(
 
 @router.get("/{operation_id}")
 def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationResponse:
-    """Return one operation with its changes of records."""
+    """Return one operation with the records that it changed."""
     selected_operation = memory.operation(operation_id)
     return OperationResponse(operation=selected_operation, changes=memory.changes(selected_operation.id, limit))
 

@@ -11,29 +11,29 @@ from starlette.types import Receive, Scope, Send
 
 from atlas.core.errors import AtlasError
 from atlas.infra.actor import Actor, acting, refuse_in_scope
-from atlas.server.access import Doors, entry_problem
+from atlas.server.access import RequestAuthenticator, access_problem
 from atlas.server.problems import problem_of
 
 
 class MetricsEndpoint:
-    """Serves the metrics: of all stores to the owner of the server, and of one store to its keys."""
+    """Endpoint of the metrics. The owner of the server gets the metrics of all stores, a key those of its store."""
 
-    def __init__(self, text: Callable[[str], bytes], doors: Doors) -> None:
-        """Wrap metrics.
+    def __init__(self, text: Callable[[str], bytes], authenticator: RequestAuthenticator) -> None:
+        """Keep a source of metrics and the check of keys.
 
         Args:
             text: Returns the metrics of the named store, or of all stores for an empty name.
         """
         self._text = text
-        self._doors = doors
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         try:
-            actor = self._doors.admit(scope)
+            actor = self._authenticator.authenticate_and_limit(scope)
             answer = await self._answer(actor)
         except AtlasError as error:
-            answer = entry_problem(error).response(getattr(error, "headers", {}))
+            answer = access_problem(error).response(getattr(error, "headers", {}))
         await answer(scope, receive, send)
 
     async def _answer(self, actor: Actor) -> Response:
@@ -43,7 +43,7 @@ class MetricsEndpoint:
             own_store = (
                 ""
                 if actor.is_owner
-                else next(each.name for each in self._doors.stores if each.directory == actor.store)
+                else next(each.name for each in self._authenticator.stores if each.directory == actor.store)
             )
             text = await run_in_threadpool(self._text, own_store)
         except AtlasError as error:

@@ -23,7 +23,7 @@ from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.names import MemoryName
 from atlas.server.operations.requests import record_of
-from atlas.server.problems import unknown_names
+from atlas.server.problems import unknown_names_message
 from atlas.server.served import ServedMemory
 
 SCRUBBED = "Atlas-Scrubbed"
@@ -33,17 +33,17 @@ SCRUBBED = "Atlas-Scrubbed"
 T = TypeVar("T")
 
 
-class Later(Generic[T]):
-    """An argument of an endpoint that is computed in the endpoint's thread."""
+class LazyArgument(Generic[T]):
+    """An argument that `ThreadRoute` computes in the endpoint's thread, by calling `compute`."""
 
     def __init__(self, compute: Callable[[], T]) -> None:
         self.compute = compute
 
 
 class ThreadRoute(APIRoute):
-    """A route whose endpoint runs in one thread, together with the computation of its late arguments.
+    """A route that computes its lazy arguments and runs its endpoint in the same thread.
 
-    The routes of FastAPI use a thread for each plain dependency, for the endpoint, and for its response.
+    A route of FastAPI uses a separate thread for each plain dependency, for the endpoint, and for its response.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -53,7 +53,7 @@ class ThreadRoute(APIRoute):
 def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     def call(arguments: Mapping[str, Any]) -> Any:
         return endpoint(
-            **{name: value.compute() if isinstance(value, Later) else value for name, value in arguments.items()}
+            **{name: value.compute() if isinstance(value, LazyArgument) else value for name, value in arguments.items()}
         )
 
     @wraps(endpoint)
@@ -63,28 +63,28 @@ def _in_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return routed
 
 
-def open_served(request: Request) -> ServedMemory:
+def open_served_memory(request: Request) -> ServedMemory:
     """Open the memory that a request is for, and return it."""
     served: ServedMemory = request.state.open_memory()
     return served
 
 
 def _memory(request: Request) -> MemorySystem:
-    return open_served(request).memory
+    return open_served_memory(request).memory
 
 
-async def _opened_later(request: Request) -> Later[ServedMemory]:
-    return Later(partial(open_served, request))
+async def _lazy_served_memory(request: Request) -> LazyArgument[ServedMemory]:
+    return LazyArgument(partial(open_served_memory, request))
 
 
-async def _memory_later(request: Request) -> Later[MemorySystem]:
-    return Later(partial(_memory, request))
+async def _lazy_memory(request: Request) -> LazyArgument[MemorySystem]:
+    return LazyArgument(partial(_memory, request))
 
 
-Opened = Annotated[ServedMemory, Depends(_opened_later)]
+Opened = Annotated[ServedMemory, Depends(_lazy_served_memory)]
 """The served memory and whether its model is ready, for plain endpoints of a `ThreadRoute`."""
 
-Served = Annotated[MemorySystem, Depends(_memory_later)]
+Served = Annotated[MemorySystem, Depends(_lazy_memory)]
 """The served memory, for plain endpoints of a `ThreadRoute`."""
 
 ServedNow = Annotated[MemorySystem, Depends(_memory)]
@@ -96,7 +96,7 @@ async def check_query(request: Request) -> None:
     route: APIRoute = request.scope["route"]
     names = [parameter.alias for parameter in route.dependant.query_params]
     if unknown := [name for name in dict(request.query_params) if name not in names]:
-        raise InvalidInput(unknown_names(unknown, names, kind="parameter", of="this address"))
+        raise InvalidInput(unknown_names_message(unknown, names, kind="parameter", of="this address"))
 
 
 async def name_route(request: Request) -> None:
@@ -106,14 +106,17 @@ async def name_route(request: Request) -> None:
 
 
 def find_memory(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
-    """Return the memory with a name, built-in or of a plug-in."""
+    """Return the memory with a name, such as `experience`. The name may be that of a plug-in's memory."""
     records: Memory[Any] = known_kinds()[name].records(memory)
     return records
 
 
 @contextmanager
-def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
-    """Yield the numbers of secrets replaced in the block, by kind, and send them as a header."""
+def sending_secret_counts(response: Response) -> Iterator[Mapping[str, int]]:
+    """Count the secrets that are replaced in the block, and set the counts as a header of the response.
+
+    Yields the counts, keyed by kind of secret.
+    """
     with counting_secrets() as counts:
         yield counts
     if counts:

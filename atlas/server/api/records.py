@@ -19,7 +19,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.server.api.parts import Opened, Served, ThreadRoute, counting_secrets_of, find_memory
+from atlas.server.api.parts import Opened, Served, ThreadRoute, find_memory, sending_secret_counts
 from atlas.server.api.shapes import (
     ConceptInput,
     EditInput,
@@ -48,7 +48,7 @@ PARTS = "(uses|rate|links|versions)"
 
 @searches.post("/{memory}/search")
 def search_records(memory: MemoryName, request: SearchRequest, opened: Opened) -> SearchResponse:
-    """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
+    """Return the records relevant to a query, best first. Only keywords are used until the model is ready."""
     records = find_memory(opened.memory, memory)
     if request.by_words or not opened.is_warm:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
@@ -82,14 +82,14 @@ def _to_response(retrieval: Retrieval[Any]) -> SearchResponse:
 @router.post("/{memory}/marks")
 def mark_records(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         return find_memory(served, memory).change_marks(**changes.model_dump())
 
 
 @router.post("/experience/outcomes")
 def report_outcomes(report: OutcomesInput, served: Served, answer: Response) -> int:
     """Set the outcomes of experiences as one operation. Return how many changed."""
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         return served.experience.report_outcomes(report.outcomes, reason=report.reason)
 
 
@@ -97,7 +97,7 @@ def report_outcomes(report: OutcomesInput, served: Served, answer: Response) -> 
 def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> str:
     """Add a strategy written by hand. Return its id."""
     fields = strategy.model_dump(exclude_none=True)
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         return served.strategies.add(Strategy(**fields))
 
 
@@ -105,7 +105,7 @@ def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> s
 def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
     """Add reusable code. Return its id."""
     fields = concept.model_dump(exclude_none=True)
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, concept.examples))}))
 
 
@@ -114,7 +114,7 @@ def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
 )
 def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryResponse:
     """Write a journal entry. Return its id, or the reason why a gate rejected it."""
-    with counting_secrets_of(response) as counts:
+    with sending_secret_counts(response) as counts:
         added = served.journal.add(**entry.model_dump())
     if added is not None:
         return EntryResponse(id=added, scrubbed=dict(counts))
@@ -155,7 +155,7 @@ def read_record(
     response: Response,
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
 ) -> RecordResponse:
-    """Return one record with its marks, its usage and the requested parts, such as `uses,rate`."""
+    """Return one record with its marks, its usage, and the parts that `with` names, such as `uses,rate`."""
     record = _record_response(find_memory(served, memory), record_id, set(with_.split(",")))
     response.headers["ETag"] = record.etag
     return record
@@ -182,7 +182,7 @@ def edit_record(
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
     expected = {} if "*" in tags else {record_id: moment}
     scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         _write(served, scoped, before, changes)
     after = _record_response(records, record_id, set())
     answer.headers["ETag"] = after.etag
@@ -196,7 +196,7 @@ def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served)
 
 
 def _record_response(records: Memory[Any], record_id: str, fields: AbstractSet[str]) -> RecordResponse:
-    """Return a record with its marks, usage and the requested parts, from one snapshot of the store."""
+    """Return a record with its marks, usage and the requested fields, from one snapshot of the store."""
     with records.collection.reading():
         record = records.get(record_id)
         if record is None:
@@ -223,15 +223,15 @@ def _write(served: Served, records: Any, before: RecordResponse, changes: EditIn
             records.change_marks([before.record.id], **marks)
     except AtlasError as error:
         if changes.fields:
-            _take_back(served, str(records.operation_id), error)
+            _undo_fields(served, str(records.operation_id), error)
         raise
 
 
-def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
-    """Undo the first part of an edit after the second has failed.
+def _undo_fields(served: Served, operation_id: str, error: AtlasError) -> None:
+    """Restore the fields of a record after its marks could not be written.
 
     Raises:
-        UndoRefused: The first part cannot be undone.
+        UndoRefused: The fields cannot be restored.
     """
     try:
         served.undo(operation_id, reason="the rest of the edit was refused")
@@ -256,7 +256,11 @@ def _links(records: Memory[Any], record_id: str) -> LinkGraph:
 
 
 def _rate(records: Memory[Any], record_id: str) -> StrategyRate:
-    """Return the success rate of a strategy. Other records have none."""
+    """Return the success rate of a strategy.
+
+    Raises:
+        InvalidInput: The record is not a strategy.
+    """
     if not isinstance(records, ChromaStrategyBank):
         raise InvalidInput("`with=rate` is only for strategies; other records have `usage`")
     return records.rate(record_id)

@@ -19,28 +19,28 @@ router = APIRouter(prefix="/review", route_class=ThreadRoute)
 
 
 class ReviewChoice(RequestBody):
-    """Pending records. At least one of the fields chooses."""
+    """A selection of pending records. At least one of `ids`, `writer`, `since` and `all` is needed."""
 
     ids: Annotated[tuple[Id, ...], Field(max_length=1_000)] = ()
     """Ids of pending records, or unique beginnings of ids."""
 
     writer: Text = ""
-    """Only what this key wrote."""
+    """Only records that the key with this name wrote."""
 
     since: AwareDatetime | None = None
-    """Only what was stored at this time or later."""
+    """Only records that were stored at this time or later."""
 
     all: bool = False
-    """True for all that wait, where nothing else chooses."""
+    """True for all pending records. It is ignored if another field selects records."""
 
     dry_run: bool = False
-    """True to change nothing, and return what would be chosen."""
+    """True to change nothing, and only return the selected records."""
 
     unchanged_since: Annotated[str, Field(pattern=r"^([\w-]{0,64}:\d{1,18})?$")] = ""
-    """`moment` of the list that was reviewed. Nothing is done if a chosen record has changed since."""
+    """`moment` of the list that was reviewed. The request fails if a selected record has changed since then."""
 
     def rows(self, memory: MemorySystem) -> tuple[WaitingRow, ...]:
-        """Return the chosen records, each with the moment when it was reviewed."""
+        """Return the selected records, each with the moment of the list in which it was reviewed."""
         rows = chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
         if not self.unchanged_since:
             return rows
@@ -50,7 +50,7 @@ class ReviewChoice(RequestBody):
 
 
 class Waiting(BaseModel):
-    """A record that waits for review."""
+    """A pending record, which waits for review."""
 
     id: str
     kind: str
@@ -98,14 +98,14 @@ def pending(
 
 @router.post("/accept")
 def accept_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
-    """Let everybody find pending records, as one operation."""
+    """Accept pending records as one operation, so that all users find them."""
     rows = choice.rows(memory)
     return _response(rows, None if choice.dry_run or not rows else accept(memory, rows))
 
 
 @router.post("/reject")
 def reject_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
-    """Delete pending records, as one operation. Its undo restores them."""
+    """Delete pending records as one operation. Undoing the operation restores them."""
     proposal = RejectRequest(rows=choice.rows(memory)).propose(memory)
     return _response(proposal.rows, None if choice.dry_run or not proposal.rows else proposal.apply(memory))
 

@@ -42,7 +42,7 @@ class RequestBody(BaseModel):
 
 
 class VerificationInput(RequestBody):
-    """How an attempt was judged."""
+    """The method by which an attempt was judged."""
 
     method: Text = ""
     parameters: dict[str, Any] = {}
@@ -62,7 +62,7 @@ class TaskInput(RequestBody):
     verification: VerificationInput = VerificationInput()
 
     def task(self) -> Task:
-        """Return the library's task."""
+        """Return the task as a `Task`."""
         judged = VerificationSpec(**self.verification.model_dump())
         return Task(self.id, self.domain, self.description, self.context, judged)
 
@@ -130,7 +130,7 @@ class OutcomeInput(RequestBody):
 
 
 class StepInput(RequestBody):
-    """One turn of an attempt."""
+    """One step of an attempt."""
 
     thought: Text = ""
     action: Text = ""
@@ -262,8 +262,11 @@ class UndoRequest(RequestBody):
     reason: Text = ""
 
 
-class _OrOfPlugin:
-    """Annotation of a response's value that is described as its type, though a plug-in's records have other types."""
+class _OrPluginRecord:
+    """Annotation of a record in a response, which allows records of plug-ins.
+
+    The OpenAPI document describes only the annotated type. Values of other types are accepted and serialised as well.
+    """
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         described = handler(source)
@@ -272,7 +275,7 @@ class _OrOfPlugin:
         return core_schema.any_schema(metadata=metadata, serialization=as_it_is)
 
 
-Record = Annotated[Experience | Strategy | CodeConcept | JournalEntry, _OrOfPlugin()]
+Record = Annotated[Experience | Strategy | CodeConcept | JournalEntry, _OrPluginRecord()]
 """A record of any memory."""
 
 
@@ -284,7 +287,7 @@ class RecordHit(Hit[Any]):
 
     @classmethod
     def of_hit(cls, hit: Hit[Any]) -> Self:
-        """Return a hit of the library."""
+        """Return a hit of the library as a hit of the API."""
         return cls(**{field.name: getattr(hit, field.name) for field in fields(hit)})
 
 
@@ -296,7 +299,7 @@ class RecordVersion(ItemVersion[Any]):
 
     @classmethod
     def of_version(cls, version: ItemVersion[Any]) -> Self:
-        """Return a version of the library."""
+        """Return a version of the library as a version of the API."""
         return cls(**{field.name: getattr(version, field.name) for field in fields(version)})
 
 
@@ -426,14 +429,14 @@ class OperationResponse(BaseModel):
 
 
 class PartialSuccess(BaseModel):
-    """The spans of a request that were not taken."""
+    """The spans of a request that were rejected."""
 
     rejectedSpans: str  # noqa: N815 - OTLP's name, and as a string, as in its JSON
     errorMessage: str  # noqa: N815
 
 
 class TracesResponse(BaseModel):
-    """Response of OTLP: empty if all spans were taken."""
+    """Response of OTLP. Empty if all spans were accepted."""
 
     partialSuccess: PartialSuccess | None = None  # noqa: N815
 

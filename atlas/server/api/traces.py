@@ -47,7 +47,7 @@ _BODIES: dict[str, Any] = {
 
 @router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=TracesResponse)
 async def take_traces(request: Request, memory: ServedNow) -> Response:
-    """Receive spans.
+    """Store spans of OpenTelemetry.
 
     They are stored durably before the response. Half a minute after its last span, a trace becomes an attempt of
     unknown outcome. Configure an exporter with `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
@@ -69,7 +69,7 @@ def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
     spans = list(split_by_span(_request(body, kind), problems.append))
     name, scope = actor_name(memory.storage.settings.actor), tuple(actor_scope().items())
     writer = Actor(name, Role.WRITER, is_under_review(), scope=scope)
-    return problems + (Spool(memory.storage.path).take(writer, spans) if spans else [])
+    return problems + (Spool(memory.storage.path).add_spans(writer, spans) if spans else [])
 
 
 def _request(body: bytes, kind: str) -> Any:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
 from atlas.infra.actor import check_role, refuse_in_scope
-from atlas.server.api.parts import Opened, ThreadRoute, counting_secrets_of
+from atlas.server.api.parts import Opened, ThreadRoute, sending_secret_counts
 from atlas.server.served import ServedMemory
 from atlas.verbs.encoding import encode
 from atlas.verbs.schemas import Schemas
@@ -31,7 +31,7 @@ class AsciiResponse(JSONResponse):
     """A JSON response in ASCII, which preserves lone surrogates."""
 
     def render(self, content: Any) -> bytes:
-        """Return the body."""
+        """Return the content as JSON, encoded in ASCII."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -47,7 +47,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
         name, arguments = _to_keyword_call(verb, arguments)
     bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
-    with counting_secrets_of(answer):
+    with sending_secret_counts(answer):
         result = getattr(target, name)(*bound.args, **bound.kwargs)
     answer.body = answer.render(encode(result))
     answer.headers["content-length"] = str(len(answer.body))
@@ -55,7 +55,7 @@ def _call(verb: Verb, owner: str, served: ServedMemory, encoded: Any) -> Respons
 
 
 def _to_keyword_call(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the keyword-only variant of a call, for use until the embedding model is ready."""
+    """Return the verb and arguments of the same search by keywords, for use until the embedding model is ready."""
     if verb.name == "retrieve":
         return "retrieve_words", {
             name: arguments[name] for name in ("query", "k", "where", "domain") if name in arguments

@@ -44,8 +44,8 @@ class Handshake:
     """The id of the answered request, or None if the libraries have to answer it."""
 
 
-def shake_hands(*, announces_changes: bool) -> Handshake:
-    """Read a client's first message, and answer it if it is the usual one.
+def read_handshake(*, announces_changes: bool) -> Handshake:
+    """Read a client's first message. Answer it if it is a well-formed `initialize` or `server/discover` request.
 
     Args:
         announces_changes: Whether clients of the stateless version can subscribe to changes.
@@ -53,14 +53,14 @@ def shake_hands(*, announces_changes: bool) -> Handshake:
     line = bytearray()
     while not line.endswith(b"\n") and (byte := os.read(0, 1)):  # the rest is read by the libraries
         line += byte
-    reply = answer(bytes(line), announces_changes=announces_changes)
+    reply = handshake_reply(bytes(line), announces_changes=announces_changes)
     if reply is not None:
         os.write(1, json.dumps(reply).encode() + b"\n")
     return Handshake(line=bytes(line), answered_id=reply["id"] if reply else None)
 
 
-def answer(line: bytes, *, announces_changes: bool) -> dict[str, Any] | None:
-    """Return the reply to a first message, or None if it is not the usual one."""
+def handshake_reply(line: bytes, *, announces_changes: bool) -> dict[str, Any] | None:
+    """Return the reply to a well-formed `initialize` or `server/discover` request, or None for any other message."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError):

@@ -24,14 +24,14 @@ class RecordReference:
 
 
 def find_record(memory: MemorySystem, prefix: str, name: str = "") -> RecordReference:
-    """Return the record with an id prefix.
+    """Return the one record whose id begins with a prefix.
 
     Args:
         name: The memory to search. Empty for all of them.
 
     Raises:
         InvalidInput: The prefix is empty, or there is no memory with this name.
-        NotFound: No record has such an id, or several have.
+        NotFound: No id begins with the prefix, or more than one does.
     """
     kinds = searchable_kinds()
     if name and name not in kinds:
@@ -52,7 +52,7 @@ def find_record(memory: MemorySystem, prefix: str, name: str = "") -> RecordRefe
 
 
 def group_by_memory(references: Sequence[RecordReference]) -> dict[str, list[str]]:
-    """Return the ids of records by memory."""
+    """Return the ids of records, keyed by the name of their memory."""
     ids: dict[str, list[str]] = {}
     for reference in references:
         ids.setdefault(reference.name, []).append(reference.id)

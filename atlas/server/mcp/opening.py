@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MemoryOpener:
-    """A memory that a thread opens and warms up, including the imports."""
+    """Opens a memory in a background thread, and loads its embedding model."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -27,7 +27,7 @@ class MemoryOpener:
 
     @property
     def is_warm(self) -> bool:
-        """True if semantic search is ready."""
+        """True if the embedding model is ready for searches."""
         return self._warming is not None and self._warming.is_done
 
     def begin(self) -> None:
@@ -35,11 +35,11 @@ class MemoryOpener:
         threading.Thread(target=self._open, name="atlas-opening", daemon=True).start()
 
     def wait_for_served(self) -> ServedMemory:
-        """Wait for the memory and return it, and whether its model is ready."""
+        """Wait until the memory is open. Return it, and whether its embedding model is ready."""
         return ServedMemory(self.wait_for_memory(), self.is_warm)
 
     def wait_for_memory(self) -> MemorySystem:
-        """Wait for the memory and return it.
+        """Wait until the memory is open, and return it.
 
         Raises:
             AtlasError: It could not be opened. The next call retries.

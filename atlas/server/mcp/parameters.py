@@ -26,30 +26,37 @@ _NOUNS = {
 """Words for one and several values of the types of JSON schemas."""
 
 
-def slim(schema: Any) -> Any:
-    """Return a schema without titles, empty defaults, and null as an option. Arguments can be omitted instead."""
+def simplify_schema(schema: Any) -> Any:
+    """Return a JSON schema without titles, empty defaults and null types, to save tokens.
+
+    Instead of passing null, a client omits the argument.
+    """
     if isinstance(schema, list):
-        return [slim(part) for part in schema]
+        return [simplify_schema(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    parts = {name: part for name, part in schema.items() if not _is_spare(name, part)}
+    parts = {name: part for name, part in schema.items() if not _is_omittable(name, part)}
     options = [part for part in parts.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) == 1:
         parts = {**options[0], **{name: part for name, part in parts.items() if name != "anyOf"}}
     return {
-        name: part if name in ("default", "enum") else slim(part) for name, part in parts.items() if part is not True
+        name: part if name in ("default", "enum") else simplify_schema(part)
+        for name, part in parts.items()
+        if part is not True
     }
 
 
-def _is_spare(name: str, part: Any) -> bool:
+def _is_omittable(name: str, part: Any) -> bool:
     return (name == "title" and isinstance(part, str)) or (name == "default" and not part)
 
 
-def wrong_arguments(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any], error: ValidationError) -> str:
-    """Return the message for arguments that a tool rejects: expected, got, and what to do.
+def wrong_arguments_message(
+    tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any], error: ValidationError
+) -> str:
+    """Return an error message for arguments that a tool rejects, with the expected and the actual values.
 
     Args:
-        schema: JSON schema of the arguments, as `slim` returns it.
+        schema: JSON schema of the arguments, as `simplify_schema` returns it.
     """
     paths = dict.fromkeys(tuple(problem["loc"][:2]) for problem in error.errors())
     problems = dict.fromkeys(_problem(schema["properties"], arguments, path) for path in paths)

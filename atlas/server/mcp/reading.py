@@ -132,12 +132,12 @@ def read(
 ) -> str:
     """Call to read records whole."""
     references = [find_record(memory, record_id) for record_id in ids]
-    room = max_tokens * TOKEN_CHARACTERS // len(references)
-    return "\n\n".join(record_json(reference, room) for reference in references)
+    max_characters = max_tokens * TOKEN_CHARACTERS // len(references)
+    return "\n\n".join(record_json(reference, max_characters) for reference in references)
 
 
-def record_json(reference: RecordReference, room: int) -> str:
-    """Return a record as JSON, cut to at most `room` characters.
+def record_json(reference: RecordReference, max_characters: int) -> str:
+    """Return a record as JSON, cut to at most `max_characters` characters.
 
     Raises:
         NotAllowed: It is in quarantine.
@@ -145,8 +145,9 @@ def record_json(reference: RecordReference, room: int) -> str:
     if reference.memory.marks([reference.id])[reference.id].quarantine:
         raise NotAllowed(f"[{reference.name} {shown_id(reference.id)}] is in quarantine; ask a curator to release it")
     text = json.dumps(_drop_empty_fields(reference.memory.get(reference.id)), ensure_ascii=False, indent=1)
-    cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
-    return f"[{reference.name} {shown_id(reference.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
+    n_cut = len(text) - max_characters
+    cut = f"\n… {n_cut:,} more characters; read it alone, or with a larger max_tokens" if n_cut > 0 else ""
+    return f"[{reference.name} {shown_id(reference.id)}]\n{text[:max_characters]}{cut}"
 
 
 def history(

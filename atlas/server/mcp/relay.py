@@ -92,8 +92,8 @@ class Relay:
         )
 
 
-def relay(address: str, key: str) -> Server[Any]:
-    """Return a server that forwards requests.
+def make_relay(address: str, key: str) -> Server[Any]:
+    """Return an MCP server that forwards every request to a remote server.
 
     Args:
         address: URL of a server that `atlas serve` runs.

@@ -21,7 +21,7 @@ def overview(memory: MemorySystem) -> str:
 
 
 def record(memory: MemorySystem, name: str, id: str) -> str:
-    """Return one whole record, by the name of its memory, such as `experience`, and an id prefix."""
+    """Return one record in full. `name` is its memory, such as `experience`, and `id` the beginning of its id."""
     reference = find_record(memory, id, name)
     return record_json(reference, RESOURCE_CHARACTERS)
 

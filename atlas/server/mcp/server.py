@@ -19,9 +19,9 @@ from atlas.infra.actor import Role, may
 from atlas.infra.secrets import counting_secrets, describe_counts
 from atlas.server.mcp import reading, resources, writing
 from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE, Handshake
-from atlas.server.mcp.parameters import slim, wrong_arguments
+from atlas.server.mcp.parameters import simplify_schema, wrong_arguments_message
 from atlas.server.mcp.streams import serve_after
-from atlas.server.problems import unknown_names
+from atlas.server.problems import unknown_names_message
 from atlas.server.served import Open
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -68,9 +68,9 @@ def make_server(open_memory: Open) -> _Server:
     """Return a server with the tools."""
     server = _Server(SERVER_NAME, title=TITLE, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, hints in TOOLS:
-        server.add_tool(_bound(tool, open_memory), annotations=hints, structured_output=False)
+        server.add_tool(_bind_memory(tool, open_memory), annotations=hints, structured_output=False)
     for uri, resource in RESOURCES.items():
-        server.resource(uri, mime_type="text/markdown")(_bound(resource, open_memory))
+        server.resource(uri, mime_type="text/markdown")(_bind_memory(resource, open_memory))
     for prompt in (resources.before_task, resources.after_task):
         server.prompt()(prompt)
     return server
@@ -85,7 +85,7 @@ class _Server(MCPServer[Any]):
 
     async def list_tools(self) -> list[Tool]:
         tools = [tool for tool in await super().list_tools() if tool.annotations == READS or may(Role.WRITER)]
-        return [tool.model_copy(update={"input_schema": slim(tool.input_schema)}) for tool in tools]
+        return [tool.model_copy(update={"input_schema": simplify_schema(tool.input_schema)}) for tool in tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -93,7 +93,7 @@ class _Server(MCPServer[Any]):
         if name not in PARAMETERS:
             raise ToolError(f"{name!r:.80} is not a tool of this server; its tools are {', '.join(PARAMETERS)}")
         if unknown := [argument for argument in arguments if argument not in PARAMETERS[name]]:
-            raise ToolError(unknown_names(unknown, PARAMETERS[name], kind="argument", of=f"`{name}`"))
+            raise ToolError(unknown_names_message(unknown, PARAMETERS[name], kind="argument", of=f"`{name}`"))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -106,11 +106,11 @@ class _Server(MCPServer[Any]):
                 return ours
             case ValidationError() as problems:
                 [tool] = [tool for tool in await super().list_tools() if tool.name == name]
-                return ToolError(wrong_arguments(name, slim(tool.input_schema), arguments, problems))
+                return ToolError(wrong_arguments_message(name, simplify_schema(tool.input_schema), arguments, problems))
         return error
 
 
-def _bound(tool: Callable[..., str], open_memory: Open) -> Callable[..., str]:
+def _bind_memory(tool: Callable[..., str], open_memory: Open) -> Callable[..., str]:
     """Return a tool with its first parameter, the memory, bound. ATLAS errors become `ToolError`."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))

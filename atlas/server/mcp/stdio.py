@@ -8,28 +8,28 @@ from functools import partial
 
 from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
-from atlas.server.mcp.handshake import Handshake, shake_hands
+from atlas.server.mcp.handshake import Handshake, read_handshake
 
 
 def serve(settings: Settings) -> None:
     """Serve a client until it disconnects, from the local store or a remote server."""
-    handshake = shake_hands(announces_changes=not settings.server)
+    handshake = read_handshake(announces_changes=not settings.server)
     if settings.server:
-        _pass_on(handshake, settings)
+        _serve_remote_store(handshake, settings)
     else:
-        _answer(handshake, settings)
+        _serve_local_store(handshake, settings)
 
 
-def _pass_on(handshake: Handshake, settings: Settings) -> None:
+def _serve_remote_store(handshake: Handshake, settings: Settings) -> None:
     with extra("mcp", "`atlas mcp`"):
         import anyio
 
-        from atlas.server.mcp.relay import relay
+        from atlas.server.mcp.relay import make_relay
         from atlas.server.mcp.streams import serve_after
-    anyio.run(serve_after, handshake, relay(settings.server, settings.key))
+    anyio.run(serve_after, handshake, make_relay(settings.server, settings.key))
 
 
-def _answer(handshake: Handshake, settings: Settings) -> None:
+def _serve_local_store(handshake: Handshake, settings: Settings) -> None:
     with extra("mcp", "`atlas mcp`"):
         import anyio
 

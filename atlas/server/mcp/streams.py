@@ -25,16 +25,16 @@ async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
-    """The client's messages, including the first, which was read already."""
+    """The client's messages. The first was read during the handshake, and is replayed."""
 
-    def __init__(self, line: bytes, rest: Any) -> None:
+    def __init__(self, line: bytes, stream: Any) -> None:
         self._line = line
-        self._rest = rest
+        self._stream = stream
 
     async def receive(self) -> SessionMessage | Exception:
         line, self._line = self._line, b""
         if not line:
-            message: SessionMessage | Exception = await self._rest.receive()
+            message: SessionMessage | Exception = await self._stream.receive()
             return message
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -42,22 +42,22 @@ class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
             return error  # to be answered by the server
 
     async def aclose(self) -> None:
-        await self._rest.aclose()
+        await self._stream.aclose()
 
 
 class _Outgoing(ObjectSendStream[SessionMessage]):
-    """Messages to the client, without the reply that was sent already."""
+    """Messages to the client, without the reply that was sent during the handshake."""
 
-    def __init__(self, answered_id: str | int | None, rest: Any) -> None:
+    def __init__(self, answered_id: str | int | None, stream: Any) -> None:
         self._answered_id = answered_id
-        self._rest = rest
+        self._stream = stream
 
     async def send(self, item: SessionMessage) -> None:
         message = item.message
         if isinstance(message, JSONRPCResponse) and message.id == self._answered_id:
             self._answered_id = None
             return
-        await self._rest.send(item)
+        await self._stream.send(item)
 
     async def aclose(self) -> None:
-        await self._rest.aclose()
+        await self._stream.aclose()

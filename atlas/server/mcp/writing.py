@@ -221,7 +221,7 @@ def undo(
 
 
 def _metadata(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | None) -> dict[str, Any]:
-    """Return the metadata of a new record with its scope.
+    """Return the metadata of a new record, with the scope added.
 
     Raises:
         InvalidInput: The scope is malformed, or `metadata` contains a part of it, which would change it unseen.
@@ -242,11 +242,11 @@ def _step(step: str | dict[str, Any]) -> Step:
 
 
 def _added_note(operation_id: str | None) -> str:
-    """Return a note on an added record: its visibility, and how to undo it."""
+    """Return a sentence on who can find an added record, and how to undo the addition."""
     review = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
     return f"{review}{_undo_hint(operation_id)}"
 
 
 def _undo_hint(operation_id: str | None) -> str:
-    """Return how to undo an operation."""
+    """Return a sentence on how to undo an operation."""
     return f" To take it back: undo {operation_id[:8]}." if operation_id else ""

@@ -34,7 +34,7 @@ MAX_WAITING = 200
 
 
 class RequestRate:
-    """Rate limit per sender, as a token bucket."""
+    """A rate limit: one token bucket for each sender of requests."""
 
     def __init__(self, per_minute: int = 0, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Start with full buckets.
@@ -48,7 +48,7 @@ class RequestRate:
         self._lock = threading.Lock()
 
     def take(self, sender: str) -> float:
-        """Take a token for a request and return 0, or return the seconds until a token is available."""
+        """Take a token from a sender's bucket. Return 0, or the seconds until a token is available if there is none."""
         if not self._per_minute:
             return 0.0
         now = self._monotonic()
@@ -79,11 +79,11 @@ def requests_per_minute(text: str) -> int:
 async def limited_threads(
     has_model: Callable[[], bool], *, pause_seconds: float = FOLLOW_SECONDS
 ) -> AsyncIterator[None]:
-    """Limit the threads that answer requests during the block, in the server's event loop.
+    """Limit the number of threads that answer requests during the block. Call it in the server's event loop.
 
     Args:
         has_model: Returns whether a language model is configured, which may change at any time.
-        pause_seconds: Time after which a change is followed.
+        pause_seconds: Interval at which `has_model` is called and the limit is updated.
     """
     limiter = to_thread.current_default_thread_limiter()
 

@@ -34,7 +34,7 @@ class _DroppingQueueHandler(QueueHandler):
 
 
 def configure_logs(form: str) -> QueueListener:
-    """Write the log records of ATLAS to stderr from a thread. Return the listener, which the caller stops at the end.
+    """Write the log records of ATLAS to stderr in a thread. Return the thread's listener, which the caller has to stop.
 
     Args:
         form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.

@@ -142,7 +142,7 @@ def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
             yield "atlas_index_behind", (name,), upkeep.n_behind()
     yield "atlas_index_up", (), not storage.indexes.fault
     yield "atlas_embedding_model_ready", (), store.is_model_ready
-    yield "atlas_traces_waiting", (), spool.n_waiting()
+    yield "atlas_traces_waiting", (), spool.n_incomplete()
     yield "atlas_traces_refused", (), spool.n_refused()
     for labels, n_jobs in sorted(count_jobs(storage.path).items()):
         yield "atlas_jobs", labels, n_jobs

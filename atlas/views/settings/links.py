@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from atlas.access.links import Links, SharedLink, sweep_copies
+from atlas.access.links import Links, SharedLink, remove_ended_copies
 from atlas.core.types import new_id
 from atlas.infra.actor import actor_name
 from atlas.memory.system import MemorySystem
@@ -32,7 +32,7 @@ class LinkRow:
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
     """Return every link that was ever made, open ones first. `NotAllowed` if the actor is not an admin."""
     links = links_of(memory)
-    sweep_copies(memory.storage.path)
+    remove_ended_copies(memory.storage.path)
     now = datetime.now(UTC)
     rows = [_row(memory, link, now) for link in links.all()]
     return sorted(rows, key=lambda row: not row.is_live)
@@ -47,7 +47,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> tuple[SharedLink, s
         StoreUnavailable: The disk has no room for the copy.
     """
     links, link_id = links_of(memory), new_id()
-    sweep_copies(memory.storage.path)
+    remove_ended_copies(memory.storage.path)
     ends_at = datetime.now(UTC) + timedelta(days=days)
     memory.freeze(link_id)
     try:

@@ -78,7 +78,7 @@ def test_a_revoked_key_is_refused_at_once_elsewhere_too(ring: KeyRing, clock: Fi
     ring.revoke("crawler")
     with pytest.raises(NotAllowed, match="the key 'crawler' was revoked"):
         elsewhere.recognise(secret)
-    assert elsewhere.live_keys() == []
+    assert elsewhere.active_keys() == []
 
 
 def test_a_key_is_refused_from_its_end_on(ring: KeyRing, clock: FixedClock):
@@ -96,7 +96,7 @@ def test_a_name_is_one_live_key_and_free_again_when_that_is_revoked(ring: KeyRin
         ring.add("crawler", Role.ADMIN, created_by="eve")
     ring.revoke("crawler")
     ring.add("crawler", Role.VIEWER, created_by="ada")
-    assert [str(key.role) for key in ring.live_keys()] == ["viewer"]
+    assert [str(key.role) for key in ring.active_keys()] == ["viewer"]
 
 
 @pytest.mark.parametrize("name", ["", " crawler", "a\nb", "x" * 65, "<b>", "\x1b[2J"])
@@ -154,7 +154,7 @@ def test_a_full_disk_is_told_as_such(ring: KeyRing, tmp_path: Path):
 def test_many_processes_may_make_keys_at_once(ring: KeyRing):
     with ProcessPoolExecutor(4) as processes:
         made = list(processes.map(make, [ring.directory] * 12, range(12)))
-    assert sorted(key.name for key in KeyRing(ring.directory).live_keys()) == sorted(made)
+    assert sorted(key.name for key in KeyRing(ring.directory).active_keys()) == sorted(made)
 
 
 def make(directory: Path, number: int) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import atlas
-from atlas.access.links import Links, sweep_copies
+from atlas.access.links import Links, remove_ended_copies
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput, NotAllowed, ReadOnlyStore
 from atlas.core.types import Task
@@ -138,15 +138,15 @@ def test_a_link_and_its_copy_end_when_it_was_said(memory):
     link, secret = Links(directory, clock).add("board", clock.now() + timedelta(days=7), made_by="root")
     copy = freeze(memory.storage, link.id)
     sessions = Sessions(Stores({"main": directory}, {}, clock=clock))
-    token = sessions.follow(secret)
+    token = sessions.begin_for_link(secret)
     clock.advance(timedelta(days=7) - timedelta(seconds=1))
-    sweep_copies(directory, clock)
+    remove_ended_copies(directory, clock)
     assert (sessions.has_session(token), copy.is_dir()) == (True, True)
     clock.advance(timedelta(seconds=1))
     assert not sessions.has_session(token)
     with pytest.raises(NotAllowed, match="this link ended on"):
-        sessions.follow(secret)
-    sweep_copies(directory, clock)
+        sessions.begin_for_link(secret)
+    remove_ended_copies(directory, clock)
     assert not copy.exists()
 
 

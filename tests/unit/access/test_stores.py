@@ -13,7 +13,7 @@ from atlas.access.roles import roles_from_environment
 from atlas.access.stores import Stores, named_stores
 from atlas.core.errors import InvalidInput, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Role
-from atlas.server.access import Doors
+from atlas.server.access import RequestAuthenticator
 
 ROLES = {"admins": Role.ADMIN, "research/ml": Role.CURATOR, "support/*": Role.WRITER, "org/ml": Role.WRITER}
 
@@ -28,7 +28,7 @@ def stores(tmp_path: Path) -> Stores:
 
 def may_see(stores: Stores, *groups: str, subject: str = "ada") -> dict[str, str]:
     person = stores.sign_in(Identity(issuer="https://id.example", subject=subject, name="Ada", groups=groups))
-    return {name: str(actor.role) for name, actor in stores.person(person).items()}
+    return {name: str(actor.role) for name, actor in stores.person_actors(person).items()}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_an_administrator_of_one_store_lets_in_and_removes_in_that_one_alone(sto
     by_name = {store.name: store for store in stores}
     by_name["main"].people.remove(person)
     by_name["research"].people.set_role(person, Role.WRITER)
-    assert {name: str(actor.role) for name, actor in stores.person(person).items()} == {
+    assert {name: str(actor.role) for name, actor in stores.person_actors(person).items()} == {
         "research": "writer",
         "support": "writer",
     }
@@ -101,32 +101,32 @@ def test_whoever_may_see_nothing_is_told_so(tmp_path):
 def test_a_key_is_for_one_store(stores):
     research = next(store for store in stores if store.name == "research")
     key, secret = research.ring.add("crawler", Role.WRITER, created_by="ada")
-    store, found = stores.recognise(secret)
+    store, found = stores.recognise_key(secret)
     assert (store.name, found) == ("research", key)
-    assert store.key(key.id)["research"].store == research.directory
+    assert store.key_actors(key.id)["research"].store == research.directory
     research.ring.revoke("crawler")
-    assert store.key(key.id) == {}
+    assert store.key_actors(key.id) == {}
     with pytest.raises(NotAllowed, match="was revoked"):
-        stores.recognise(secret)
+        stores.recognise_key(secret)
     with pytest.raises(NotAllowed, match="this key is unknown"):
-        stores.recognise("guessed")
+        stores.recognise_key("guessed")
 
 
 def test_a_link_leads_to_its_copy_alone_until_it_ends(stores, tmp_path):
     research = next(store for store in stores if store.name == "research")
     link, secret = research.links.add("board", datetime.now(UTC) + timedelta(days=1), made_by="ada", link_id="abc")
     with pytest.raises(NotAllowed, match="removed by a purge"):
-        stores.follow(secret)
+        stores.recognise_link(secret)
     copy = tmp_path / "research" / "frozen-abc"
     copy.mkdir()
-    store, found = stores.follow(secret)
+    store, found = stores.recognise_link(secret)
     assert found == link
-    [actor] = store.link(link.id).values()
+    [actor] = store.link_actors(link.id).values()
     assert (actor.store, actor.role, actor.name) == (copy, Role.VIEWER, "link board")
     research.links.end(link.id)
-    assert store.link(link.id) == {}
+    assert store.link_actors(link.id) == {}
     with pytest.raises(NotAllowed, match="was ended"):
-        stores.follow(secret)
+        stores.recognise_link(secret)
 
 
 def test_stores_have_names_of_their_own(tmp_path):
@@ -145,7 +145,7 @@ def test_a_server_whose_keys_cannot_be_read_is_not_taken_for_one_without_keys(st
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         stores.has_key()
     with pytest.raises(StoreUnavailable, match="cannot be read"):
-        Doors(stores, is_open=True).enter("")
+        RequestAuthenticator(stores, is_open=True).authenticate("")
     stores.first.ring.add("crawler", Role.WRITER, created_by="root")
     assert stores.has_key(), "one that can be read is enough to ask for one"
 

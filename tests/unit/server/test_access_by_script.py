@@ -75,7 +75,7 @@ def test_a_person_is_given_a_role_removed_and_readmitted(admin, memory):
     assert (list(kept["keys"].values()), kept["are_grants_revoked"]) == (["nightly"], False)
     assert sent(admin, f"{path}/readmit")["removed_at"] is None
     assert sent(admin, f"{path}/remove", revoke_grants=True)["person"]["removed_at"]
-    assert [key.name for key in KeyRing(memory.storage.path).live_keys()] == ["crawler", "the admin"]
+    assert [key.name for key in KeyRing(memory.storage.path).active_keys()] == ["crawler", "the admin"]
     assert admin.post("/access/people/nobody/role", json={"role": "viewer"}).status_code == 404
 
 
@@ -83,13 +83,13 @@ def test_a_link_opens_a_copy_until_it_is_ended(admin, memory):
     made = sent(admin, "/access/links", 201, name="board", days=2)
     secret = made["path"].removeprefix("/link/")
     stores = Stores({"store": memory.storage.path}, {})
-    assert stores.follow(secret)[1].id == made["link"]["id"]
+    assert stores.recognise_link(secret)[1].id == made["link"]["id"]
     listed = admin.get("/access/links")
     assert [link["name"] for link in listed.json()] == ["board"]
     assert secret not in listed.text
     assert sent(admin, f"/access/links/{made['link']['id']}/end")["revoked_at"]
     with pytest.raises(atlas.NotAllowed):
-        stores.follow(secret)
+        stores.recognise_link(secret)
 
 
 def test_a_backup_is_made_listed_and_restored(admin, memory, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from atlas.access.stores import Stores
-from atlas.server.access import Doors
+from atlas.server.access import RequestAuthenticator
 from atlas.server.api.app import make_api
 from atlas.server.api.verbs import RESULTS
 
@@ -20,8 +20,8 @@ def document() -> dict[str, Any]:
     def no_memory() -> Any:
         raise AssertionError("the document is the same for every memory")
 
-    doors = Doors(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=True)
-    found: dict[str, Any] = TestClient(make_api(no_memory, doors)).get("/openapi.json").json()
+    authenticator = RequestAuthenticator(Stores({"docs": Path("docs")}, {}, owner="docs"), is_open=True)
+    found: dict[str, Any] = TestClient(make_api(no_memory, authenticator)).get("/openapi.json").json()
     return found
 
 

@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import atlas
-from atlas.access.failed_entries import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES, FailedEntries
 from atlas.access.keys import KeyRing
 from atlas.access.stores import Stores
+from atlas.access.wrong_keys import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES, WrongKeyBackoff
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.operations import limits
@@ -42,7 +42,7 @@ def time() -> Time:
 
 
 def test_wrong_keys_wait_twice_as_long_each_time(time):
-    entries = FailedEntries(time)
+    entries = WrongKeyBackoff(time)
     for _ in range(FREE_ENTRIES - 1):
         assert entries.add("10.0.0.1") == 0
     waits = []
@@ -54,7 +54,7 @@ def test_wrong_keys_wait_twice_as_long_each_time(time):
 
 
 def test_an_address_does_not_wait_for_another(time):
-    entries = FailedEntries(time)
+    entries = WrongKeyBackoff(time)
     for _ in range(FREE_ENTRIES):
         entries.add("10.0.0.1")
     assert entries.add("10.0.0.1") > 0
@@ -62,7 +62,7 @@ def test_an_address_does_not_wait_for_another(time):
 
 
 def test_a_count_is_reset_after_a_quarter_of_an_hour(time):
-    entries = FailedEntries(time)
+    entries = WrongKeyBackoff(time)
     for _ in range(FREE_ENTRIES):
         entries.add("10.0.0.1")
     time.now += FORGET_SECONDS + 1
@@ -70,7 +70,7 @@ def test_a_count_is_reset_after_a_quarter_of_an_hour(time):
 
 
 def test_addresses_are_bounded(time):
-    entries = FailedEntries(time)
+    entries = WrongKeyBackoff(time)
     for number in range(MAX_ADDRESSES + 100):
         entries.add(str(number))
     assert len(entries._by_address) == MAX_ADDRESSES
@@ -99,7 +99,7 @@ def test_forty_wrong_keys_in_a_row_have_to_wait_and_a_right_one_does_not(memory)
 
 def test_the_audit_log_has_only_what_was_answered(memory):
     stores = Stores({"store": memory.storage.path}, {})
-    waits = [stores.refuse("10.0.0.1", "this key is unknown") for _ in range(40)]
+    waits = [stores.record_refusal("10.0.0.1", "this key is unknown") for _ in range(40)]
     stores.first.audit.flush()
     assert sum(event.n for event in stores.first.audit.events()) == waits.count(0) < 40
 

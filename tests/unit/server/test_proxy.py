@@ -19,9 +19,9 @@ from atlas.access.proxy import Proxy
 from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.server.access import OwnMachineOnly
-from atlas.server.entrance import Entrance
+from atlas.server.access import ProxyRejectionMiddleware
 from atlas.server.forwarding import TrustedProxyMiddleware
+from atlas.server.login import LoginMiddleware
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy_path
 from atlas.storage.location.audit import LINK_MADE, LINK_OPENED
@@ -43,7 +43,7 @@ def browser(sessions: Sessions, address: str = "10.0.0.5", proxy: Proxy = PROXY)
         return PlainTextResponse(", ".join(f"{one.name}, {one.role}" for one in actors) + f" by {request.url.scheme}")
 
     inside = Starlette(routes=[Route("/", page), Route("/experiences", page)])
-    return TestClient(TrustedProxyMiddleware(Entrance(inside, sessions), proxy), client=(address, 50_000))
+    return TestClient(TrustedProxyMiddleware(LoginMiddleware(inside, sessions), proxy), client=(address, 50_000))
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_link_that_is_opened_once_more_is_no_further_session(client, sessions,
     "name", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via", "CF-Connecting-IP", "True-Client-IP"]
 )
 def test_an_open_server_refuses_what_a_proxy_passed_on(name):
-    opened = TestClient(OwnMachineOnly(PlainTextResponse("all of it")))
+    opened = TestClient(ProxyRejectionMiddleware(PlainTextResponse("all of it")))
     refused = opened.get("/", headers={name: "203.0.113.9"})
     assert (refused.status_code, "without --no-token" in refused.json()["detail"]) == (403, True)
     assert opened.get("/").text == "all of it"

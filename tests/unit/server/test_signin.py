@@ -16,14 +16,14 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from atlas.access.failed_entries import FREE_ENTRIES
 from atlas.access.keys import KeyRing
 from atlas.access.people import People
 from atlas.access.provider import Provider
 from atlas.access.stores import Stores
+from atlas.access.wrong_keys import FREE_ENTRIES
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
-from atlas.server.entrance import Entrance
+from atlas.server.login import LoginMiddleware
 from atlas.server.sessions import COOKIE, MAX_OF_ONE, Sessions
 from atlas.storage.location.audit import REFUSED
 from tests.support.lying_provider import lying_provider, signed, signed_with_the_public_key, unsigned
@@ -77,7 +77,7 @@ def page(sessions: Sessions) -> Starlette:
 @pytest.fixture
 def client(provider: Provider, sessions: Sessions, page: Starlette) -> Iterator[TestClient]:
     """A browser before the page."""
-    with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as opened:
+    with TestClient(LoginMiddleware(page, sessions, provider), base_url="http://atlas.example") as opened:
         yield opened
 
 
@@ -193,14 +193,14 @@ def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, 
 def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
     sign_in(client, "ada")
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
-    tokens = [sessions.begin(secret) for _ in range(MAX_OF_ONE + 5)]
+    tokens = [sessions.begin_with_secret(secret) for _ in range(MAX_OF_ONE + 5)]
     assert [sessions.has_session(token) for token in tokens].count(True) == MAX_OF_ONE
     assert client.get("/").text.startswith("Ada")
 
 
 def test_a_provider_that_is_not_there_is_told_as_such(sessions, provider):
     gone = replace(provider, issuer="http://127.0.0.1:9")
-    with TestClient(Entrance(Starlette(), sessions, gone)) as client:
+    with TestClient(LoginMiddleware(Starlette(), sessions, gone)) as client:
         assert "cannot be asked" in client.get("/signin").text
 
 
@@ -219,7 +219,7 @@ def test_a_provider_that_is_not_there_is_told_as_such(sessions, provider):
 def test_a_token_that_is_not_for_this_sign_in_lets_nobody_in(sessions, stores, claims):
     with lying_provider() as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
             refused = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims})
             assert (refused.status_code, "begin again" in refused.text) == (401, True)
             assert [event.what for event in stores.first.audit.events()] == [REFUSED]
@@ -247,7 +247,7 @@ ANNOUNCED = ("none", "HS256", "RS256")
 def test_a_token_of_an_algorithm_that_is_not_accepted_lets_nobody_in(sessions, stores, caplog, sign, algorithms):
     with lying_provider(sign=sign, algorithms=algorithms) as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
             refused = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada"})
             assert (refused.status_code, COOKIE in client.cookies) == (401, False)
             assert "signs its tokens with an algorithm that is not accepted here; accepted are RS256" in refused.text
@@ -259,7 +259,7 @@ def test_a_token_of_an_algorithm_that_is_not_accepted_lets_nobody_in(sessions, s
 def test_a_token_of_an_accepted_algorithm_that_the_provider_announces_lets_somebody_in(sessions, algorithm):
     with lying_provider(sign=signed(algorithm), algorithms=("none", algorithm)) as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
             assert answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada"}).status_code == 303
 
 
@@ -275,7 +275,7 @@ def test_a_token_of_an_accepted_algorithm_that_the_provider_announces_lets_someb
 def test_names_of_a_provider_lose_their_control_characters(sessions, stores, page, claims, shown):
     with lying_provider() as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(page, sessions, provider), base_url="http://atlas.example") as client:
             assert answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims}).status_code == 303
             assert client.get("/").text == shown
     assert stores.first.audit.events()[0].who == shown.removesuffix(", viewer")
@@ -285,7 +285,7 @@ def test_names_of_a_provider_lose_their_control_characters(sessions, stores, pag
 def test_what_no_text_can_hold_lets_nobody_in(sessions, claims):
     with lying_provider() as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(Starlette(), sessions, provider), base_url="http://atlas.example") as client:
             assert answered(client, said, {"aud": "atlas", "iss": issuer, **claims}).status_code == 401
 
 
@@ -304,7 +304,7 @@ def test_what_no_text_can_hold_lets_nobody_in(sessions, claims):
 def test_groups_that_a_token_does_not_have_are_asked_for(sessions, page, claims, told, expected):
     with lying_provider(userinfo=told) as (issuer, said):
         provider = Provider(issuer=issuer, client="atlas", secret="secret")
-        with TestClient(Entrance(page, sessions, provider), base_url="http://atlas.example") as client:
+        with TestClient(LoginMiddleware(page, sessions, provider), base_url="http://atlas.example") as client:
             answer = answered(client, said, {"aud": "atlas", "iss": issuer, "sub": "ada", **claims})
             assert answer.status_code == (303 if expected else 401)
             assert not expected or client.get("/").text == expected
@@ -356,7 +356,7 @@ def test_a_provider_on_this_machine_may_speak_plain_http(issuer):
 def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
     given = {"ATLAS_OIDC_ISSUER": provider.issuer, "ATLAS_OIDC_CLIENT": "atlas", "ATLAS_OIDC_SECRET": "hush"}
     wanted = Provider.from_environment(given | {"ATLAS_OIDC_SCOPE": "openid  groups"})
-    with TestClient(Entrance(Starlette(), sessions, wanted), base_url="http://atlas.example") as client:
+    with TestClient(LoginMiddleware(Starlette(), sessions, wanted), base_url="http://atlas.example") as client:
         begun = client.get("/signin", follow_redirects=False).headers["location"]
     assert parse_qs(urlsplit(begun).query)["scope"] == ["openid groups"]
     with pytest.raises(InvalidInput, match="expected openid in ATLAS_OIDC_SCOPE"):
@@ -367,7 +367,7 @@ def test_the_scope_that_is_asked_for_can_be_said(sessions, provider):
 def test_a_cookie_is_for_tls_alone_where_the_public_address_is(sessions, provider, public_url, is_secure):
     public = replace(provider, public_url=public_url)
     secret = sessions.stores.first.ring.add("crawler", Role.WRITER, created_by="ada")[1]
-    with TestClient(Entrance(Starlette(), sessions, public), base_url="http://atlas.example") as client:
+    with TestClient(LoginMiddleware(Starlette(), sessions, public), base_url="http://atlas.example") as client:
         entered = client.post("/enter", data={"key": secret}, follow_redirects=False)
     assert ("Secure" in entered.headers["set-cookie"]) is is_secure
 
@@ -408,6 +408,8 @@ def test_a_viewer_uploads_nothing_and_a_curator_may(client):
 
 def test_nobody_takes_the_name_of_whoever_runs_the_server(tmp_path, provider):
     stores = Stores({"main": tmp_path}, ROLES, owner="Ada")
-    with TestClient(Entrance(Starlette(), Sessions(stores), provider), base_url="http://atlas.example") as client:
+    with TestClient(
+        LoginMiddleware(Starlette(), Sessions(stores), provider), base_url="http://atlas.example"
+    ) as client:
         sign_in(client, "ada")
     assert stores.first.people.names() == {"Ada (2)"}

@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 
 from atlas.access.stores import Stores
-from atlas.server.access import Doors
+from atlas.server.access import RequestAuthenticator
 from atlas.server.api.app import make_api
 from atlas.server.api.parts import Opened, Served, ThreadRoute
 from atlas.server.served import ServedMemory
@@ -55,8 +55,8 @@ def test_a_request_opens_the_memory_once(memory):
         opened.append(memory)
         return ServedMemory(memory)
 
-    doors = Doors(Stores({"store": memory.storage.path}, {}, owner="owner"), is_open=True)
-    client = TestClient(make_api(open_memory, doors))
+    authenticator = RequestAuthenticator(Stores({"store": memory.storage.path}, {}, owner="owner"), is_open=True)
+    client = TestClient(make_api(open_memory, authenticator))
     for path, body in (("/experience/search", {"query": "a bug"}), ("/verbs/revision", {})):
         opened.clear()
         assert client.post(path, json=body).status_code == 200

@@ -19,8 +19,8 @@ from atlas.access.provider import Provider
 from atlas.access.server_token import make_token
 from atlas.access.stores import Stores
 from atlas.infra.actor import Role
-from atlas.server.access import ApiKeyMiddleware, Doors, HostMiddleware
-from atlas.server.entrance import Entrance
+from atlas.server.access import ApiKeyMiddleware, HostMiddleware, RequestAuthenticator
+from atlas.server.login import LoginMiddleware
 from atlas.server.sessions import COOKIE, Sessions
 from atlas.storage.frozen import frozen_copy_path
 from atlas.storage.location.audit import REFUSED, TOKEN_ENTERED
@@ -59,7 +59,7 @@ def browser(sessions: Sessions, provider: Provider | None = None) -> TestClient:
         return PlainTextResponse(", ".join(f"{one.name} in {store}" for store, one in actors.items()))
 
     inside = Starlette(routes=[Route("/", page)])
-    return TestClient(HostMiddleware(Entrance(inside, sessions, provider), ["testserver"]))
+    return TestClient(HostMiddleware(LoginMiddleware(inside, sessions, provider), ["testserver"]))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def events(stores: Stores) -> dict[str, list[tuple[str, str]]]:
 
 def signed_in(client: TestClient, sessions: Sessions) -> TestClient:
     client.cookies.clear()
-    client.cookies.set(COOKIE, sessions.begin_session(EVE))
+    client.cookies.set(COOKIE, sessions.begin_for_person(EVE))
     return client
 
 
@@ -239,7 +239,7 @@ def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client
     research.links.end(research.links.all()[0].id)
     client.post("/enter", data={"key": secret})
     client.get(link)
-    asked = ApiKeyMiddleware(PlainTextResponse("in"), Doors(stores, is_open=False))
+    asked = ApiKeyMiddleware(PlainTextResponse("in"), RequestAuthenticator(stores, is_open=False))
     TestClient(asked).get("/", headers={"Authorization": f"Bearer {secret}"})
     told = events(stores)
     assert told["main"] == []
@@ -263,7 +263,7 @@ def test_a_removed_person_is_refused_in_the_audit_logs_of_the_stores_that_remove
     stores.sign_in(ada)
     for store in stores:
         store.people.remove(ada.id)
-    answer = TestClient(Vouching(Entrance(Starlette(), Sessions(stores)), ada)).get("/")
+    answer = TestClient(Vouching(LoginMiddleware(Starlette(), Sessions(stores)), ada)).get("/")
     assert (answer.status_code, "was removed from this memory" in answer.text) == (401, True)
     assert {name: len(told) for name, told in events(stores).items()} == {"main": 1, "research": 1}
 
@@ -324,7 +324,7 @@ def test_people_of_a_single_store_are_told_that_its_file_is_damaged(tmp_path):
         assert str(tmp_path) not in client.get("/").text
         client.cookies.clear()
         assert client.get("/enter").status_code == 200, "the way to the provider stays open"
-    vouched = TestClient(Vouching(Entrance(Starlette(), sessions), EVE)).get("/")
+    vouched = TestClient(Vouching(LoginMiddleware(Starlette(), sessions), EVE)).get("/")
     assert (vouched.status_code, "people.json cannot be read" in vouched.text) == (503, True)
 
 

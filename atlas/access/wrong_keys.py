@@ -29,8 +29,8 @@ class _Failures:
     """Time until which further failures are rejected without being counted."""
 
 
-class FailedEntries:
-    """Wrong keys by address, with exponential backoff.
+class WrongKeyBackoff:
+    """Exponential backoff for client addresses that send wrong keys.
 
     After the tenth wrong key, the address has to wait 1, 2, 4 … seconds. A correct key is accepted during a wait, so an
     agent that shares its address with an attacker can continue. Keys have 256 random bits, so the backoff protects the
@@ -43,7 +43,10 @@ class FailedEntries:
         self._lock = threading.Lock()
 
     def add(self, address: str) -> float:
-        """Count a wrong key, and return the seconds to wait, 0 for none. Wrong keys during a wait are not counted."""
+        """Count a wrong key of an address. Return the seconds that the address still has to wait, or 0.
+
+        A wrong key that is sent during a wait is not counted.
+        """
         now, network = self._monotonic(), _network(address)
         with self._lock:
             failures = self._by_address.setdefault(network, _Failures())
@@ -61,7 +64,7 @@ class FailedEntries:
 
 
 def _network(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address, which one subscriber controls as a whole."""
+    """Return an IPv4 address as it is, and an IPv6 address as its /64 network, which belongs to one subscriber."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -22,7 +22,7 @@ from atlas.access.stores import OTHER_TOKEN
 from atlas.core.errors import AtlasError, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.server import forms, forwarding
-from atlas.server.access import WRONG_KEYS, header, peer
+from atlas.server.access import WRONG_KEYS, client_address, header
 from atlas.server.problems import TooManyRequests
 from atlas.server.sessions import Sessions
 from atlas.server.signin import SIGN_IN, make_sign_in
@@ -43,8 +43,8 @@ TOKEN = "token"
 _FORM_BYTES = 4_096
 
 
-class Entrance:
-    """Middleware that passes authenticated browsers, and shows the login form to others."""
+class LoginMiddleware:
+    """Middleware that forwards the requests of browsers with a session, and shows a login form to all others."""
 
     def __init__(self, app: ASGIApp, sessions: Sessions, provider: Provider | None = None) -> None:
         """Wrap an application.
@@ -72,25 +72,25 @@ class Entrance:
         await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
-        """Return the application that answers a request: the pages, or a form."""
+        """Return the application that answers a request: the pages, a form or a redirect."""
         path, is_request = scope["path"], scope["type"] == "http"
         if is_request and path == ENTER:
-            return await self._enter(Request(scope, receive))
+            return await self._log_in(Request(scope, receive))
         if self._sign_in is not None and (path == SIGN_IN or path.startswith(f"{SIGN_IN}/")):
             return self._sign_in
         if is_request and path.startswith(LINK):
-            return self._follow(Request(scope, receive))
+            return self._open_link(Request(scope, receive))
         if is_request and path == LEAVE:
-            return self._leave(scope)
+            return self._log_out(scope)
         if self._sessions.stores.token and _is_page(scope) and TOKEN in Request(scope).query_params:
-            return self._open(Request(scope, receive))
+            return self._open_token_url(Request(scope, receive))
         if not self._sessions.has_session(**self._browser(scope)):
             return self._respond_unauthenticated(scope, receive)
         if path.startswith(UPLOADS) and not self._may_write(scope):
             return Response("A viewer uploads nothing.", 403)
         return self._app
 
-    async def _enter(self, request: Request) -> Response:
+    async def _log_in(self, request: Request) -> Response:
         if request.method != "POST":
             return self._form(request)
         body = b""
@@ -100,35 +100,35 @@ class Entrance:
                 return self._form(request, "A key is shorter than that.", 413)
         try:
             key = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin(key, **self._browser(request.scope))
+            token = self._sessions.begin_with_secret(key, **self._browser(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
             return self._refuse(request, str(error), error)
         return self._with_session(request, token)
 
-    def _open(self, request: Request) -> Response:
+    def _open_token_url(self, request: Request) -> Response:
         """Start a session for a URL with the token, and redirect to the URL without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refuse(request, OTHER_TOKEN)
-        session = self._sessions.begin(secret, **self._browser(request.scope))
+        session = self._sessions.begin_with_secret(secret, **self._browser(request.scope))
         rest = request.url.remove_query_params(TOKEN)
         answer = self._with_session(request, session, f"{rest.path}?{rest.query}".rstrip("?"))
         answer.headers.update({"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"})
         return answer
 
-    def _follow(self, request: Request) -> Response:
+    def _open_link(self, request: Request) -> Response:
         """Open a demonstration link. A user with a session has to confirm, because opening it ends the session."""
         secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
-            if request.method != "POST" and (name := self._sessions.find_ended_user(secret, **browser)):
+            if request.method != "POST" and (name := self._sessions.find_replaced_user(secret, **browser)):
                 return forms.guest_page(name)
-            return self._with_session(request, self._sessions.follow(secret, **browser))
+            return self._with_session(request, self._sessions.begin_for_link(secret, **browser))
         except NotAllowed as error:
-            if wait := self._sessions.stores.refuse(peer(request.scope), str(error), error):
-                return _waiting_form(forms.refused_link, wait)
-            return forms.refused_link(str(error))
+            if wait := self._sessions.stores.record_refusal(client_address(request.scope), str(error), error):
+                return _waiting_form(forms.ended_link_page, wait)
+            return forms.ended_link_page(str(error))
 
-    def _leave(self, scope: Scope) -> Response:
-        """Log out, with a confirmation form for requests from another site."""
+    def _log_out(self, scope: Scope) -> Response:
+        """End the session. A link on another site gets a form in which the user has to confirm."""
         browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
         if not is_wanted and self._sessions.has_session(**browser):
@@ -137,30 +137,34 @@ class Entrance:
         return RedirectResponse(ENTER, 303)
 
     def _start_vouched_session(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
-        """Start a session for a user authenticated by a provider or proxy, or return the refusal."""
+        """Start a session for a user whom a provider or proxy has authenticated.
+
+        Returns:
+            A redirect to the pages, or the login form if the user is refused.
+        """
         try:
-            token = self._sessions.begin_session(identity, **self._browser(request.scope))
+            token = self._sessions.begin_for_person(identity, **self._browser(request.scope))
         except NotAllowed as error:
             return self._refuse_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # the provider's callback is answered outside `__call__`
-            return forms.unavailable(str(error))
+            return forms.outage_page(str(error))
         return self._with_session(request, token, lead_to)
 
     def _refuse(self, request: Request, problem: str, error: Exception | None = None) -> Response:
-        if wait := self._sessions.stores.refuse(peer(request.scope), problem, error):
+        if wait := self._sessions.stores.record_refusal(client_address(request.scope), problem, error):
             return _waiting_form(lambda sentence: self._form(request, sentence), wait)
         return self._form(request, problem, 401)
 
     def _refuse_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
-        """Return the form after a refused sign-in.
+        """Return the login form after a refused sign-in, and record the refusal.
 
-        It does not count as a wrong key, because others may share the address.
+        It does not count as a wrong key, because other users may share the address.
         """
-        self._sessions.stores.refuse(peer(request.scope), problem, error, counts=False)
+        self._sessions.stores.record_refusal(client_address(request.scope), problem, error, counts=False)
         return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:
-        return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
+        return any(actor.role >= Role.WRITER for actor in actors_of_connection(self._sessions, scope).values())
 
     def _respond_unauthenticated(self, scope: Scope, receive: Receive) -> ASGIApp:
         """Return the response to an unauthenticated request."""
@@ -168,7 +172,7 @@ class Entrance:
             return WebSocketClose(1008, "no key")
         identity = forwarding.identity(scope)
         if not _is_page(scope):
-            cookie_name = self._sessions.stores.secret_name
+            cookie_name = self._sessions.stores.credential_name
             # A JSON string, which Streamlit shows on pages that were open during a restart.
             return JSONResponse(
                 f"This needs {cookie_name}; load the page in the browser again, and enter it there.", 401
@@ -180,7 +184,7 @@ class Entrance:
 
     def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
         if self._sessions.stores.token:
-            return forms.asking_for_token(token_file_name(request.scope["server"][1]), problem, status)
+            return forms.token_form(token_file_name(request.scope["server"][1]), problem, status)
         try:
             has_keys = self._sessions.stores.has_key()
         except StoreUnavailable:  # an entered key gets its own message, and sign-in needs none
@@ -199,7 +203,7 @@ class Entrance:
 
 
 class _Browser(TypedDict):
-    """Credentials of a browser."""
+    """The credentials that a browser has sent."""
 
     token: str
     """Its current session token, or an empty string."""
@@ -208,8 +212,8 @@ class _Browser(TypedDict):
     """Id of the user authenticated by a proxy, or an empty string."""
 
 
-def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actors of a connection by store name, or an empty mapping if it has no access."""
+def actors_of_connection(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
+    """Return the actors of a connection's session, keyed by store name. Empty if it has no session."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.has_session(**browser) else {}
@@ -218,7 +222,7 @@ def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
 
 
 def _waiting_form(form: Callable[[str], Response], seconds: float) -> Response:
-    """Return the form with the waiting time after too many wrong keys."""
+    """Return a form that shows how long the address has to wait after too many wrong keys."""
     error = TooManyRequests(WRONG_KEYS, seconds)
     answer = form(f"{error}.")
     answer.status_code = 429
@@ -229,7 +233,7 @@ def _waiting_form(form: Callable[[str], Response], seconds: float) -> Response:
 def _unavailable(scope: Scope, error: AtlasError) -> ASGIApp:
     if scope["type"] == "websocket":
         return WebSocketClose(1011, "not available now")
-    return forms.unavailable(str(error))
+    return forms.outage_page(str(error))
 
 
 def _is_page(scope: Scope) -> bool:
