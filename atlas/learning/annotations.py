@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedConcept:
-    """The types that a concept's function takes and returns."""
+    """The parameter types and the return type of a concept's function."""
 
     concept: CodeConcept
     parameters: tuple[Parameter, ...]

@@ -42,7 +42,7 @@ MAX_RESULT_CHARACTERS = 2_000
 
 
 def find_nothing(_: str) -> None:
-    """Return None. This is the default `find`, for concepts that call no others."""
+    """Return None. This is the default of `find`, for concepts that call no other concepts."""
 
 
 class PipelineCompositionStrategy:
@@ -113,7 +113,7 @@ def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcep
 
 
 def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
-    """Return why these concepts cannot be composed, or an empty string."""
+    """Return the reason why these concepts cannot be composed. Empty if they can."""
     with_callees = call_closure(concepts, find)
     other_languages = [concept.name for concept in with_callees if concept.language != "python"]
     if other_languages:
@@ -131,7 +131,7 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
 
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
-    """Return a message that names two concepts with different definitions of one name. Empty if there are none."""
+    """Return a message about two concepts that define one name differently. Empty if there are none."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _definitions(concept.code):
@@ -150,7 +150,7 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
     """Return a message about the first concept that reads an undefined name, or an empty string."""
     defined = {name for concept in concepts for name, _ in _definitions(concept.code)}
     for concept in concepts:
-        lacking = sorted(outer_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
+        lacking = sorted(global_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
         if lacking:
             return (
                 f"{concept.name} needs {', '.join(lacking)}, but none of the concepts that it calls defines it. "
@@ -160,15 +160,15 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
 
 
 def _definitions(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that code defines at its top level, each with its definition."""
+    """Yield each name that code defines at its top level, with the source of its definition."""
     for node in strip(code).body:
         names = {node.name} if isinstance(node, Defining) else bound_names(node)
         for name in names:
             yield name, ast.dump(node)
 
 
-def outer_names(tree: ast.Module) -> set[str]:
-    """Return the global and builtin names that code reads, outside annotations.
+def global_names(tree: ast.Module) -> set[str]:
+    """Return the global and builtin names that code reads. Names in annotations are left out.
 
     Names that a function declares `global` are left out, because the function assigns them.
     """
@@ -177,15 +177,15 @@ def outer_names(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
     bound = {name for node in walk(bare) if isinstance(node, ast.Global) for name in node.names}
-    return set(_outer_names(symtable.symtable(ast.unparse(bare), "<concept>", "exec"))) - bound
+    return set(_global_names(symtable.symtable(ast.unparse(bare), "<concept>", "exec"))) - bound
 
 
-def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
+def _global_names(table: symtable.SymbolTable) -> Iterator[str]:
     for symbol in table.get_symbols():
         if symbol.is_global() and symbol.is_referenced():
             yield symbol.get_name()
     for child in table.get_children():
-        yield from _outer_names(child)
+        yield from _global_names(child)
 
 
 def strip_annotations(tree: Tree) -> Tree:
@@ -205,7 +205,7 @@ def strip_annotations(tree: Tree) -> Tree:
 def run_calls(
     source: str, calls: Sequence[str], limits: RunLimits | None, path: Sequence[Path] = ()
 ) -> list[RunResult]:
-    """Run each call after the source. The last line of its output is its result, as `read_result` expects it."""
+    """Run each call separately, after the source. `read_result` reads its value from the last line of the output."""
     if not calls:
         return []
     with Sandbox(limits, path=path) as sandbox:
@@ -250,7 +250,7 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
     reserved = {after.concept.name for after in order}
     links: list[_Link] = []
     for before, after in zip([None, *order], order, strict=False):
-        position = _first_position(after) if before is None else _position(before, after)
+        position = _first_parameter_index(after) if before is None else _parameter_index(before, after)
         if position is None:
             return None
         parameters = []
@@ -261,13 +261,16 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
     return _build_chain(tuple(links), reserved)
 
 
-def _first_position(concept: TypedConcept) -> int | None:
-    """Return -1 if a concept can begin a chain, else None. The first concept needs a parameter other than `*args`."""
+def _first_parameter_index(concept: TypedConcept) -> int | None:
+    """Return -1 if a concept can be the first of a chain, otherwise None.
+
+    The first concept needs a parameter other than `*args`.
+    """
     takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
     return -1 if concept.parameters or not takes else None
 
 
-def _position(before: TypedConcept, after: TypedConcept) -> int | None:
+def _parameter_index(before: TypedConcept, after: TypedConcept) -> int | None:
     positions = (index for index, parameter in enumerate(after.parameters) if fits(before.returns, parameter.type))
     return next(positions, None)
 
@@ -284,17 +287,19 @@ def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
     short = long if len(long) <= MAX_NAME_CHARACTERS else f"{concept_names[0]}_to_{concept_names[-1]}"
     name = unused_name(short[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
     returns = links[-1].typed_concept.returns
-    quoted = _head(name, [(parameter_name, _quote(kind)) for parameter_name, kind in parameters], _quote(returns))
+    quoted = _definition_line(
+        name, [(parameter_name, _quote(kind)) for parameter_name, kind in parameters], _quote(returns)
+    )
     return _Chain(
         links=links,
         name=name,
         code=f"def {quoted}:\n    return {_call(links)}\n",
-        signature=_head(name, parameters, returns),
+        signature=_definition_line(name, parameters, returns),
         parameters=tuple(parameter_name for parameter_name, _ in parameters),
     )
 
 
-def _head(name: str, parameters: Iterable[tuple[str, ast.expr | None]], returns: ast.expr | None) -> str:
+def _definition_line(name: str, parameters: Iterable[tuple[str, ast.expr | None]], returns: ast.expr | None) -> str:
     parameter_list = ", ".join(
         f"{parameter}: {ast.unparse(kind)}" if kind else parameter for parameter, kind in parameters
     )
@@ -342,7 +347,7 @@ def _arguments(link: _Link) -> list[list[str]]:
 
 
 def _required_arguments(call: ast.Call, link: _Link) -> list[str] | None:
-    """Return the argument of each required parameter, or None if a call passes other arguments or too few."""
+    """Return the argument of each required parameter, or None if the call does not pass exactly these."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     in_order = [parameter for parameter in link.typed_concept.parameters if not parameter.is_keyword]
     by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import missing_package
-from atlas.learning.analysis.dataflow import tools_of
+from atlas.learning.analysis.dataflow import find_tools
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tools, read_programs
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, make_tool_lookup, read_programs
 from atlas.learning.results import Abstraction, Compression, Library, RewrittenProgram
-from atlas.learning.rewrite.additions import add_functions, open_ends
+from atlas.learning.rewrite.additions import add_functions, widen_functions
 from atlas.learning.rewrite.applying import apply_again, apply_library
 from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
 from atlas.learning.rewrite.sharing import read_sources
-from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
+from atlas.learning.rewrite.shelf import Shelf, drop_invalid, programs_by_pattern
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
@@ -93,7 +93,7 @@ def compress(
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
     originals_by_id = {program.id: program for program in corpus}
-    allowed, prefix = make_tools(tools, are_run=verify is not None), free_prefix(corpus)
+    allowed, prefix = make_tool_lookup(tools, are_run=verify is not None), free_prefix(corpus)
     limits = limits or Limits()
     definition_sources = read_sources(corpus, allowed)
     sharing, n_changed = verify_sharing(definition_sources, limits, prefix, verify)
@@ -141,7 +141,7 @@ def compress(
 
 
 def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
-    """Return the proposal of the search."""
+    """Run the search, and return its proposal. Notes of the search are added to the run."""
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     proposal = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += proposal.notes
@@ -159,7 +159,7 @@ def _keep_valid_functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> d
 def default_checks(
     sandbox: Sandbox | None, verify: Verify | None, star_names: StarNames | None, cancelled: IsCancelled | None = None
 ) -> tuple[Verify | None, StarNames | None]:
-    """Return the given checks, or else the checks of a sandbox."""
+    """Return the given checks. A check that is None is replaced by that of the sandbox, if there is one."""
     if sandbox is None:
         return verify, star_names
     verify = verify or Verifier(sandbox, is_cancelled=cancelled).compare_all
@@ -174,7 +174,7 @@ def _inline_uncompilable(shelf: Shelf, functions: Mapping[str, Function], run: _
 
 
 def default_engine() -> Engine:
-    """Return Stitch if it is installed, the plain search if it is not."""
+    """Return a Stitch engine if Stitch is installed, otherwise an engine in pure Python."""
     return AntiUnificationEngine() if missing_package("learning", "Stitch") else StitchEngine()
 
 
@@ -199,7 +199,7 @@ def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 
 
 def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) -> dict[str, Term]:
-    """Return the programs whose normalised form behaves the same. The others are not compressed."""
+    """Return the programs whose normalised form behaves as the original. The others are not compressed."""
     verified, changed = dict(terms), _changed_programs(terms, run)
     retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
     changed = (changed - retried.keys()) | _changed_programs(retried, run)
@@ -218,7 +218,7 @@ def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
 
 
 def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
-    """Prune, merge and verify, and remove functions that change a program, until no function is removed."""
+    """Remove functions that are useless, duplicate, or change a program's behaviour, until none is left to remove."""
     tasks = _tasks(shelf, run)
     while True:
         prune(shelf, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
@@ -233,10 +233,10 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
 
 
 def _add_statements(shelf: Shelf, functions: dict[str, Function], prefix: str, first: int, run: _Run) -> int:
-    """Add functions of statements that the programs still have in common, and return how many were tried."""
+    """Add functions for statements that the programs still have in common. Return the number of added functions."""
     run.progress("searching", 1)
     tasks = _tasks(shelf, run)
-    n_changed = open_ends(shelf, functions, run.raise_if_cancelled)
+    n_changed = widen_functions(shelf, functions, run.raise_if_cancelled)
     n_changed += apply_again(shelf, functions, run.raise_if_cancelled)
     candidates = statement_patterns(shelf.programs, tasks, f"{CALL}s")
     n_added = add_functions(shelf, functions, candidates, tasks, run.limits, prefix, first, run.raise_if_cancelled)
@@ -251,7 +251,7 @@ def _tasks(shelf: Shelf, run: _Run) -> dict[str, str]:
 
 
 def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run) -> None:
-    """Use the functions in the programs that were not searched, except where a program would behave differently."""
+    """Rewrite the programs that were not searched. A program that would behave differently stays as it is."""
     rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.raise_if_cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
@@ -261,7 +261,7 @@ def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapp
     wrong = [name for name, is_same in zip(calling, verdicts, strict=True) if is_same is False]
     run.refused[f"program: {DIFFERENT_WITH_FUNCTIONS}"] += len(wrong)
     for name in wrong:
-        rewritten.put(name, rewritten.originals[name])
+        rewritten.set_term(name, rewritten.originals[name])
     shelf.add(rewritten)
 
 
@@ -280,7 +280,10 @@ def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function
 
 
 def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
-    """Return the verdict on each source of a program. No source is run twice."""
+    """Return whether each rewritten source behaves as its program, in order. None if that cannot be verified.
+
+    Verdicts are cached, so that no source is run twice.
+    """
     run.raise_if_cancelled()
     new = {name: source for name, source in sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
@@ -290,8 +293,8 @@ def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]
 
 
 def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
-    """Return the functions of a program that change its behaviour alone, or all of them if no single one does."""
-    needed = shelf.functions_of(name)
+    """Return the functions that change a program's behaviour by themselves, or all of its functions if none does."""
+    needed = shelf.called_patterns(name)
     if len(needed) == 1:
         return set(needed)
     wrong = set()
@@ -304,9 +307,9 @@ def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Func
 
 
 def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compression:
-    """Return the result, without the counts of the search."""
+    """Return the result of the compression. The caller fills in the counts of the search."""
     lengths, executables = Lengths(shelf, functions), Executables(shelf, functions)
-    users_of, callers, half = users(shelf), shelf.callers(), half_of_tasks(run.programs.values())
+    users_of, callers, half = programs_by_pattern(shelf), shelf.callers(), half_of_tasks(run.programs.values())
     abstractions = []
     for name in shelf.patterns:
         saving = lengths.saving(name, callers[name])
@@ -341,7 +344,7 @@ def describe_rewriting(
         before=program_source(shelf.originals[name], {}),
         after=executables.program(name),
         standalone=executables.standalone(name),
-        functions=tuple(functions[head].name for head in shelf.functions_of(name)),
+        functions=tuple(functions[head].name for head in shelf.called_patterns(name)),
     )
 
 
@@ -359,7 +362,7 @@ def _abstraction(
         source=executables.function(name),
         arity=len(functions[name].interface.parameters),
         calls=tuple(functions[head].name for head in shelf.patterns if head in shelf.term(name).calls),
-        needs=tools_of(shelf.expand(name)),
+        needs=find_tools(shelf.expand(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,
@@ -368,7 +371,7 @@ def _abstraction(
 
 
 def _proofs(name: str, program_ids: Sequence[str], executables: Executables, run: _Run) -> tuple[str, ...]:
-    """Return the programs that pass with a function and fail if it raises, which proves that their tests run it."""
+    """Return the ids of the programs whose tests run a function: they pass, but fail if the function raises."""
     passing = [each for each in program_ids if run.verdicts.get((each, executables.standalone(each)))]
     verdicts = _run_all([(each, executables.standalone(each, disabled=name)) for each in passing], run)
     return tuple(program_id for program_id, verdict in zip(passing, verdicts, strict=True) if verdict is False)

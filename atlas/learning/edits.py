@@ -22,7 +22,7 @@ _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new sy
 
 
 def rebuild_files(steps: Sequence[Step]) -> list[str]:
-    """Return the final text of each Python file that was created. The file that was changed last comes last."""
+    """Return the final text of each Python file that the steps created, in the order of the files' last changes."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:

@@ -74,7 +74,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
 
 
 def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
-    """Return the program, or the reason why there is none."""
+    """Return the program of an attempt, or the reason why it has none."""
     if attempt.outcome.success is False:
         return NOT_SUCCESSFUL
     if attempt.outcome.success is None and not unknown_too:
@@ -84,7 +84,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
         return OTHER_LANGUAGE
     source = _source(attempt)
     if source is None:
-        return _reason(attempt)
+        return _missing_program_reason(attempt)
     return Program(
         id=attempt.id, task_id=task.id, description=task.description, source=source, tests=build_tests(task, source)
     )
@@ -136,7 +136,7 @@ def _source(attempt: Attempt) -> str | None:
         if (source := _whole_program(text))
     ]
     if not sources:
-        sources = [source for text in _in_steps(attempt) if (source := _whole_program(text))]
+        sources = [source for text in _step_candidates(attempt) if (source := _whole_program(text))]
     defining = (source for source in sources if _defines(source))
     return next(defining, sources[0] if sources else None)
 
@@ -154,7 +154,10 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
 
 
 def _heredoc(text: str) -> Iterator[str]:
-    """Yield the here-document of a shell command before the command itself, which may parse as well."""
+    """Yield the here-document of a shell command, if it has one.
+
+    The caller tries it before the command itself, which may parse as Python too.
+    """
     command, _, heredoc = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
         lines = itertools.takewhile(lambda line: line.strip() != opened[2], heredoc.split("\n"))
@@ -177,8 +180,8 @@ def _fenced_blocks(text: str) -> list[tuple[str, str]]:
     return blocks
 
 
-def _in_steps(attempt: Attempt) -> Iterator[str]:
-    """Yield the parts of the steps that may be programs, latest first."""
+def _step_candidates(attempt: Attempt) -> Iterator[str]:
+    """Yield the texts in the steps that may be programs, latest first."""
     yield from reversed(rebuild_files(attempt.steps))
     for step in reversed(attempt.steps):
         if END_OF_EDIT not in step.action:  # an edit command may parse as Python together with the text around it
@@ -186,17 +189,17 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 
 def _whole_program(text: str) -> str | None:
-    """Return the text without surrounding blank lines, or None if it is not Python or has no effect."""
+    """Return a text as a program, without blank lines around it. None if it is not Python or does nothing."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
     tree = try_parse(source)
-    if tree is not None and any(map(_does_something, tree.body)) and can_compile(source):
+    if tree is not None and any(map(_has_effect, tree.body)) and can_compile(source):
         return source
     return None
 
 
-def _does_something(statement: ast.stmt) -> bool:
+def _has_effect(statement: ast.stmt) -> bool:
     """Return whether a statement has an effect. Prose that happens to parse has none, such as `reply: "…"`."""
     is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
@@ -207,7 +210,7 @@ def _defines(source: str) -> bool:
     return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in walk(tree))
 
 
-def _reason(attempt: Attempt) -> str:
+def _missing_program_reason(attempt: Attempt) -> str:
     solution = _solution(attempt)
     texts = [solution, *(step.action for step in attempt.steps)]
     labels = [label for text in texts for label, _ in _fenced_blocks(text)]

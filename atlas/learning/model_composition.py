@@ -19,7 +19,7 @@ from atlas.learning.composition import (
     Find,
     composition_problem,
     find_nothing,
-    outer_names,
+    global_names,
     read_result,
     run_calls,
     sources,
@@ -258,7 +258,7 @@ def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[st
     Raises:
         InvalidInput: The function uses other names as well, or fewer than two concepts.
     """
-    free = outer_names(ast.Module([bare], type_ignores=[])) - {bare.name}
+    free = global_names(ast.Module([bare], type_ignores=[])) - {bare.name}
     unknown = free - set(by_name) - BUILTINS
     if unknown:
         raise InvalidInput(f"code may call only the given functions and harmless builtins, not {sorted(unknown)}")

@@ -14,7 +14,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.codec import encode, n_excluded
 from atlas.learning.terms.imports import expand_stars, read_names, removable_imports, star_modules
 from atlas.learning.terms.names import looks_at_stack, looks_up_names
-from atlas.learning.terms.normalisation import normalise, own_checks
+from atlas.learning.terms.normalisation import find_checks, normalise
 from atlas.learning.terms.parsing import MAX_PARTS, InvalidPython, is_wide, try_parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import imported_names
@@ -41,12 +41,15 @@ class _AnyName:
 
 
 def no_tools(program: Program) -> Container[str]:
-    """Return an empty collection. This is the default `tools`."""
+    """Return an empty collection. This is the default of `tools`, for programs without tools."""
     return ()
 
 
-def make_tools(names: Collection[str], *, are_run: bool) -> Tools:
-    """Return a function from a program to its tools: every name if its tests are run, else the given names."""
+def make_tool_lookup(names: Collection[str], *, are_run: bool) -> Tools:
+    """Return a function that returns the tools of a program.
+
+    If the tests of a program are run, every name counts as a tool. Otherwise only the given names do.
+    """
     return lambda program: _AnyName() if are_run and program.tests else names
 
 
@@ -67,7 +70,7 @@ class Originals:
     """Messages about star imports that could not be expanded."""
 
     def keep_star_imports(self, terms: Mapping[str, Term]) -> None:
-        """Keep all imports of the programs whose terms contain their original star import."""
+        """Let programs that still contain their original star import keep all their imports."""
         for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
             self.removable_imports[name] = frozenset()
 
@@ -98,13 +101,13 @@ def read_programs(
     tools: Tools = no_tools,
     modules: Mapping[str, ast.Module] = MappingProxyType({}),
 ) -> Originals:
-    """Return the terms of programs. Programs that cannot be compressed are counted in `refused`, by reason.
+    """Return the terms of the programs that can be compressed. The others are counted in `refused`, by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.
         modules: Known normal forms of programs without a `reading_problem`, by program id.
     """
-    stars = {program.id: _stars(program.source) for program in programs}
+    stars = {program.id: _star_modules(program.source) for program in programs}
     asked_modules = sorted({module for modules in stars.values() for module in modules if module})
     answers = star_names(asked_modules) if star_names is not None and asked_modules else {}
     public = {module: names for module, names in answers.items() if not isinstance(names, str)}
@@ -126,7 +129,7 @@ def read_programs(
     return originals
 
 
-def _stars(source: str) -> list[str]:
+def _star_modules(source: str) -> list[str]:
     """Return the modules of a program's star imports."""
     tree = try_parse(source) if _STAR.search(source) else None
     return star_modules(tree) if tree is not None else []
@@ -156,7 +159,7 @@ def _read_program(
     public: Mapping[str, frozenset[str]],
     tools: Container[str],
 ) -> _Original | str:
-    """Return a program and its removable imports, or the reason why it cannot be compressed.
+    """Return the term and the removable imports of a program, or the reason why it cannot be compressed.
 
     Args:
         module: The normal form of the program if it is known to have no problem.
@@ -171,10 +174,10 @@ def _read_program(
         as_written = module
         if public:
             module = expand_stars(module, public, tested)
-        if _shadows(module):
+        if _rebinds_builtin(module):
             return "rebinds a builtin name"
-        term = encode(module, own_checks(module), tools)
-        with_stars = encode(as_written, own_checks(as_written), tools) if public else None
+        term = encode(module, find_checks(module), tools)
+        with_stars = encode(as_written, find_checks(as_written), tools) if public else None
     except InvalidPython as error:
         return TOO_DEEP if isinstance(error.__cause__, RecursionError) else "not Python that can be processed"
     except RecursionError:
@@ -185,7 +188,7 @@ def _read_program(
 
 
 def reading_problem(module: ast.Module) -> str:
-    """Return why a program cannot be compressed as it is written, or an empty string."""
+    """Return the reason why a program cannot be compressed in its present form. Empty if it can."""
     if is_wide(module):
         return TOO_WIDE
     if looks_up_names(module):
@@ -193,8 +196,8 @@ def reading_problem(module: ast.Module) -> str:
     return "looks at who calls it" if looks_at_stack(module) else ""
 
 
-def _shadows(module: ast.Module) -> bool:
-    """Return whether a program rebinds a builtin at its top level, where inserted functions would see it."""
+def _rebinds_builtin(module: ast.Module) -> bool:
+    """Return whether a program rebinds a builtin at its top level. Inserted functions would use the new value."""
     return any(hasattr(builtins, name) for node in module.body for name in _top_level_names(node))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.learning.compression import compress, default_checks, describe_rewriting
-from atlas.learning.reading import StarNames, Tools, make_tools, read_programs
+from atlas.learning.reading import StarNames, Tools, make_tool_lookup, read_programs
 from atlas.learning.results import Compression, Library, RewrittenProgram
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import Executables
@@ -77,7 +77,7 @@ def evaluate_held_out(
     cancelled: IsCancelled | None = None,
     seed: int = 0,
 ) -> HeldOutResult:
-    """Learn a library from one half of the programs, and rewrite the other half. A task's programs are in one half.
+    """Learn a library from the programs of half of the tasks, and rewrite the programs of the other half.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -112,7 +112,7 @@ def reuse(
     star_names: StarNames | None = None,
     tools: Collection[str] = (),
 ) -> Reuse:
-    """Rewrite programs to call a library's functions wherever these occur and make the program shorter.
+    """Rewrite programs to call the functions of a library, wherever a call makes the program shorter.
 
     Args:
         sandbox: Provides `verify` and `star_names` where these are not given.
@@ -121,7 +121,7 @@ def reuse(
     verify, star_names = default_checks(sandbox, verify, star_names)
     by_id = {program.id: program for program in programs}
     own = {name for name, program in by_id.items() if _prefix(library) in program.source}
-    allowed = make_tools(tools, are_run=verify is not None)
+    allowed = make_tool_lookup(tools, are_run=verify is not None)
     sharing, n_changed = _apply_shared_definitions(
         [by_id[name] for name in by_id if name not in own], library, allowed, verify
     )
@@ -149,7 +149,7 @@ def reuse(
 
 
 def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
-    """Return the tokens that each used function saves in the programs that call it, by name, largest saving first."""
+    """Return the number of tokens that calls of each function save, keyed by its name, largest first."""
     lengths = Lengths(shelf, library.functions)
     saved: Counter[str] = Counter()
     for name, term in shelf.programs.items():
@@ -166,25 +166,29 @@ def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenPr
 def _apply_shared_definitions(
     programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None
 ) -> tuple[Sharing, int]:
-    """Return the programs that share definitions with a library, and how many behave differently with them."""
+    """Replace programs' own definitions by equal definitions of a library.
+
+    Returns:
+        The changed programs, and the number of programs that were left out because they would behave differently.
+    """
     sources = read_sources(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}
-    judged = set() if verify is None else set(originals)
+    verified_ids = set() if verify is None else set(originals)
     wrong: set[str] = set()
     while True:
         candidates = [source for source in sources if source.program.id not in wrong]
-        sharing = apply_definitions(library.definitions, candidates, judged)
+        sharing = apply_definitions(library.definitions, candidates, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
         changed = {name for name, is_same in verdicts.items() if is_same is False}
-        unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
-        if not (changed or unjudged):
+        unverified = {name for name, is_same in verdicts.items() if is_same is None} & verified_ids
+        if not (changed or unverified):
             return sharing, len(wrong)
         wrong |= changed
-        judged -= unjudged
+        verified_ids -= unverified
 
 
 def _prefix(library: Library) -> str:
-    """Return the prefix of a library's function names, or NUL, which no source contains, if none is numbered."""
+    """Return the prefix of a library's numbered names. Without one, return NUL, which no source contains."""
     names = [
         *(function.name for function in library.functions.values()),
         *(definition.name for definition in library.definitions),
@@ -193,7 +197,7 @@ def _prefix(library: Library) -> str:
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
-    """Restore the programs that behave differently, and return their number."""
+    """Restore the programs that behave differently after rewriting, and return their number."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0
@@ -201,5 +205,5 @@ def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], ver
     verdicts = verify([(programs[name], executables.standalone(name)) for name in rewritten])
     wrong = [name for name in rewritten if verdicts.get(name) is False]
     for name in wrong:
-        shelf.put(name, shelf.originals[name])
+        shelf.set_term(name, shelf.originals[name])
     return len(wrong)

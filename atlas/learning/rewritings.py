@@ -41,7 +41,7 @@ def verify_rewritten_programs(
     verifier: Verifier,
     on_progress: Progress | None,
 ) -> list[Rewriting]:
-    """Return every rewritten program, verified by running it with the proposed concepts."""
+    """Run every rewritten program with the proposed concepts. Return each with its verdict."""
     texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
@@ -64,7 +64,7 @@ def verify_rewritten_programs(
 def recordings(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
 ) -> list[RecordedProgram]:
-    """Return the programs that behaved the same with the concepts, so that calls of the concepts can be recorded."""
+    """Return the programs that behaved the same with the concepts, prepared to record calls of the concepts."""
     results = []
     for rewriting in rewritings:
         rewritten = compression.rewritten[rewriting.program.id]
@@ -86,10 +86,10 @@ def recordings(
 
 
 def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Return a rewritten program that calls concepts by their names, except names that it already uses.
+    """Replace the placeholders in a rewritten program by the names of concepts. A name that is taken gets a number.
 
     Returns:
-        The program's source, and the name by which it calls each concept, by placeholder.
+        The program's source, and the name by which it calls each concept, keyed by placeholder.
     """
     used = find_identifiers(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
@@ -123,7 +123,7 @@ def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept],
 
 
 def function_name(concept: CodeConcept) -> str:
-    """Return the name of the function in the concept's code, which may differ from the concept's name."""
+    """Return the name of the function that a concept's code defines. It may differ from the concept's name."""
     return defined_name(concept.code, concept.name)
 
 

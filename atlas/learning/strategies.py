@@ -211,7 +211,7 @@ class ProvenCompression:
         library: Sequence[CodeConcept],
         cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
-        """Return concepts by placeholder, and the placeholders of concepts that the library already contains."""
+        """Return the concepts, keyed by placeholder, and the placeholders of those already in the library."""
         reserved = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
             reserved |= find_identifiers(rewritten.before)
@@ -285,7 +285,7 @@ def _index_by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], Cod
 
 
 def _shape(concept: CodeConcept) -> tuple[str, str]:
-    """Return the shape of a concept's code, and its scope."""
+    """Return a key by which concepts are compared: the shape of the code, and the scope."""
     return shape(concept.code), dump(scope_of(concept.metadata))
 
 
@@ -295,7 +295,7 @@ def _verification_progress(progress: StageProgress | None) -> Progress | None:
 
 
 def _call_by_name(code: str, names: Mapping[str, str]) -> str:
-    """Return the code with functions renamed, or with an alias if a name has another use in the code."""
+    """Return the code with functions renamed. If a new name has another use in the code, add an alias instead."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from atlas.learning.reading import Tools
 from atlas.learning.results import Abstraction, Compression, RewrittenProgram
 from atlas.learning.rewrite.executable import raising_stub
-from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, Source, share
+from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, Source, extract_shared_definitions
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
@@ -32,25 +32,25 @@ class _UnionOfContainers:
 
 
 def tools_and_definitions(tools: Tools, sharing: Sharing) -> Tools:
-    """Return a function like `tools` whose result includes the shared definitions that a program uses."""
+    """Return a function that returns the tools of a program, and the names of the shared definitions that it uses."""
     return lambda program: _UnionOfContainers(tools(program), sharing.used.get(program.id, ()))
 
 
 def verify_sharing(
     sources: Sequence[Source], limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[Sharing, int]:
-    """Return the shared definitions that do not change any program, and the number of excluded definitions."""
+    """Return the shared definitions that change no program's behaviour, and the number of excluded definitions."""
     originals = {source.program.id: source.program for source in sources}
     excluded: set[str] = set()
-    judged = set[str]() if verify is None else set(originals)
+    verified_ids = set[str]() if verify is None else set(originals)
     while True:
-        sharing = share(sources, limits, prefix, excluded, judged)
+        sharing = extract_shared_definitions(sources, limits, prefix, excluded, verified_ids)
         verdicts = sharing_verdicts(sharing, originals, verify)
         wrong = {name for name, is_same in verdicts.items() if is_same is False}
-        unjudged = {name for name, is_same in verdicts.items() if is_same is None} & judged
-        if verify is None or not (wrong or unjudged):
+        unverified = {name for name, is_same in verdicts.items() if is_same is None} & verified_ids
+        if verify is None or not (wrong or unverified):
             return sharing, len(excluded)
-        judged -= unjudged
+        verified_ids -= unverified
         normal = verify([(originals[name], ast.unparse(normalise(originals[name].source))) for name in wrong])
         unreadable = {name for name in wrong if normal.get(name) is False}
         sources = [source for source in sources if source.program.id not in unreadable]
@@ -66,7 +66,10 @@ def verify_sharing(
 def sharing_verdicts(
     sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
 ) -> Mapping[str, bool | None]:
-    """Return whether programs behave the same with shared definitions, by id. None if that cannot be verified."""
+    """Return whether each program behaves the same with shared definitions, keyed by id.
+
+    The value is None if that cannot be verified.
+    """
     if not sharing.programs:
         return {}
     if verify is None:
@@ -77,7 +80,7 @@ def sharing_verdicts(
 
 
 def verifier_with_definitions(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
-    """Return a `verify` that puts the shared definitions before each rewritten source."""
+    """Return a function that calls `verify` with the shared definitions in front of each rewritten source."""
 
     def compare_all(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
         return verify([(originals[program.id], sharing.prelude(program.id) + source) for program, source in pairs])
@@ -92,7 +95,7 @@ def _proofs(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> tuple[str, ...]:
-    """Return the programs that pass with a definition and fail if it raises.
+    """Return the ids of the programs that pass with a definition, and fail if it raises.
 
     Args:
         sources: Rewritten programs that need the definition, without the code of shared definitions.
@@ -122,7 +125,7 @@ def _needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str
 def with_definitions(
     compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
 ) -> Compression:
-    """Return the compression with the shared definitions as its first functions."""
+    """Return a compression with the shared definitions added before its functions."""
     names = {definition.name for definition in sharing.definitions}
     whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
     rewritten = whole.rewritten
@@ -148,7 +151,7 @@ def with_definitions(
 def _with_shared_definitions(
     abstraction: Abstraction, names: set[str], definitions: Sequence[SharedDefinition]
 ) -> Abstraction:
-    """Return an abstraction whose shared definitions are among its calls, and whose needs include their tools."""
+    """Add the shared definitions that an abstraction uses to its calls, and the tools of these to its needs."""
     calls = [definition.name for definition in definitions if definition.name in abstraction.needs]
     needs = {*abstraction.needs} - names | _needed_tools(definitions, abstraction.needs)
     return replace(abstraction, needs=tuple(sorted(needs)), calls=(*calls, *abstraction.calls))
@@ -165,7 +168,7 @@ class WholePrograms:
 
 def with_preludes(
     found: Mapping[str, RewrittenProgram],
-    compressed: Collection[str],
+    searched_ids: Collection[str],
     sharing: Sharing,
     originals: Mapping[str, Program],
 ) -> WholePrograms:
@@ -173,10 +176,10 @@ def with_preludes(
 
     Args:
         found: Programs that call functions, without their shared definitions.
-        compressed: Ids of all programs that were searched.
+        searched_ids: Ids of all programs that were searched.
     """
     rewritten, n_less = dict(found), 0
-    for name in sharing.programs.keys() & set(compressed):
+    for name in sharing.programs.keys() & set(searched_ids):
         before = ast.unparse(normalise(originals[name].source))
         source = ast.unparse(normalise(sharing.programs[name].source))
         inner = found.get(name)
@@ -197,19 +200,19 @@ def _shared_abstraction(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> Abstraction:
-    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
-    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
+    program_ids = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in program_ids}
     half, length = half_of_tasks(originals.values()), n_tokens(definition.source)
-    n_inside = sum(originals[name].task_id in half for name in users_of)
+    n_inside = sum(originals[name].task_id in half for name in program_ids)
     return Abstraction(
         name=definition.name,
         source=definition.source,
         arity=definition.arity,
         calls=definition.calls,
         needs=tuple(sorted(_needed_tools(sharing.definitions, [definition.name]))),
-        uses=tuple(sorted(users_of)),
-        n_tasks=len({originals[name].task_id for name in users_of}),
-        saving=(len(users_of) - 1) * length,
-        saving_elsewhere=min(n_inside, len(users_of) - n_inside) * length,
+        uses=tuple(sorted(program_ids)),
+        n_tasks=len({originals[name].task_id for name in program_ids}),
+        saving=(len(program_ids) - 1) * length,
+        saving_elsewhere=min(n_inside, len(program_ids) - n_inside) * length,
         proofs=_proofs(definition, sources, sharing, originals, verify),
     )

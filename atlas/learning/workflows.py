@@ -89,13 +89,13 @@ class Workflow:
 
     @property
     def saving(self) -> int:
-        """Number of tokens that the workflow saves if it replaces its single calls, minus the length of its code."""
+        """Number of tokens that calls of the workflow save, minus the length of its code."""
         written = sum(n_tokens(f"{call.tool}({dict(call.arguments)!r})") for run in self.runs for call in run.calls)
         called = sum(n_tokens(f"{self.name}({dict(arguments)!r})") for arguments in self.arguments)
         return written - called - n_tokens(self.code)
 
     def test(self, number: int) -> str:
-        """Return a test that replays a run: given the recorded results, the code must make the same calls."""
+        """Return a test that replays a run: with the recorded results, the code has to make the same calls."""
         recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
         return "\n".join(
             [
@@ -140,7 +140,7 @@ def is_workflow(concept: CodeConcept) -> bool:
 
 
 def numbered_steps(workflow: CodeConcept) -> str:
-    """Return a numbered line for each step of a workflow. Empty if its code was edited to several functions."""
+    """Return a numbered line for each step of a workflow. Empty if an edit split its code into several functions."""
     module = try_parse(workflow.code)
     match module.body if module is not None else []:
         case [ast.FunctionDef(body=body)]:
@@ -245,7 +245,7 @@ def _is_part(
     other: tuple[tuple[str, tuple[str, ...]], ...],
     shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
 ) -> bool:
-    """Return whether a longer shared sequence contains these calls and occurs in as many attempts."""
+    """Return whether a longer shared sequence contains this sequence and occurs in as many attempts."""
     n = len(kinds)
     is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
     return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
@@ -296,7 +296,10 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the earlier call, and the path in its result, that an argument's value comes from in all runs, or None."""
+    """Return the source of an argument's value: an earlier call, and the path in its result.
+
+    None if the runs have no common source.
+    """
     for earlier in reversed(range(number)):
         places = [set(_find_paths(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
         if common := set.intersection(*places):
@@ -305,7 +308,7 @@ def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[in
 
 
 def _find_paths(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield the paths of a string or a number in a result."""
+    """Yield the path of each place in a result that contains a value, which is a string or a number."""
     if (
         isinstance(value, str | int | float)
         and not isinstance(value, bool)

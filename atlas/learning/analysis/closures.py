@@ -18,12 +18,12 @@ REDUCE = "from functools import reduce"
 
 
 def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bool:
-    """Return whether a lambda or generator is not used after the call it is passed to has returned."""
+    """Return whether a lambda or generator is only used by the call that it is passed to, and not after that call."""
     if isinstance(node, ast.GeneratorExp):
         return _is_exhausted(node, program)
     parent, _ = program.parents[id(node)]
     if isinstance(parent, ast.keyword):
-        return parent.arg == "key" and _sorts(program.parents[id(parent)][0], program)
+        return parent.arg == "key" and _is_sorting_call(program.parents[id(parent)][0], program)
     if not isinstance(parent, ast.Call) or not parent.args or parent.args[0] is not node:
         return False
     match program.purity.resolve(parent.func):
@@ -33,8 +33,8 @@ def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bo
             return name == REDUCE
 
 
-def _sorts(call: ast.AST, program: ProgramTree) -> bool:
-    """Return whether a call, such as `sorted`, uses its `key` function only until it returns."""
+def _is_sorting_call(call: ast.AST, program: ProgramTree) -> bool:
+    """Return whether a call is `sorted`, `min`, `max` or `list.sort`, which do not keep their `key` function."""
     match call:
         case ast.Call(func=ast.Attribute(attr="sort") as method):
             return program.purity.is_builtin_method(method)

@@ -57,7 +57,7 @@ def _block(*statements: ast.stmt) -> ast.Module:
 
 
 def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a module-level statement always binds."""
+    """Yield the names that a module-level statement binds on every path."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bindings(statement)
     elif isinstance(statement, ast.Assign):
@@ -66,7 +66,7 @@ def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
 
 
 def _bindings(node: ast.AST) -> list[str]:
-    """Return the names that a node itself binds or deletes."""
+    """Return the names that a node binds or deletes, not counting its children."""
     match node:
         case ast.Name(id=name) if not isinstance(node.ctx, ast.Load):
             return [name]

@@ -27,11 +27,11 @@ from atlas.learning.terms.walking import walk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """The argument that a function takes for one hole."""
+    """A parameter of a function, which passes the content of one hole."""
 
     hole: int
-    takes: tuple[int, ...] | None = None
-    """If the argument is a callback, the holes of the variables that are passed to it. None if it is a value."""
+    callback_holes: tuple[int, ...] | None = None
+    """Holes of the variables that are passed to the argument if it is a callback. None if the argument is a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class Interface:
 
 
 @dataclass(slots=True, kw_only=True)
-class Judgement:
-    """The decision on a pattern: an interface that fits some of its uses, or a problem."""
+class InterfaceDecision:
+    """The decision whether a pattern becomes a function: an interface that fits some of its uses, or a problem."""
 
     interface: Interface | None = None
     problem: str = ""
@@ -74,7 +74,7 @@ FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Return why a pattern cannot be a function for any of its uses, or an empty string."""
+    """Return the reason why a pattern can never be a function, whatever its uses. Empty if there is none."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
@@ -101,8 +101,8 @@ def _name_problem(parts: Sequence[object], kind: str) -> str:
     return ""
 
 
-def awaits(body: Term) -> bool:
-    """Return whether the code of a pattern contains an `await`. Its holes do not count."""
+def contains_await(body: Term) -> bool:
+    """Return whether the code of a pattern contains an `await` outside its holes."""
     return any(term.head.startswith(AWAITING) for term in body.walk())
 
 
@@ -111,8 +111,8 @@ def find_imports(body: Term) -> tuple[str, ...]:
     return tuple(sorted({origin for _, origin in _plain_names(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
 
 
-def tools_of(body: Term) -> tuple[str, ...]:
-    """Return the tools that the body of a pattern names."""
+def find_tools(body: Term) -> tuple[str, ...]:
+    """Return the names of the tools that the body of a pattern uses, sorted."""
     return tuple(sorted({name for name, origin in _plain_names(body) if origin == TOOL}))
 
 
@@ -153,17 +153,19 @@ class _Use:
         return replace(self, holes=holes)
 
     def argument(self, hole: int) -> ast.AST:
-        node: ast.AST = self.program.at(self.occurrence.holes[hole][0])
+        node: ast.AST = self.program.node_of(self.occurrence.holes[hole][0])
         return node
 
     def own_variables(self) -> Names:
-        """Return the variables that the abstraction assigns and that an argument may read."""
+        """Return the variables that the abstraction assigns. An argument that reads one cannot be evaluated early."""
         inside = [self.region.node] if not self.region.statements else self.region.statements
-        return self.flow.touched.union(*(self.flows.bound(node) for node in inside))
+        return self.flow.touched.union(*(self.flows.bound_variables(node) for node in inside))
 
 
-def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, ProgramTree]) -> Judgement:
-    """Decide whether a pattern can be a function, with the interface that fits most of its uses.
+def find_interface(
+    pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, ProgramTree]
+) -> InterfaceDecision:
+    """Decide whether a pattern can be a function. The interface of the decision fits as many uses as possible.
 
     Args:
         occurrences: Every occurrence of the pattern in the original programs.
@@ -171,25 +173,25 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
     """
     problem = pattern_problem(pattern)
     if problem or not occurrences:
-        return Judgement(problem=problem or "is not used")
-    judgement = Judgement()
+        return InterfaceDecision(problem=problem or "is not used")
+    decision = InterfaceDecision()
     uses: list[_Use] = []
     for occurrence in occurrences:
         use = _analyse_use(occurrence, programs[occurrence.program])
         if isinstance(use, str):
-            judgement.refused[occurrence.site] = use
+            decision.refused[occurrence.site] = use
         else:
             uses.append(use)
-    valid = [use for use in uses if use.occurrence.site not in judgement.refused]
+    valid = [use for use in uses if use.occurrence.site not in decision.refused]
     if valid:
-        judgement.interface = _fit(pattern, valid, judgement.refused)
-    if judgement.interface is None:
-        judgement.problem = next(iter(judgement.refused.values()), "is not used")
-    return judgement
+        decision.interface = _best_interface(pattern, valid, decision.refused)
+    if decision.interface is None:
+        decision.problem = next(iter(decision.refused.values()), "is not used")
+    return decision
 
 
 def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
-    """Return the analysed use, or the reason why the occurrence cannot be replaced by a call."""
+    """Return an occurrence with its analysis, or the reason why it cannot be replaced by a call."""
     pattern = occurrence.pattern
     rest_hole = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
     rests = [] if rest_hole is None else occurrence.holes[rest_hole]
@@ -202,7 +204,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
     if len(numbers) < len(occurrence.symbols):
         return "uses one variable for two"
     holes = {
-        id(program.at(term)): index
+        id(program.node_of(term)): index
         for index, terms in occurrence.holes.items()
         if pattern.hole_sorts[index] == EXPRESSION
         for term in terms
@@ -225,7 +227,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
 
 
 def _site_problem(use: _Use) -> str:
-    """Return why an occurrence cannot be replaced by a call, or an empty string."""
+    """Return the reason why an occurrence cannot be replaced by a call. Empty if it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
@@ -242,13 +244,13 @@ def _site_problem(use: _Use) -> str:
 
 
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
-    """Return why code cannot be moved into a function of its own, or an empty string."""
+    """Return the reason why code cannot be moved into a separate function. Empty if it can."""
     parts = [part for node in nodes for part in walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
     if any(_escapes(part, use) for part in parts):
         return "creates a function that outlives it"
-    if use.program.calls.may_call_back(nodes, use.holes.keys()):
+    if use.program.calls.may_recurse(nodes, use.holes.keys()):
         return "may call its enclosing function recursively"
     return ""
 
@@ -274,14 +276,14 @@ def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _escapes(node: ast.AST, use: _Use) -> bool:
-    """Return whether a lambda or generator outlives its call, so that it could observe later assignments."""
+    """Return whether a lambda or generator may still run after the call it is passed to, and see later assignments."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
     return bool(Flows(use.program.symbols).of_node(node).reads) and not is_consumed(node, use.program)
 
 
-def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, and record in `refused` why it does not fit the others."""
+def _best_interface(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
+    """Return the interface that fits most uses, or None if it fits none. Refuse the others, with a reason."""
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
     unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
@@ -296,8 +298,8 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
         fitting = [use for use in uses if use.occurrence.site not in refused]
         parameter = _parameter(hole, fitting, inputs, refused, order)
         parameters.append(parameter)
-        uses = uses if parameter.takes is None else [use.with_called_hole(hole) for use in uses]
-    _refuse_moved(uses, refused)
+        uses = uses if parameter.callback_holes is None else [use.with_called_hole(hole) for use in uses]
+    _refuse_reordered(uses, refused)
     if all(use.occurrence.site in refused for use in uses):
         return None
     return Interface(
@@ -310,7 +312,7 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
 
 
 def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
-    """Sort the parameters in reading order, without changing the order in which arguments are evaluated."""
+    """Return the parameters in reading order. Those with an effect keep the order in which they are evaluated."""
     variables = [parameter for parameter in parameters if parameter.hole in inputs]
     ordered: list[Parameter] = []
     for parameter in parameters[len(variables) :]:
@@ -320,8 +322,8 @@ def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: 
     return (*ordered, *variables)
 
 
-def fits(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> bool:
-    """Return whether an interface made for other uses also fits this occurrence."""
+def fits_interface(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> bool:
+    """Return whether an occurrence can be replaced by a call with this interface, which other uses have determined."""
     use = _analyse_use(occurrence, program)
     if isinstance(use, str):
         return False
@@ -332,26 +334,29 @@ def fits(interface: Interface, occurrence: Occurrence, program: ProgramTree) -> 
     if not {_name(use, index) for index in inputs} <= use.assigned:
         return False
     for parameter in interface.parameters:
-        if parameter.takes is not None:
-            if not _takes(parameter.hole, parameter.takes, use, inputs):
+        if parameter.callback_holes is not None:
+            if not _fits_callback(parameter.hole, parameter.callback_holes, use, inputs):
                 return False
             use = use.with_called_hole(parameter.hole)
-    return all(_is_value(hole, use) for hole in use.positions)
+    return all(_can_be_value(hole, use) for hole in use.positions)
 
 
-def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bool:
+def _fits_callback(hole: int, callback_holes: tuple[int, ...], use: _Use, inputs: set[int]) -> bool:
     numbers = {use.numbers[name] for name in _conflicts(hole, use)}
-    return numbers <= set(takes) and _is_ready(hole, use, inputs)
+    return numbers <= set(callback_holes) and _can_be_callback(hole, use, inputs)
 
 
-def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
-    """Return whether all variables of an argument are assigned before the call, so that it can be a callback."""
+def _can_be_callback(hole: int, use: _Use, inputs: set[int]) -> bool:
+    """Return whether an argument can be passed as a callback.
+
+    All variables that are passed to the callback have to be assigned before the call.
+    """
     ready = {_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
     argument = use.argument(hole)
     is_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in walk(argument))
-    return _conflicts(hole, use) <= ready and is_lambda and not use.program.calls.may_call_back([argument])
+    return _conflicts(hole, use) <= ready and is_lambda and not use.program.calls.may_recurse([argument])
 
 
 def _name(use: _Use, index: int) -> str:
@@ -365,40 +370,43 @@ def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Sit
             refused[use.occurrence.site] = f"may read {min(missing)!r} before it has a value"
 
 
-def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
-    """Refuse uses whose values were accepted before all callbacks were known."""
+def _refuse_reordered(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
+    """Refuse uses in which an argument would be evaluated at another time, now that all callbacks are known."""
     for use in uses:
-        if not all(_is_value(hole, use) for hole in use.positions):
+        if not all(_can_be_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
 
 
 def _parameter(
     hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str], order: Sequence[int]
 ) -> Parameter:
-    """Return the parameter: a value if that fits at least half of the uses, else a function."""
-    by_value = [use for use in uses if _is_value(hole, use)]
+    """Return the parameter for a hole: a value if that fits at least half of the uses, otherwise a callback.
+
+    A reason is added to `refused` for each use that the parameter does not fit.
+    """
+    by_value = [use for use in uses if _can_be_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
         for use in uses:
             if use not in by_value:
                 refused[use.occurrence.site] = "would be evaluated at another time"
         return Parameter(hole=hole)
-    takes: set[int] = set()
+    callback_holes: set[int] = set()
     for use in uses:
         names = _conflicts(hole, use)
-        if names and _is_ready(hole, use, inputs):
-            takes |= {use.numbers[name] for name in names}
+        if names and _can_be_callback(hole, use, inputs):
+            callback_holes |= {use.numbers[name] for name in names}
         else:  # a callback without arguments saves little and makes the code harder to read
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
-    return Parameter(hole=hole, takes=tuple(sorted(takes, key=order.index)))
+    return Parameter(hole=hole, callback_holes=tuple(sorted(callback_holes, key=order.index)))
 
 
 def _conflicts(hole: int, use: _Use) -> Names:
-    """Return the variables in an argument that the abstraction assigns."""
+    """Return the variables that an argument reads and the abstraction assigns."""
     return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
 
 
-def _is_value(hole: int, use: _Use) -> bool:
-    """Return whether evaluating an argument once, before the call, gives the same result."""
+def _can_be_value(hole: int, use: _Use) -> bool:
+    """Return whether an argument can be passed as a value: evaluated once, before the call, with the same result."""
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_movable(argument):
         return False
@@ -408,11 +416,11 @@ def _is_value(hole: int, use: _Use) -> bool:
         return not positions[0].is_lazy or reads <= use.assigned
     if positions[0].is_lazy or positions[-1].effects or not may_be_evaluated_early(argument, positions[-1], purity):
         return False
-    return len(positions) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
+    return len(positions) == 1 or (purity.is_repeatable(argument) and _is_unaffected_by_siblings(hole, use))
 
 
-def _is_steady(hole: int, use: _Use) -> bool:
-    """Return whether no argument evaluated before the hole can change the value of the hole's own argument."""
+def _is_unaffected_by_siblings(hole: int, use: _Use) -> bool:
+    """Return whether the other arguments cannot change the value of the argument for this hole."""
     siblings = [use.argument(position) for position in use.positions if position != hole]
     return not any(
         use.program.purity.has_side_effects(sibling) or use.program.purity.consumed_iterators(sibling)
@@ -421,12 +429,12 @@ def _is_steady(hole: int, use: _Use) -> bool:
 
 
 def _is_movable(argument: ast.AST) -> bool:
-    """Return whether an expression may be moved at all."""
+    """Return whether an expression contains no `yield` and no `:=`, and so may be moved."""
     return not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.NamedExpr)) for node in walk(argument))
 
 
 def group_by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
-    """Return the occurrences of each pattern."""
+    """Return the occurrences, keyed by the name of their pattern. Missing patterns have an empty list."""
     groups: dict[str, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
         groups[occurrence.pattern.name].append(occurrence)

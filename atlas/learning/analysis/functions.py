@@ -16,7 +16,7 @@ from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import END, SYMBOL_SORT, THEN, read_head, unescape
 from atlas.learning.terms.imports import merge_imports, remove_unread_imports
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
+from atlas.learning.terms.terms import SYMBOL, Term, hole_number, is_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Function:
 
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
-    """Return a name for each variable and parameter: the name that the programs use most often."""
+    """Return a name for each hole, keyed by its number: the name that the programs use most often."""
     reserved = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     names: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
@@ -51,7 +51,7 @@ def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occ
 
 def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
     """Return the most frequent name of the variables passed for a parameter, if most arguments are variables."""
-    if parameter.takes is not None or _is_called(parameter.hole, body):
+    if parameter.callback_holes is not None or _is_called(parameter.hole, body):
         return "function"
     candidates = Counter[str]()
     for occurrence in occurrences:
@@ -64,7 +64,7 @@ def _preferred_name(parameter: Parameter, body: Term, occurrences: Sequence[Occu
 
 
 def _is_called(hole: int, body: Term) -> bool:
-    return any(term.head.startswith("e:Call/") and index_of(term.children[0].head) == hole for term in body.walk())
+    return any(term.head.startswith("e:Call/") and hole_number(term.children[0].head) == hole for term in body.walk())
 
 
 def _reserve_name(base: str, reserved: set[str]) -> str:
@@ -87,8 +87,8 @@ class Renderer(Decoder):
     """A decoder of terms that call abstractions.
 
     Args:
-        functions: By the head of their calls.
-        inside: The function whose body is written; None for a program.
+        functions: Functions, keyed by the head of their calls.
+        inside: The function whose body is decoded, or None for a program.
     """
 
     def __init__(self, functions: Mapping[str, Function], inside: Function | None = None) -> None:
@@ -100,14 +100,14 @@ class Renderer(Decoder):
 
     def node(self, term: Term) -> Any:
         """Return the node, as `Decoder.node` does."""
-        index = index_of(term.head)
+        index = hole_number(term.head)
         if index is not None:
             return self._hole(index)
         return self._call(term) if is_call(term) else super().node(term)
 
     def symbol(self, term: Term) -> str:
-        """Return the name, as `Decoder.symbol` does."""
-        index = index_of(term.head)
+        """Return the name of a variable, as `Decoder.symbol` does."""
+        index = hole_number(term.head)
         if index is None or self._inside is None:
             return super().symbol(term)
         return self._inside.names[index]
@@ -117,16 +117,20 @@ class Renderer(Decoder):
         return self._call_statements(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements, as `Decoder.rest` does. The rest of the block is left out: it stays in the caller."""
-        if index_of(term.head) is not None:
+        """Return the statements, as `Decoder.rest` does. A hole for the rest of the block gives no statements."""
+        if hole_number(term.head) is not None:
             return []
         return self._call_statements(term) if is_call(term) else super().rest(term)
 
     def _hole(self, index: int) -> ast.expr:
         assert self._inside is not None
         name = ast.Name(self._inside.names[index], ast.Load())
-        takes = self._parameters[index].takes
-        return name if takes is None else ast.Call(name, [self._variable(number) for number in takes], [])
+        callback_holes = self._parameters[index].callback_holes
+        return (
+            name
+            if callback_holes is None
+            else ast.Call(name, [self._variable(number) for number in callback_holes], [])
+        )
 
     def _variable(self, index: int) -> ast.Name:
         assert self._inside is not None
@@ -143,14 +147,14 @@ class Renderer(Decoder):
         if function.pattern.hole_sorts[parameter.hole] == SYMBOL_SORT:
             return ast.Name(self.symbol(child), ast.Load())
         expression: ast.expr = self.node(child)
-        if parameter.takes is None:
+        if parameter.callback_holes is None:
             return expression
-        names = [ast.arg(self.symbol(term.children[index])) for index in parameter.takes]
+        names = [ast.arg(self.symbol(term.children[index])) for index in parameter.callback_holes]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
         return ast.Lambda(arguments, expression)
 
     def _call_statements(self, term: Term) -> list[ast.stmt]:
-        """Return the call statement of a function, and the statements that follow it in the block."""
+        """Return the statement that calls a function, and the statements that follow it in the block."""
         interface = self._functions[term.head].interface
         call = self._call(term)
         rest = None if interface.rest is None else term.children[interface.rest]
@@ -160,7 +164,7 @@ class Renderer(Decoder):
         statement: ast.stmt
         if interface.returns:
             statement = ast.Return(call)
-        elif len(names) == 1 and rest is not None and (following := self._next_statement(term, rest, call)):
+        elif len(names) == 1 and rest is not None and (following := self._inline_into_next_statement(term, rest, call)):
             return [*following, *self.block(rest.children[1])]
         elif names:
             statement = ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call)
@@ -168,8 +172,8 @@ class Renderer(Decoder):
             statement = ast.Expr(call)
         return [statement] if rest is None else [statement, *self.block(rest)]
 
-    def _next_statement(self, term: Term, rest: Term, call: ast.expr) -> list[ast.stmt] | None:
-        """Return the statement after a call, with the call in place of the variable that it assigns.
+    def _inline_into_next_statement(self, term: Term, rest: Term, call: ast.expr) -> list[ast.stmt] | None:
+        """Return the statement after a call, with the call in place of the variable to which its result is assigned.
 
         None unless three conditions are met. The statement has the only read of the variable. It evaluates nothing
         before that read. The block always leaves its function, because otherwise a loop around it could read the
@@ -181,14 +185,14 @@ class Renderer(Decoder):
         statement = rest.children[0]
         if _first_evaluated_part(statement) != Term(_READ, [output]):
             return None
-        if sum(part == output for part in rest.walk()) > 1 or not self._leaves(rest):
+        if sum(part == output for part in rest.walk()) > 1 or not self._always_returns(rest):
             return None
         replacement = _Replacement(self.symbol(output), call)
         return [replacement.visit(node) for node in self.statements(statement)]
 
-    def _leaves(self, rest: Term) -> bool:
-        """Return whether the rest of a block ends by leaving its function, and not by a jump to an enclosing loop."""
-        if _jumps(rest):
+    def _always_returns(self, rest: Term) -> bool:
+        """Return whether the rest of a block always returns or raises, without `break` or `continue`."""
+        if _may_leave_loop(rest):
             return False
         last = rest
         while rest.head.startswith(THEN):
@@ -196,7 +200,7 @@ class Renderer(Decoder):
         if not is_call(rest):
             return rest.head == END and last.head.startswith(_LEAVING)
         interface = self._functions[rest.head].interface
-        return interface.returns or (interface.rest is not None and self._leaves(rest.children[interface.rest]))
+        return interface.returns or (interface.rest is not None and self._always_returns(rest.children[interface.rest]))
 
 
 _READ = "e:Name/sym"
@@ -218,14 +222,14 @@ _FIRST = {
 """The parts that statements and expressions surely evaluate, in order, by the beginning of their heads."""
 
 
-def _jumps(term: Term) -> bool:
-    """Return whether code may leave or continue a loop around it."""
+def _may_leave_loop(term: Term) -> bool:
+    """Return whether code contains a `break` or `continue` of an enclosing loop."""
     n_inside = next((n for head, n in _LOOPS.items() if term.head.startswith(head)), 0)
-    return term.head.startswith(_JUMPS) or any(map(_jumps, term.children[n_inside:]))
+    return term.head.startswith(_JUMPS) or any(map(_may_leave_loop, term.children[n_inside:]))
 
 
 def _first_evaluated_part(term: Term) -> Term | None:
-    """Return the innermost part of a statement or an expression that is evaluated before all others but constants."""
+    """Return the innermost part that is evaluated first, not counting constants. None if the order is unknown."""
     part: Term | None = term
     while part is not None and part.head != _READ and not part.has_holes:
         part = next((child for child in _parts_in_order(part) if not child.head.startswith(_CONSTANT)), None)
@@ -233,7 +237,7 @@ def _first_evaluated_part(term: Term) -> Term | None:
 
 
 def _parts_in_order(term: Term) -> Sequence[Term]:
-    """Return the parts of a term that are surely evaluated, in their order, as far as the order is known."""
+    """Return the children of a term that are always evaluated, in order. Empty if the order is unknown."""
     if term.head.startswith("e:Call/"):
         function, *arguments = term.children
         if function.head.startswith(_ATTRIBUTE) and not function.children[0].head.startswith(_CONSTANT):
@@ -243,19 +247,19 @@ def _parts_in_order(term: Term) -> Sequence[Term]:
 
 
 class _Replacement(ast.NodeTransformer):
-    """Replaces a variable that code reads once."""
+    """Replaces each read of a variable by an expression."""
 
     def __init__(self, name: str, value: ast.expr) -> None:
         self._name = name
         self._value = value
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Return the value in place of the variable."""
+        """Return the value if the name is that of the variable."""
         return self._value if node.id == self._name else node
 
 
 def program_source(term: Term, functions: Mapping[str, Function], removable: frozenset[str] = frozenset()) -> str:
-    """Return the code of a program that calls functions.
+    """Return the source of a program that calls functions. The functions themselves are not included.
 
     Args:
         removable: Names whose imports are left out if the program does not use them.
@@ -264,7 +268,7 @@ def program_source(term: Term, functions: Mapping[str, Function], removable: fro
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """Return the code of a function, which may call other functions."""
+    """Return the source of a function. The functions that it calls are not included."""
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.arg(function.names[parameter.hole]) for parameter in function.interface.parameters],
@@ -302,7 +306,7 @@ def function_body(function: Function, functions: Mapping[str, Function]) -> list
 
 
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """Return the code inside a function, for counting its tokens."""
+    """Return the source of a function's body, for counting its tokens."""
     return _unparse(ast.Module(body=function_body(function, functions), type_ignores=[]))
 
 

@@ -13,7 +13,7 @@ from atlas.learning.analysis.recursion import CallGraph
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescape
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
+from atlas.learning.terms.terms import SYMBOL, Term, hole_number, is_call
 from atlas.learning.terms.walking import walk
 
 Site = tuple[str, tuple[int, ...]]
@@ -35,7 +35,7 @@ class Occurrence:
 
     @property
     def symbols(self) -> dict[int, str]:
-        """The name of the variable in each hole that stands for a variable."""
+        """Names of the variables in the holes that stand for a variable, keyed by the number of the hole."""
         sorts = self.pattern.hole_sorts
         return {
             index: unescape(terms[0].head.removeprefix(SYMBOL))
@@ -50,8 +50,10 @@ class _Frame:
     arguments: list[tuple[Term, _Frame | None, Site]]
 
 
-def expand(program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]) -> list[Occurrence] | None:
-    """Return the occurrences of calls in a program, or None if inlining all calls does not restore the original.
+def find_occurrences(
+    program: str, term: Term, original: Term, patterns: Mapping[str, Pattern]
+) -> list[Occurrence] | None:
+    """Return an occurrence for each call in a program, or None if inlining all calls does not restore the original.
 
     Args:
         term: The program with calls.
@@ -69,11 +71,11 @@ class _Expansion:
         self.occurrences: list[Occurrence] = []
 
     def matches(self, term: Term, frame: _Frame | None, site: Site, original: Term) -> bool:
-        """Return whether a term is `original` after all calls are inlined.
+        """Return whether a term equals `original` once all its calls are inlined.
 
-        Records the occurrences that it meets, which are valid only if the result is True.
+        Each call is recorded as an occurrence. The occurrences are valid only if the result is True.
         """
-        index = index_of(term.head)
+        index = hole_number(term.head)
         if index is not None and frame is not None:
             frame.occurrence.holes[index].append(original)
             return self.matches(*frame.arguments[index], original)
@@ -106,7 +108,7 @@ class Region:
 
 
 class ProgramTree(Decoder):
-    """A program's syntax tree with the node of each term."""
+    """The syntax tree of a program, with a lookup from each term to its node."""
 
     def __init__(self, term: Term) -> None:
         self._term = term  # keeps the terms, whose identities are the keys
@@ -139,8 +141,8 @@ class ProgramTree(Decoder):
         """Record the block, as `Decoder.record_block` does."""
         self._blocks[id(term)] = (statements, len(statements))
 
-    def at(self, term: Term) -> Any:
-        """Return the node of an expression or a statement."""
+    def node_of(self, term: Term) -> Any:
+        """Return the syntax node of the term of an expression or a statement."""
         return self._nodes[id(term)]
 
     def region(self, root: Term, rest: Term | None) -> Region | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from atlas.learning.analysis.purity import Purity, names_in
-from atlas.learning.analysis.variables import Flows, Names, elements
+from atlas.learning.analysis.variables import Flows, Names, result_expressions
 from atlas.learning.terms.scopes import COMPREHENSIONS
 from atlas.learning.terms.walking import walk
 
@@ -73,8 +73,8 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
 
 
 def may_be_evaluated_early(argument: ast.AST, position: Position, purity: Purity) -> bool:
-    """Return whether an argument may be evaluated before the code that precedes a position."""
-    if position.may_raise and purity.tells_exceptions_apart:
+    """Return whether an argument may be evaluated earlier: before all code that precedes a position."""
+    if position.may_raise and purity.distinguishes_exceptions:
         return False
     if purity.has_side_effects(argument):
         return not position.inspected and not position.may_raise
@@ -103,7 +103,7 @@ class _Walk:
             self._walk_expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk code that is evaluated later. Effects of such code are visible outside, bindings are not."""
+        """Walk code that is evaluated later. Its side effects are visible outside, its bindings are not."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.walk_all(nodes)
@@ -114,7 +114,7 @@ class _Walk:
         )
 
     def _inspect(self, *nodes: ast.AST) -> None:
-        """Visit nodes whose results are inspected."""
+        """Visit nodes, and record that code inspects their results and may raise."""
         self.walk_all(nodes)
         self._now = replace(self._now, inspected=self._now.inspected | names_in(*nodes), may_raise=True)
 
@@ -126,7 +126,7 @@ class _Walk:
                 self._walk_lazily(node.orelse)
             case ast.For() | ast.AsyncFor():
                 self._inspect(node.iter)
-                self._walk_lazily([node.target, *node.body], self._flows.bound(node.target))
+                self._walk_lazily([node.target, *node.body], self._flows.bound_variables(node.target))
                 self._walk_lazily(node.orelse)
             case ast.While():
                 self._walk_lazily([node.test, *node.body])
@@ -184,14 +184,14 @@ class _Walk:
                 self._walk_pair(None, node.value)
             case ast.Lambda():
                 self.walk_all([node.args])
-                self._walk_lazily([node.body], self._flows.bound(node.args))
+                self._walk_lazily([node.body], self._flows.bound_variables(node.args))
             case _ if isinstance(node, COMPREHENSIONS):
                 self._walk_comprehension(node)
             case _:
                 self.walk_all(_evaluated_children(node))
 
     def _walk_pair(self, key: ast.expr | None, value: ast.expr) -> None:
-        """Walk a key and its value, or a mapping that is unpacked: `**d`."""
+        """Walk a key and its value in a dict display. For an unpacked mapping, `**d`, the key is None."""
         if key is None:
             self._inspect(value)
         else:
@@ -215,20 +215,20 @@ class _Walk:
         for number, generator in enumerate(node.generators):
             if number:
                 self._walk_lazily([generator.iter], bound)
-            bound |= self._flows.bound(generator.target)
+            bound |= self._flows.bound_variables(generator.target)
             self._walk_lazily([generator.target, *generator.ifs], bound)
-        self._walk_lazily(elements(node), bound)
+        self._walk_lazily(result_expressions(node), bound)
 
 
 def _evaluated_children(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Return the children of a node that are evaluated: of parameters only the defaults, None where one is missing."""
+    """Return the children of a node that are evaluated. Of parameters, these are the defaults, or None without one."""
     if isinstance(node, ast.arguments):
         return [*node.defaults, *node.kw_defaults]
     return ast.iter_child_nodes(node)
 
 
 def _only_names(node: ast.stmt) -> bool:
-    """Return whether a statement passes on its values without inspecting them."""
+    """Return whether a statement only moves values, such as an assignment to names, without inspecting them."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets)
     return isinstance(node, (ast.Expr, ast.Return, ast.Pass))

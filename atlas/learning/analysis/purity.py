@@ -114,7 +114,7 @@ class Purity:
         self._sized_names = set(_sized_names(module))
         self._iteration_may_act = False  # read by `_creates_impure_iterator` in the next line
         self._iteration_may_act = any(map(self._creates_impure_iterator, walk(module)))
-        self.tells_exceptions_apart = any(map(_may_suppress_exceptions, walk(module)))
+        self.distinguishes_exceptions = any(map(_may_suppress_exceptions, walk(module)))
         """True if the program may handle an exception, and then depend on which one was raised."""
 
     def resolve(self, function: ast.AST) -> str:
@@ -125,9 +125,9 @@ class Purity:
         return origin if origin.startswith(("import ", "from ")) else ""
 
     def is_pure(self, node: ast.AST) -> bool:
-        """Return whether evaluating a node, apart from its parts, has no side effect.
+        """Return whether evaluating a node has no side effect, not counting its children.
 
-        Consuming an iterator does not count here. See `consumed_iterators`.
+        Consuming an iterator does not count as a side effect here. See `consumed_iterators`.
         """
         if self._iteration_may_act and self._consumed_names(node):
             return False
@@ -135,7 +135,9 @@ class Purity:
             case ast.Call(func=ast.Name()):
                 return self._is_pure_function(node.func) and all(map(self._may_be_callback, _passed_functions(node)))
             case ast.Call(func=ast.Attribute() as method):
-                return self._is_math(method) or (self._is_pure_method(method) and _fits(node, method.attr))
+                return self._is_math(method) or (
+                    self._is_pure_method(method) and _has_matching_arity(node, method.attr)
+                )
             case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
                 return False
             case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) | ast.AsyncFor() | ast.AsyncWith():
@@ -147,9 +149,9 @@ class Purity:
         return True
 
     def is_atomic(self, node: ast.AST) -> bool:
-        """Return whether a node is a constant or a name with one value, so that it may be evaluated at any time.
+        """Return whether a node is a constant or a name that other code cannot rebind.
 
-        A local variable qualifies, because only the surrounding code can assign it.
+        Such a node may be evaluated at any time. A local variable counts, because only its own function can assign it.
         """
         match node:
             case ast.Constant():
@@ -161,7 +163,7 @@ class Purity:
         return False
 
     def is_repeatable(self, node: ast.AST) -> bool:
-        """Return whether two evaluations in a row may be replaced by one."""
+        """Return whether one evaluation of a node may replace several evaluations in a row."""
         mutable_types = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
         shared = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in walk(node))
         return shared and not self.consumed_iterators(node)
@@ -171,11 +173,11 @@ class Purity:
         return not all(map(self.is_pure, walk(node)))
 
     def consumed_iterators(self, node: ast.AST) -> Names:
-        """Return the names of possible iterators that the code consumes."""
+        """Return the names of variables that may be iterators and that the code consumes."""
         return frozenset[str]().union(*map(self._consumed_names, walk(node)))
 
     def _consumed_names(self, node: ast.AST) -> Names:
-        """Return the names of possible iterators that this node itself consumes."""
+        """Return the names of variables that may be iterators and that this node, without children, consumes."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
         iterables = [
             iterator
@@ -231,7 +233,7 @@ class Purity:
         return method.attr in PURE_METHODS and self.is_builtin_method(method)
 
     def _may_be_callback(self, function: ast.AST) -> bool:
-        """Return whether a function may be passed on as a callback. A lambda may: its body is checked with the rest."""
+        """Return whether a function may be called as a callback. The body of a lambda is checked elsewhere."""
         match function:
             case ast.Lambda() | ast.Constant(value=None):
                 return True
@@ -240,7 +242,7 @@ class Purity:
         return self._is_pure_function(function)
 
     def _can_be_shared(self, node: ast.AST) -> bool:
-        """Return whether a result is immutable, like a number or a string, and may be shared."""
+        """Return whether the result of a node is immutable, so that several readers may share it."""
         if isinstance(node, ast.Call):
             return self.resolve(node.func) in REPEATABLE
         return self.is_pure(node)
@@ -293,7 +295,7 @@ def _names_defaultdict(module: ast.Module) -> bool:
     )
 
 
-def _fits(call: ast.Call, method: str) -> bool:
+def _has_matching_arity(call: ast.Call, method: str) -> bool:
     """Return whether a call passes as many arguments as a method takes."""
     least, most = PURE_METHODS[method]
     if call.keywords and method not in WITH_KEYWORDS:
@@ -354,7 +356,7 @@ def _consumed_expressions(node: ast.AST) -> list[ast.expr]:
 
 
 def _iterators(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield the parts that may be an existing iterator. Iterators created in the expression are left out."""
+    """Yield the parts of an expression that may evaluate to an existing iterator, rather than create a new one."""
     match node:
         case ast.Name() | ast.Attribute():
             yield node

@@ -57,17 +57,17 @@ class CallGraph:
             elif isinstance(node, ast.ClassDef):
                 self._classes[node.name].append(node)
         self._implicit = [
-            definition for name in self._functions if _is_special(name) for definition in self._functions[name]
+            definition for name in self._functions if _is_implicit_method(name) for definition in self._functions[name]
         ]
 
-    def may_call_back(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
-        """Return whether evaluating code may call its enclosing function.
+    def may_recurse(self, nodes: Iterable[ast.AST], arguments: Set[int] = frozenset()) -> bool:
+        """Return whether evaluating code may call a function that encloses the code.
 
         Args:
             arguments: The `id` of each node in the code that is evaluated before the call.
         """
         code = list(nodes)
-        around = {id(function) for function in self._around(code[0])}
+        around = {id(function) for function in self._enclosing_functions(code[0])}
         if not around:
             return False
         reached = dict.fromkeys(map(id, self._implicit))
@@ -85,14 +85,14 @@ class CallGraph:
                 return False
             code, waiting, arguments = waiting, [], frozenset()
 
-    def _around(self, node: ast.AST) -> Iterator[ast.AST]:
+    def _enclosing_functions(self, node: ast.AST) -> Iterator[ast.AST]:
         while id(node) in self._parents:
             node = self._parents[id(node)][0]
             if isinstance(node, FUNCTIONS):
                 yield node
 
     def _callees(self, node: ast.AST, arguments: Set[int]) -> list[_Definition] | None:
-        """Return the functions that code may call, or None if it may call any function."""
+        """Return the functions of the program that code may call, or None if it may call any function."""
         callees: list[_Definition] = []
         for part, is_before in _parts(node, arguments):
             if isinstance(part, ast.Call) and not is_before and self._is_unknown(part):
@@ -131,24 +131,28 @@ class CallGraph:
         return [*self._functions.get(name, ()), *constructors, *bases]
 
     def _is_unknown(self, call: ast.Call) -> bool:
-        """Return whether the called function, or a callback passed to it, is unknown."""
+        """Return whether a call may run unknown code, because the function or a callback is unknown."""
         if not self._is_resolved(call.func):
             return True
-        return any(not self._is_resolved(argument, is_handed=True) for argument in _callable_arguments(call))
+        return any(not self._is_resolved(argument, is_callback=True) for argument in _callable_arguments(call))
 
-    def _is_resolved(self, function: ast.expr, *, is_handed: bool = False) -> bool:
-        """Return whether a function is a builtin, from a module, or defined by the program."""
+    def _is_resolved(self, function: ast.expr, *, is_callback: bool = False) -> bool:
+        """Return whether a function is known: a builtin, imported, or defined by the program.
+
+        Args:
+            is_callback: True for an argument, which may also be a literal, and so no function.
+        """
         match function:
             case ast.Lambda():
                 return True  # its own calls are analysed with its body
             case ast.Constant() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
-                return is_handed
+                return is_callback
             case ast.Name(id=name):
                 origin = self._origins.get(id(function), "")
                 if id(function) in self._symbols:
                     return False
                 is_defined = name in self._functions or name in self._classes
-                return is_defined or origin == BUILTIN or _is_elsewhere(origin)
+                return is_defined or origin == BUILTIN or _is_defined_elsewhere(origin)
             case ast.Attribute(attr=name):
                 return name in self._functions or name in MEMBERS or self._is_of_module(function)
         return False
@@ -156,7 +160,7 @@ class CallGraph:
     def _is_of_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and _is_elsewhere(self._origins.get(id(node), ""))
+        return isinstance(node, ast.Name) and _is_defined_elsewhere(self._origins.get(id(node), ""))
 
 
 def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
@@ -186,12 +190,12 @@ def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
     yield from (keyword.value for keyword in call.keywords if keyword.arg in CALLING_KEYWORDS)
 
 
-def _is_elsewhere(origin: str) -> bool:
+def _is_defined_elsewhere(origin: str) -> bool:
     """Return whether a name is imported or a tool, and so defined outside the program."""
     return origin == TOOL or origin.startswith(("import ", "from "))
 
 
-def _is_special(name: str) -> bool:
+def _is_implicit_method(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in CONSTRUCTION_METHODS
 
 

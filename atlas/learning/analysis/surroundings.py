@@ -16,14 +16,14 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def live_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables that may be read after a region of statements before they are written again."""
+    """Return the live variables at the end of a region: later code may read them before it writes them."""
     flows = Flows(program.symbols)
     following = flows.of(region.following)
     live, killed = following.reads, following.written
-    for _, parent in _upwards(region.node, program):
+    for _, parent in _ancestors(region.node, program):
         if isinstance(parent, (*LOOPS, ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
             killed = frozenset()  # a `break` or an exception may leave the rest out
-        live |= _around(parent, flows) - killed
+        live |= _reads_of_parent(parent, flows) - killed
         if isinstance(parent, ast.Module):
             return live | _all_symbols(parent, program)
         if isinstance(parent, FUNCTIONS):
@@ -35,22 +35,22 @@ def live_variables(region: Region, program: ProgramTree) -> Names:
     return live
 
 
-def _around(parent: ast.AST, flows: Flows) -> Names:
-    """Return the variables that a compound statement may still read after one of its blocks has run."""
+def _reads_of_parent(parent: ast.AST, flows: Flows) -> Names:
+    """Return the variables that a compound statement may read after one of its blocks has run."""
     if isinstance(parent, LOOPS):
-        return flows.later_rounds(parent).reads | flows.of(parent.orelse).reads
+        return flows.later_iterations(parent).reads | flows.of(parent.orelse).reads
     if isinstance(parent, (ast.Try, ast.TryStar)):
         return flows.of([*parent.handlers, *parent.orelse, *parent.finalbody]).reads
     return frozenset()
 
 
 def assigned_variables(node: ast.AST, program: ProgramTree) -> Names:
-    """Return the variables that are always assigned when a node begins."""
+    """Return the variables that are assigned on every path that leads to a node."""
     flows = Flows(program.symbols)
     assigned: Names = frozenset()
     if isinstance(node, ast.stmt):
         assigned |= flows.of(_siblings(node, program)[0]).written
-    for child, parent in _upwards(node, program):
+    for child, parent in _ancestors(node, program):
         assigned |= _parent_assignments(child, parent, flows, program)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return assigned - _deleted_variables(parent)
@@ -64,15 +64,15 @@ def _parent_assignments(child: ast.AST, parent: ast.AST, flows: Flows, program: 
     field = program.parents[id(child)][1]
     match parent:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-            return flows.bound(parent.args) if field == "body" else frozenset()
+            return flows.bound_variables(parent.args) if field == "body" else frozenset()
         case ast.For() | ast.AsyncFor():
-            return flows.bound(parent.target) if field == "body" else frozenset()
+            return flows.bound_variables(parent.target) if field == "body" else frozenset()
         case ast.With() | ast.AsyncWith():
             return flows.of(parent.items).written if field == "body" else frozenset()
         case ast.ExceptHandler(name=str(name)):
             return frozenset([name])
         case ast.comprehension():
-            return flows.bound(parent.target) if field == "ifs" else frozenset()
+            return flows.bound_variables(parent.target) if field == "ifs" else frozenset()
     return _comprehension_assignments(child, parent, flows) if isinstance(parent, COMPREHENSIONS) else frozenset()
 
 
@@ -83,12 +83,15 @@ def _comprehension_assignments(
     for generator in parent.generators:
         if generator is child:
             break
-        assigned |= flows.bound(generator.target)
+        assigned |= flows.bound_variables(generator.target)
     return assigned
 
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables of closures outside the region, which would not see assignments in a called function."""
+    """Return the variables that closures outside a region read.
+
+    If the region became a function, the closures would not see its assignments.
+    """
     inside = {id(node) for part in (region.statements or (region.node,)) for node in walk(part)}
     captured = set[str]()
     for closure in walk(_function_of(region.node, program)):
@@ -105,14 +108,14 @@ def _is_consumed(closure: ast.AST, program: ProgramTree) -> bool:
 
 
 def _nodes_outside(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
-    """Return the nodes of a nested function or generator, unless it contains the region."""
+    """Return the nodes of a nested function or generator. Empty if it contains the region."""
     nodes = list(walk(closure))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
 def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
-    """Return whether the enclosing function may catch an exception of a node, and then read what the node assigned."""
-    for child, parent in _upwards(node, program):
+    """Return whether a `try` or `with` around a node in the same function may catch an exception of the node."""
+    for child, parent in _ancestors(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
         if isinstance(parent, (ast.Try, ast.TryStar)) and program.parents[id(child)][1] != "finalbody":
@@ -123,13 +126,13 @@ def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
 
 
 def _function_of(node: ast.AST, program: ProgramTree) -> ast.AST:
-    for _, parent in _upwards(node, program):
+    for _, parent in _ancestors(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             return parent
     return node
 
 
-def _upwards(node: ast.AST, program: ProgramTree) -> Iterator[tuple[ast.AST, ast.AST]]:
+def _ancestors(node: ast.AST, program: ProgramTree) -> Iterator[tuple[ast.AST, ast.AST]]:
     while id(node) in program.parents:
         parent = program.parents[id(node)][0]
         yield node, parent

@@ -19,7 +19,7 @@ _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "it
 
 @dataclass(slots=True)
 class Uses:
-    """Names and types from the calls of a function, counted over programs."""
+    """Counts of the argument names and types in the calls of a function, over all programs."""
 
     n_programs: int = 0
     arguments: list[Counter[str]] = field(default_factory=list)
@@ -68,7 +68,7 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Yield each call with its innermost function and its statement. Recursive calls are left out."""
+    """Yield each call of a function, with the innermost function and the statement around it. Skip recursive calls."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()
@@ -128,7 +128,7 @@ def _argument_types(argument: ast.expr, annotations: dict[str, str]) -> list[str
 
 
 def returned_type(function: Function, uses: Uses) -> str:
-    """Return the function's return annotation, or else the annotation that its uses agree on, or an empty string."""
+    """Return the function's return annotation. Without one, return the type that the uses agree on, or ''."""
     if function.returns is not None:
         return ast.unparse(function.returns)
     if not uses.returns:

@@ -32,7 +32,7 @@ class Flow:
     """True if no path reaches the end of the piece: it returns, raises, or leaves the loop."""
 
     def then(self, other: Flow) -> Flow:
-        """Return the flow of this code followed by the other."""
+        """Return the flow of this code followed by other code."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -40,8 +40,8 @@ class Flow:
             ends=self.ends or other.ends,
         )
 
-    def either(self, other: Flow) -> Flow:
-        """Return the flow of code that runs either this code or the other."""
+    def or_else(self, other: Flow) -> Flow:
+        """Return the flow of a branch that runs either this code or other code."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
@@ -60,7 +60,7 @@ BOTH_WAYS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Flows:
-    """The flow of the local variables of one program.
+    """Computes the flow of local variables in the code of one program.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -72,7 +72,7 @@ class Flows:
         self._holes = holes
 
     def of(self, nodes: Iterable[ast.AST]) -> Flow:
-        """Return the flow of nodes, one after the other."""
+        """Return the flow of nodes that run one after another."""
         flow = NOTHING
         for node in nodes:
             flow = flow.then(self.of_node(node))
@@ -86,7 +86,7 @@ class Flows:
             return self._statement(node)
         return self._expression(node)
 
-    def bound(self, target: ast.AST) -> Names:
+    def bound_variables(self, target: ast.AST) -> Names:
         """Return the variables that a target, an argument list or a comprehension binds."""
         names = set[str]()
         for node in walk(target):
@@ -105,7 +105,7 @@ class Flows:
             return self._comprehension(node)
         if isinstance(node, ast.Lambda):
             inside = self.of_node(node.body)
-            return self.of_node(node.args).then(Flow(reads=inside.reads - self.bound(node.args)))
+            return self.of_node(node.args).then(Flow(reads=inside.reads - self.bound_variables(node.args)))
         if isinstance(node, ast.NamedExpr):
             return self.of_node(node.value).then(self.of_node(node.target)).optionally()
         return self.of(ast.iter_child_nodes(node))
@@ -120,8 +120,8 @@ class Flows:
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
         first, *later = node.generators
-        inside = self.of([*first.ifs, *later, *elements(node)])
-        bound = frozenset[str]().union(*(self.bound(generator.target) for generator in node.generators))
+        inside = self.of([*first.ifs, *later, *result_expressions(node)])
+        bound = frozenset[str]().union(*(self.bound_variables(generator.target) for generator in node.generators))
         return self.of_node(first.iter).then(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
 
     def _statement(self, node: ast.stmt) -> Flow:
@@ -145,11 +145,11 @@ class Flows:
     def _compound(self, node: ast.stmt) -> Flow:
         match node:
             case ast.If():
-                return self.of_node(node.test).then(self.of(node.body).either(self.of(node.orelse)))
+                return self.of_node(node.test).then(self.of(node.body).or_else(self.of(node.orelse)))
             case ast.For() | ast.AsyncFor():
-                return self.of_node(node.iter).then(self.later_rounds(node)).then(self.of(node.orelse).optionally())
+                return self.of_node(node.iter).then(self.later_iterations(node)).then(self.of(node.orelse).optionally())
             case ast.While():
-                return self.of_node(node.test).then(self.later_rounds(node)).then(self.of(node.orelse).optionally())
+                return self.of_node(node.test).then(self.later_iterations(node)).then(self.of(node.orelse).optionally())
             case ast.With() | ast.AsyncWith():
                 return self.of(node.items).then(self.of(node.body).optionally())
             case ast.Try() | ast.TryStar():
@@ -160,7 +160,7 @@ class Flows:
         flow = self.of(ast.iter_child_nodes(node))
         return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
 
-    def later_rounds(self, loop: ast.stmt) -> Flow:
+    def later_iterations(self, loop: ast.stmt) -> Flow:
         """Return the flow of a loop from its second iteration on."""
         if isinstance(loop, ast.While):
             return self.of_node(loop.test).then(self.of(loop.body)).optionally()
@@ -183,7 +183,7 @@ class Flows:
         )
 
 
-def elements(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Sequence[ast.expr]:
+def result_expressions(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Sequence[ast.expr]:
     """Return the result expressions of a comprehension."""
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 

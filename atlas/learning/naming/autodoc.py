@@ -20,8 +20,8 @@ from atlas.learning.naming.documenter import (
     MAX_NAME_CHARACTERS,
     Documentation,
     apply_documentation,
-    derive,
-    is_made_up,
+    derive_documentation,
+    is_placeholder_name,
 )
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.terms.names import Function, function_of, identifiers, is_available, parameters_of
@@ -91,7 +91,7 @@ class LLMAutoDocumenter:
         function = function_of(concept.code, concept.name)
         uses = usage_examples[:MAX_USES]
         reserved = self._reserved | _names_in(uses) - {function.name}
-        derived = derive(concept, uses, reserved=reserved)
+        derived = derive_documentation(concept, uses, reserved=reserved)
         question = Question(
             system=AUTODOC.text,
             prompt=_prompt(concept.code, uses, self._descriptions),
@@ -164,7 +164,7 @@ def _validate(
         raise InvalidInput(f"expected an identifier that is not a keyword or builtin for name, got {name[:80]!r}")
     if len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(f"expected at most {MAX_NAME_CHARACTERS} characters for name, got {len(name)}; shorten it")
-    if is_made_up(name):
+    if is_placeholder_name(name):
         raise InvalidInput(f"name should describe what the function does, got {name!r}")
     if name in reserved:
         raise InvalidInput(f"the name {name!r} is taken; choose another one")
@@ -207,19 +207,19 @@ def _type(value: str, field: str) -> str:
         return ""
     tree = try_parse(f"_: {text}") if len(text) <= MAX_TYPE_CHARACTERS and "\n" not in text else None
     match tree.body if tree is not None else []:
-        case [ast.AnnAssign(annotation=annotation, value=None)] if _names_types(annotation):
+        case [ast.AnnAssign(annotation=annotation, value=None)] if _is_type_name(annotation):
             return ast.unparse(annotation)
     raise InvalidInput(f"expected a Python type annotation for {field}, got {text[:MAX_TYPE_CHARACTERS]!r}")
 
 
-def _names_types(annotation: ast.expr) -> bool:
-    """Return whether an annotation only names types, without calls, also in quoted parts."""
+def _is_type_name(annotation: ast.expr) -> bool:
+    """Return whether an annotation consists of types only. An annotation with a call, even in quotes, does not."""
     for node in walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
                 tree = try_parse(quoted)
                 inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
-                if not isinstance(inner, ast.Expr) or not _names_types(inner.value):
+                if not isinstance(inner, ast.Expr) or not _is_type_name(inner.value):
                     return False
             case ast.BinOp(op=operator) if not isinstance(operator, ast.BitOr):
                 return False

@@ -94,12 +94,12 @@ class HeuristicDocumenter:
         if defines_class(concept.code):
             return document_class(concept, usage_examples, self._tasks)
         reserved = self._reserved | (self._placeholders - {concept.name})
-        derived = derive(concept, usage_examples, reserved=reserved, tasks=self._tasks)
+        derived = derive_documentation(concept, usage_examples, reserved=reserved, tasks=self._tasks)
         self._reserved.add(derived.name)
         return apply_documentation(concept, derived, by="heuristic")
 
 
-def derive(
+def derive_documentation(
     concept: CodeConcept,
     examples: Sequence[tuple[str, str]],
     *,
@@ -223,7 +223,7 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
 
 
 def _name(function: Function, reserved: set[str]) -> str:
-    """Return the function's own name if it is free and not a placeholder, else a numbered name."""
+    """Return the function's own name if it is neither reserved nor a placeholder, otherwise a numbered name."""
     name = function.name
     is_meaningful = is_available(name) and not _MADE_UP.fullmatch(name)
     if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)):
@@ -231,8 +231,8 @@ def _name(function: Function, reserved: set[str]) -> str:
     return _numbered_name(reserved)
 
 
-def is_made_up(name: str) -> bool:
-    """Return whether a name describes nothing, such as `fn_0`, `concept_12` or `x`."""
+def is_placeholder_name(name: str) -> bool:
+    """Return whether a name is a placeholder, such as `fn_0`, `concept_12` or `x`."""
     return _COUNTED.fullmatch(name) is not None or _MADE_UP.fullmatch(name) is not None
 
 
@@ -244,7 +244,10 @@ def _numbered_name(reserved: set[str]) -> str:
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Return a name for each parameter: the name that all uses pass, else its role, else its existing name."""
+    """Return a name for each parameter.
+
+    It is the variable name that all uses pass, or else the parameter's role, or else its existing name.
+    """
     used = identifiers(function) | {function.name}
     names: list[str] = []
     for position, parameter in enumerate(parameters_of(function)):

@@ -6,18 +6,18 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from atlas.learning.analysis.dataflow import Interface, awaits, judge, pattern_problem
+from atlas.learning.analysis.dataflow import Interface, contains_await, find_interface, pattern_problem
 from atlas.learning.analysis.functions import Function, name_holes
 from atlas.learning.analysis.occurrences import Occurrence
-from atlas.learning.rewrite.gates import Worth, use_problem
+from atlas.learning.rewrite.gates import FunctionUsage, usage_problem
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.pruning import BodyJudge
+from atlas.learning.rewrite.pruning import BodyGate
 from atlas.learning.rewrite.shelf import Shelf, locate_occurrences
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
-from atlas.learning.search.statements import Candidate, bound_on
+from atlas.learning.search.statements import Candidate, saving_bound
 from atlas.learning.terms.heads import END, EXPRESSION, REST, THEN
 from atlas.learning.terms.patterns import Pattern, rewrite
-from atlas.learning.terms.symbols import with_symbols
+from atlas.learning.terms.symbols import replace_symbols
 from atlas.learning.terms.terms import HOLE, Term, is_hole
 
 _RETURN, _ASSIGN = "s:Return/e", "s:Assign/[lvalue]/e"
@@ -32,7 +32,7 @@ class _Trial:
 
     saving: int
     programs: Mapping[str, Term]
-    """The programs that are shorter with it, by name."""
+    """The programs that are shorter with the function, rewritten, keyed by name."""
 
 
 def add_functions(
@@ -45,16 +45,16 @@ def add_functions(
     first: int,
     raise_if_cancelled: RaiseIfCancelled,
 ) -> int:
-    """Add the candidates that shorten programs and library, best first, and return the number of added ones.
+    """Add the candidates that make programs and library shorter, best first. Return the number of added candidates.
 
     Args:
-        functions: Functions of the shelf, to which those of the candidates are added.
+        functions: Functions of the shelf. The functions of the added candidates are inserted.
         tasks: The task of each program.
         names: Prefix of the functions' names, which a number follows.
         first: The first number of the functions' names.
     """
     lengths = Lengths(shelf, functions)
-    judge_body = BodyJudge(lengths, functions, limits).reason
+    body_refusal = BodyGate(lengths, functions, limits).reason
     candidates = [candidate for candidate in candidates if not pattern_problem(candidate.pattern)]
     candidates = sorted(candidates, key=lambda candidate: REST not in candidate.pattern.hole_sorts)  # they fit more
     waiting = [(-candidate.bound / 100, number) for number, candidate in enumerate(candidates)]
@@ -64,7 +64,7 @@ def add_functions(
         raise_if_cancelled()
         negative, number = heapq.heappop(waiting)
         pattern, rewritten = candidates[number].pattern, _rewritten(candidates[number], shelf)
-        bound = min(-negative, bound_on(pattern, shelf.programs, rewritten) / 100)
+        bound = min(-negative, saving_bound(pattern, shelf.programs, rewritten) / 100)
         if bound <= 0 or len({tasks[name] for name in rewritten}) < limits.min_tasks:
             continue
         if waiting and bound < -waiting[0][0]:  # since it was put there, functions were added
@@ -74,8 +74,8 @@ def add_functions(
         trial = _add_on_trial(pattern, rewritten, shelf, functions, f"{names}{first + len(functions)}", lengths)
         if trial is None:
             continue
-        worth = Worth(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
-        if use_problem(worth, limits) or judge_body(pattern.name, pattern):
+        usage = FunctionUsage(n_tasks=len({tasks[name] for name in trial.programs}), saving=trial.saving)
+        if usage_problem(usage, limits) or body_refusal(pattern.name, pattern):
             del functions[pattern.name]
         elif waiting and trial.saving < -waiting[0][0]:  # another candidate may save more
             del functions[pattern.name]
@@ -84,42 +84,45 @@ def add_functions(
             n_added += 1
             shelf.patterns[pattern.name] = pattern
             for name, term in trial.programs.items():
-                shelf.put(name, term)
+                shelf.set_term(name, term)
     return n_added
 
 
-def open_ends(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
-    """Change functions so that they fit before other statements and in expressions too. Return how many changed.
+def widen_functions(shelf: Shelf, functions: dict[str, Function], raise_if_cancelled: RaiseIfCancelled) -> int:
+    """Make functions more general, so that they match in more places. Return the number of changed functions.
 
-    A function is changed if programs and library get no longer. Such a function fits more programs.
+    A function that returns or assigns one expression becomes that expression, and a function that ends by returning a
+    variable may be followed by other statements. A change that makes programs and library longer is not made.
     """
-    n_opened, lengths = 0, Lengths(shelf, functions)
+    n_widened, lengths = 0, Lengths(shelf, functions)
     for name in list(shelf.patterns):
         raise_if_cancelled()
         pattern = shelf.patterns[name]
-        if (opened := _value_of(pattern) or _with_open_end(pattern)) is None:
+        if (widened := _value_of(pattern) or _with_open_end(pattern)) is None:
             continue
-        closed = functions[name]
+        original = functions[name]
         saving = lengths.inlining_cost(name, shelf.callers()[name]) - lengths.of(name)  # imports stay the same
         trial_shelf = shelf.copy()
         trial_shelf.inline([name])
-        candidate = Candidate(pattern=opened, programs=tuple(shelf.programs), bound=0)
+        candidate = Candidate(pattern=widened, programs=tuple(shelf.programs), bound=0)
         rewritten = _rewritten(candidate, trial_shelf)
-        trial = _add_on_trial(opened, rewritten, trial_shelf, functions, closed.name, Lengths(trial_shelf, functions))
+        trial = _add_on_trial(
+            widened, rewritten, trial_shelf, functions, original.name, Lengths(trial_shelf, functions)
+        )
         if trial is None or trial.saving < saving:
-            functions[name] = closed
+            functions[name] = original
             continue
-        n_opened += 1
+        n_widened += 1
         shelf.inline([name])
-        shelf.patterns[name] = opened
+        shelf.patterns[name] = widened
         for program, term in trial.programs.items():
-            shelf.put(program, term)
+            shelf.set_term(program, term)
         lengths = Lengths(shelf, functions)
-    return n_opened
+    return n_widened
 
 
 def _value_of(pattern: Pattern) -> Pattern | None:
-    """Return the expression that a pattern returns or assigns as its only statement, or None."""
+    """Return a pattern of the expression that a pattern's only statement returns or assigns, or None."""
     statement, rest = pattern.body, None
     if statement.head.startswith(THEN):
         statement, rest = statement.children
@@ -132,11 +135,11 @@ def _value_of(pattern: Pattern) -> Pattern | None:
     holes = dict.fromkeys(part.head for part in value.walk() if is_hole(part))
     renamed = {head: f"{HOLE}{number}" for number, head in enumerate(holes)}
     sorts = tuple(pattern.hole_sorts[int(head.removeprefix(HOLE))] for head in holes)
-    return replace(pattern, body=with_symbols(value, renamed), sort=EXPRESSION, hole_sorts=sorts)
+    return replace(pattern, body=replace_symbols(value, renamed), sort=EXPRESSION, hole_sorts=sorts)
 
 
 def _with_open_end(pattern: Pattern) -> Pattern | None:
-    """Return a pattern of statements that ends before its last one, if that returns a variable."""
+    """Return a pattern without its last statement, if that only returns a variable, otherwise None."""
     links: list[Term] = []
     rest = pattern.body
     while rest.head.startswith(THEN):
@@ -155,7 +158,7 @@ def _returns_variable(statement: Term) -> bool:
 
 
 def _rewritten(candidate: Candidate, shelf: Shelf) -> dict[str, Term]:
-    """Return the programs in which a candidate still occurs, rewritten to call it."""
+    """Return the programs in which a candidate still occurs, rewritten to call it, keyed by name."""
     pattern = candidate.pattern
     found = {program: rewrite(shelf.programs[program], [pattern]) for program in candidate.programs}
     return {program: term for program, term in found.items() if pattern.name in term.calls}
@@ -169,19 +172,19 @@ def _add_on_trial(
     name: str,
     lengths: Lengths,
 ) -> _Trial | None:
-    """Add a pattern as a function and return its effect on the rewritten programs, or None if it cannot be one."""
+    """Add a pattern to `functions`. Return its effect on the rewritten programs, or None if it is not a function."""
     originals = {program: shelf.originals[program] for program in rewritten}
     trial = Shelf(originals, rewritten, [*shelf.patterns.values(), pattern], trees=shelf.trees)
-    judged = _inline_misfits(pattern, trial)
-    if judged is None:
+    valid = _inline_misfits(pattern, trial)
+    if valid is None:
         return None
-    interface, occurrences = judged
+    interface, occurrences = valid
     functions[pattern.name] = Function(
         pattern=pattern,
         interface=interface,
         name=name,
         names=name_holes(pattern, interface, occurrences),
-        is_async=awaits(trial.expand(pattern.name)),
+        is_async=contains_await(trial.expand(pattern.name)),
     )
     saved = {program: lengths.of(program) - lengths.of(program, term) for program, term in trial.programs.items()}
     shorter = {program: n_tokens for program, n_tokens in saved.items() if n_tokens > 0}
@@ -192,11 +195,14 @@ def _add_on_trial(
 
 
 def _inline_misfits(pattern: Pattern, trial: Shelf) -> tuple[Interface, list[Occurrence]] | None:
-    """Inline the calls that do not fit a pattern, and return its interface and the other occurrences."""
+    """Inline the calls of a pattern that cannot stay. Return its interface and its other occurrences.
+
+    None if the pattern cannot be a function.
+    """
     while True:
         by_pattern, programs = locate_occurrences(trial)
         occurrences = by_pattern.get(pattern.name, [])
-        judgement = judge(pattern, occurrences, programs)
-        if judgement.interface is None or not judgement.refused:
-            return None if judgement.interface is None else (judgement.interface, occurrences)
-        trial.inline_sites(judgement.refused)
+        decision = find_interface(pattern, occurrences, programs)
+        if decision.interface is None or not decision.refused:
+            return None if decision.interface is None else (decision.interface, occurrences)
+        trial.inline_sites(decision.refused)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from atlas.learning.analysis.dataflow import fits
+from atlas.learning.analysis.dataflow import fits_interface
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern, locate_occurrences
@@ -21,7 +21,7 @@ def apply_library(
     removable_imports: Mapping[str, frozenset[str]],
     raise_if_cancelled: RaiseIfCancelled = lambda: None,
 ) -> Shelf:
-    """Return a shelf of other programs, rewritten to call the functions of a library.
+    """Return a shelf of other programs that are rewritten to call the functions of a library.
 
     Args:
         removable_imports: Names whose imports are removed once a program no longer reads them, by program.
@@ -43,12 +43,12 @@ def apply_library(
 def apply_again(
     library: Shelf, functions: Mapping[str, Function], raise_if_cancelled: RaiseIfCancelled = lambda: None
 ) -> int:
-    """Shorten the programs of a library again by calls of the functions, and return how many programs get shorter."""
+    """Rewrite the programs of a library again, starting from their originals. Return how many became shorter."""
     anew = apply_library(library, functions, library.originals, library.removable_imports, raise_if_cancelled)
     lengths = Lengths(library, functions)
     shorter = {name: term for name, term in anew.programs.items() if lengths.of(name, term) < lengths.of(name)}
     for name, term in shorter.items():
-        library.put(name, term)
+        library.set_term(name, term)
     return len(shorter)
 
 
@@ -60,14 +60,14 @@ def _heads(term: Term) -> set[str]:
 def _insert_calls(
     name: str, patterns: list[Pattern], shelf: Shelf, functions: Mapping[str, Function], lengths: Lengths
 ) -> None:
-    """Insert calls into a program as long as it gets shorter, starting with the function that shortens it most."""
+    """Insert calls into a program while it gets shorter, each time of the function that shortens it most."""
     while True:
         trials = {pattern.name: _with_calls(name, pattern, shelf, functions) for pattern in patterns}
         patterns = [pattern for pattern in patterns if pattern.name in trials[pattern.name].calls]
         best = min(patterns, key=lambda pattern: lengths.of(name, trials[pattern.name]), default=None)
         if best is None or lengths.of(name, trials[best.name]) >= lengths.of(name):
             return
-        shelf.put(name, trials[best.name])
+        shelf.set_term(name, trials[best.name])
         patterns.remove(best)
 
 
@@ -79,12 +79,14 @@ def _with_calls(name: str, pattern: Pattern, shelf: Shelf, functions: Mapping[st
     trial = Shelf({name: shelf.originals[name]}, {name: rewritten}, shelf.patterns.values(), trees=shelf.trees)
     occurrences, programs = locate_occurrences(trial)
     interface = functions[pattern.name].interface
-    trial.inline_sites([each.site for each in occurrences[pattern.name] if not fits(interface, each, programs[name])])
+    trial.inline_sites(
+        [each.site for each in occurrences[pattern.name] if not fits_interface(interface, each, programs[name])]
+    )
     return trial.programs[name]
 
 
 def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
-    """Return the patterns with all calls between them inlined."""
+    """Return the patterns of a shelf with all calls in their bodies inlined, keyed by name."""
     inlined: dict[str, Pattern] = {}
     for name, pattern in shelf.patterns.items():
         body = pattern.body

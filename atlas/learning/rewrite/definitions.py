@@ -18,7 +18,7 @@ from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function, bound_names, bound_names_of_node
 from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, is_constant, own_nodes
-from atlas.learning.terms.symbols import number_symbols, with_symbols
+from atlas.learning.terms.symbols import number_symbols, replace_symbols
 from atlas.learning.terms.walking import walk
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -37,7 +37,7 @@ NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A top-level definition that depends on other such definitions at most, and on no other part of its program."""
+    """A top-level function or class that can move to a library: it depends only on imports, tools and other units."""
 
     name: str
     node: Definition
@@ -62,7 +62,7 @@ class _Context:
 def find_units(
     module: ast.Module, origins: Mapping[int, str], replaced: Collection[str] = frozenset()
 ) -> dict[str, Unit]:
-    """Return the definitions of a program that can move, by name.
+    """Return the definitions of a program that can move to a library, keyed by name.
 
     Code that runs at the definition, such as decorators and defaults, must give the same result when it runs earlier.
 
@@ -108,7 +108,7 @@ def _bound_names(node: ast.AST) -> set[str]:
 
 @dataclass(slots=True)
 class _Needs:
-    """The names of its module that a definition uses."""
+    """The names from outside a definition that it uses."""
 
     calls: dict[str, None] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
@@ -128,7 +128,7 @@ def _unit(node: Definition, context: _Context) -> Unit | None:
     bases = node.bases if isinstance(node, ast.ClassDef) else []
     inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in needs.calls}
     early = [part for part in code_run_at_definition(node) if id(part) not in inherited]
-    if not all(_is_steady(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
+    if not all(_is_order_independent(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
         return None
     return Unit(
         name=node.name,
@@ -140,7 +140,7 @@ def _unit(node: Definition, context: _Context) -> Unit | None:
 
 
 def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Needs:
-    """Return the names that a definition needs.
+    """Return the names from outside a definition that it uses.
 
     Args:
         inside: Names that the definition binds itself.
@@ -174,7 +174,7 @@ def _module_of(statement: str) -> str:
 
 
 def _rebinds_own_name(node: Definition) -> bool:
-    """Return whether a definition binds its own name again inside."""
+    """Return whether the code inside a definition rebinds the definition's name."""
     inner = [part for part in walk(node) if part is not node]
     return any(
         node.name in _bound_names(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner
@@ -195,26 +195,26 @@ def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:
             yield statement
 
 
-def _is_steady(code: ast.AST, later: Collection[str], context: _Context) -> bool:
+def _is_order_independent(code: ast.AST, later: Collection[str], context: _Context) -> bool:
     """Return whether code that runs at a definition has the same result if it runs before the program.
 
     Args:
         later: Names that may be undefined at that time.
     """
     is_decorator = isinstance(code, ast.Name | ast.Attribute)
-    if is_decorator and not _is_steady_call(code, context):
+    if is_decorator and not _is_order_independent_call(code, context):
         return False
     for part in walk(code):
         if isinstance(part, ast.Name) and part.id in later:
             return False
-        if isinstance(part, ast.Call) and not _is_steady_call(part.func, context):
+        if isinstance(part, ast.Call) and not _is_order_independent_call(part.func, context):
             return False
         if isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, *IMPORTS)):
             return False
     return True
 
 
-def _is_steady_call(function: ast.AST, context: _Context) -> bool:
+def _is_order_independent_call(function: ast.AST, context: _Context) -> bool:
     """Return whether a builtin or imported function may be called earlier with the same result."""
     if isinstance(function, ast.Attribute) and function.attr in ("setter", "getter", "deleter"):
         return True
@@ -233,8 +233,8 @@ def _is_type(name: str) -> bool:
     return isinstance(getattr(builtins, name), type)
 
 
-def closure(name: str, units: Mapping[str, Unit]) -> list[str]:
-    """Return a unit and all units that it depends on, in breadth-first order."""
+def dependency_closure(name: str, units: Mapping[str, Unit]) -> list[str]:
+    """Return the names of a unit and of all units that it depends on, in breadth-first order."""
     reached = {name: None}
     waiting = [name]
     while waiting:
@@ -248,12 +248,12 @@ def closure(name: str, units: Mapping[str, Unit]) -> list[str]:
 def equivalence_key(
     name: str, units: Mapping[str, Unit], shape: Callable[[Function], Function] = lambda node: node
 ) -> str:
-    """Return a string that is equal for units that differ only in the names of functions and local variables.
+    """Return a string by which units are compared. It ignores the names of functions and local variables.
 
     Args:
         shape: Converts each function before the comparison.
     """
-    names = closure(name, units)
+    names = dependency_closure(name, units)
     numbers = {
         unit_name: f"unit_{number}"
         for number, unit_name in enumerate(names)
@@ -285,13 +285,13 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
         term = encode(module)
     except (InvalidInput, RecursionError):
         return ast.dump(module)
-    return str(with_symbols(term, number_symbols(term)))
+    return str(replace_symbols(term, number_symbols(term)))
 
 
 def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
     """Return the parameter names of a unit and of all units that it depends on."""
     names = list[str]()
-    for unit_name in closure(name, units):
+    for unit_name in dependency_closure(name, units):
         functions = [part for part in walk(units[unit_name].node) if isinstance(part, Function)]
         for function in functions:
             names += [argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)]
@@ -299,7 +299,7 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
 
 
 def find_keywords(*trees: ast.AST) -> set[str]:
-    """Return the names that code passes as keyword arguments, or may pass: `f(**{"key": 1})`."""
+    """Return the names that code passes as keyword arguments, or may pass, as in `f(**{"key": 1})`."""
     parts = [part for tree in trees for part in walk(tree)]
     passed = {part.arg for part in parts if isinstance(part, ast.keyword) and part.arg}
     if any(isinstance(part, ast.keyword) and part.arg is None for part in parts):

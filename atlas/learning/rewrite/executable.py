@@ -10,7 +10,7 @@ from atlas.learning.rewrite.shelf import Shelf
 
 
 class Executables:
-    """The code of the functions and programs on a shelf, each written once. Make new ones after the shelf changes."""
+    """A cache of the source of the functions and programs on a shelf. After a change of the shelf, create a new one."""
 
     def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
         self._shelf = shelf
@@ -23,7 +23,7 @@ class Executables:
         Args:
             disabled: A function to replace by a stub that raises.
         """
-        parts = map(self.function, self._shelf.functions_of(name))
+        parts = map(self.function, self._shelf.called_patterns(name))
         stubs = [raising_stub(self._functions[disabled].name)] if disabled else []
         return "\n\n\n".join([*parts, *stubs, self.program(name)])
 
@@ -35,7 +35,7 @@ class Executables:
         return self._sources[name]
 
     def program(self, name: str) -> str:
-        """Return a program that calls functions, without the imports that it no longer needs."""
+        """Return the source of a program that calls functions, without the imports that it no longer needs."""
         if name not in self._sources:
             removable = self._shelf.removable_imports.get(name, frozenset())
             self._sources[name] = program_source(self._shelf.programs[name], self._functions, removable)
@@ -49,5 +49,5 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def raising_stub(name: str) -> str:
-    """Return the code of a replacement that raises, so that its callers can be found."""
+    """Return the source of a function that replaces another and raises, so that programs that call it fail."""
     return f"def {name}(*_, **__): raise RuntimeError('disabled')"

@@ -35,7 +35,7 @@ _ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Slice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class FunctionBody:
     """The properties of a function's body that the gates check."""
 
     statements: Sequence[ast.stmt]
@@ -46,8 +46,8 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
-    """The usage of a function by programs."""
+class FunctionUsage:
+    """How much a function is used."""
 
     n_tasks: int
     """Number of tasks whose programs call the function, directly or through another function."""
@@ -56,20 +56,20 @@ class Worth:
     """Tokens that the function saves over programs and library, minus its length."""
 
 
-def use_problem(worth: Worth, limits: Limits) -> str:
-    """Return why a function is used too rarely, or an empty string."""
-    if worth.n_tasks < limits.min_tasks:
+def usage_problem(usage: FunctionUsage, limits: Limits) -> str:
+    """Return the reason why a function is used too little to keep it. Empty if it is used enough."""
+    if usage.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
-    if worth.saving <= 0:
+    if usage.saving <= 0:
         return SAVES_NOTHING
-    if worth.n_tasks < limits.many_tasks and worth.saving < limits.min_saving_of_few:
+    if usage.n_tasks < limits.many_tasks and usage.saving < limits.min_saving_of_few:
         few = f"fewer than {limits.many_tasks} tasks need it"
         return f"{FUNCTION}{few}, and it saves fewer than {limits.min_saving_of_few} tokens"
     return ""
 
 
-def body_problem(body: Body, limits: Limits) -> str:
-    """Return why a function is too trivial, or an empty string."""
+def body_problem(body: FunctionBody, limits: Limits) -> str:
+    """Return the reason why a function is too trivial to keep it. Empty if it is not."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     performed = list(operations(body.statements))
@@ -82,7 +82,7 @@ def body_problem(body: Body, limits: Limits) -> str:
 
 
 def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the operations of code: calls, operators, subscripts, loops and conditions.
+    """Yield the operations in code: calls, operators, subscripts, loops and conditions.
 
     Reading a name or an attribute, an assignment, and the sign of a number do not count. In a comprehension, each
     further `for` counts, and each `for` with an `if`. A comparison and a `range` count once with the arithmetic,
@@ -103,12 +103,12 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _is_atomic(node: ast.AST) -> bool:
-    """Return whether an operation counts once together with its operands."""
+    """Return whether an operation and the arithmetic in its operands count as one operation."""
     return isinstance(node, ast.Compare) or _is_call_of(node, {"range"})
 
 
 def _beyond_arithmetic(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the outermost parts of an expression that are more than arithmetic, subscripts and lengths."""
+    """Yield the outermost parts of an expression that are not arithmetic, subscripts or lengths."""
     if isinstance(node, _ARITHMETIC) or _is_call_of(node, {"len"}):
         for part in ast.iter_child_nodes(node):
             yield from _beyond_arithmetic(part)

@@ -23,7 +23,7 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """The length of statements, without imports that may be removed from the program."""
+    """The length of statements. Imports that may be removed from the program are listed, not counted."""
 
     n_tokens: int = 0
     names: frozenset[str] = NOTHING
@@ -33,7 +33,7 @@ class _Count:
     """Import statements at the top level of the module or of a function."""
 
 
-class _Shell(Renderer):
+class _BlocklessRenderer(Renderer):
     """A renderer of a statement in which `pass` replaces each block."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
@@ -59,7 +59,7 @@ class Statements:
         self._counts: dict[Term, _Count] = {}
 
     def of_scope(self, block: Term) -> _Count:
-        """Return the count of the body of a module or a function, which has at least one statement."""
+        """Return the count of the body of a module or a function. If it has only imports, they are counted."""
         count = self.of_block(block)
         is_all = len(count.imports) == len(_units(block))
         return _with_imports(count, self._functions) if is_all else count
@@ -77,7 +77,7 @@ class Statements:
         return self._counts[unit]
 
     def _count(self, unit: Term) -> _Count:
-        shell = _Shell(self._functions)
+        shell = _BlocklessRenderer(self._functions)
         nodes = shell.statements(unit)
         if isinstance(nodes[0], IMPORTS):
             return _Count(imports=(unit,))
@@ -108,7 +108,7 @@ def _units(block: Term) -> list[Term]:
 
 
 def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
-    """Return whether the `else` of a statement is written as `elif`."""
+    """Return whether the `else` of an `if` contains only another `if`, so that it is written as `elif`."""
     if not isinstance(node, ast.If) or len(blocks) < 2:
         return False
     units = _units(blocks[1])
@@ -142,7 +142,7 @@ def _length(nodes: list[ast.stmt]) -> int:
 
 
 class Lengths:
-    """Lengths in tokens: of each program and function, current or hypothetical, and of the library as one module."""
+    """Computes lengths in tokens, of programs, functions and the library, and caches them."""
 
     def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
         self._shelf = shelf
@@ -154,9 +154,9 @@ class Lengths:
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Return the length of a program or function. With `term`, return its length if `term` replaced it.
+        """Return the length of a program or function, or the length that it would have as `term`.
 
-        The imports of a function are not counted here, but as a part of the library.
+        The imports of a function are not counted here. They count as a part of the library.
         """
         term = self._shelf.term(name) if term is None else term
         if name in self._functions:
@@ -166,11 +166,11 @@ class Lengths:
         return self._programs[name, term]
 
     def body_of(self, name: str, body: Term) -> int:
-        """Return the length of a function's body alone, if it were `body`."""
+        """Return the length that a function's body would have as `body`."""
         return self._body(name, body)
 
     def library(self) -> int:
-        """Return the length of all functions and their imports, as one module."""
+        """Return the length of a module of all functions and their imports."""
         return sum(map(self.of, self._shelf.patterns)) + self.imports()
 
     def imports(self, excluding: str = "") -> int:
@@ -188,7 +188,10 @@ class Lengths:
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from the same modules. Shared imports affect the saving of a function."""
+        """Return the functions that import from a module that this function imports from.
+
+        Shared imports count once, so they affect the saving of each function.
+        """
         modules = imported_modules(self._needed_names(self._shelf.term(name)))
         if not modules:
             return set()
@@ -196,13 +199,13 @@ class Lengths:
         return {head for head, body in bodies.items() if modules & imported_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
-        """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""
+        """Return the number of tokens by which programs and library would become longer if a function were inlined."""
         has_imports = bool(self._needed_names(self._shelf.patterns[name].body))
         n_imports = self.imports() - self.imports(excluding=name) if has_imports else 0
         return self.inlining_cost(name, callers) - self.of(name) - n_imports
 
     def inlining_cost(self, name: str, callers: Iterable[str]) -> int:
-        """Return the tokens that inlining a function would add to programs or functions that call it."""
+        """Return the number of tokens by which the callers of a function would become longer if it were inlined."""
         pattern, added = self._shelf.patterns[name], 0
         for caller in callers:
             inlined = inline_pattern(self._shelf.term(caller), pattern)

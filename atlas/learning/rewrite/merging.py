@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from atlas.learning.analysis.dataflow import fits
+from atlas.learning.analysis.dataflow import fits_interface
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.executable import sources
 from atlas.learning.rewrite.normal_forms import shape
@@ -15,7 +15,7 @@ from atlas.learning.terms.patterns import Pattern, rewrite
 
 
 def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
-    """Keep one of the functions that are duplicates, and return the number of removed ones.
+    """Keep one function of each set of duplicates. Return the number of removed functions.
 
     Two patterns give the same function if one has a hole for a variable where the other has a hole for any expression,
     or if one is an expression and the other is a `return` of it. The more general pattern is kept.
@@ -36,20 +36,20 @@ def _generality(pattern: Pattern) -> tuple[bool, int]:
 
 
 def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
-    """Call one pattern instead of its duplicates, in programs and in later functions of the library."""
+    """Replace calls of a pattern's duplicates by calls of the pattern, in programs and in later patterns."""
     pattern, callers = shelf.patterns[name], shelf.callers()
     changed = set[str]().union(*(callers[duplicate] for duplicate in duplicates)) - set(duplicates)
     shelf.inline(duplicates)
     order = list(shelf.patterns)
     for caller in changed:
         if caller in shelf.programs or order.index(caller) > order.index(name):
-            shelf.put(caller, rewrite(shelf.term(caller), [pattern]))
+            shelf.set_term(caller, rewrite(shelf.term(caller), [pattern]))
     while True:
         occurrences, programs = locate_occurrences(shelf)
         wrong = [
             occurrence.site
             for occurrence in occurrences[name]
-            if not fits(functions[name].interface, occurrence, programs[occurrence.program])
+            if not fits_interface(functions[name].interface, occurrence, programs[occurrence.program])
         ]
         if not wrong:
             return

@@ -10,13 +10,13 @@ from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import too_deep_error
-from atlas.learning.terms.symbols import number_symbols, with_symbols
+from atlas.learning.terms.symbols import number_symbols, replace_symbols
 
 ITS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Return a string that ignores layout, comments, annotations, and the function's name if the source defines one.
+    """Return a string by which sources are compared. It ignores layout, comments, annotations and the function's name.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested.
@@ -28,14 +28,14 @@ def normal_form(source: str) -> str:
 
 
 def shape(source: str) -> str:
-    """Return a `normal_form` that also ignores the names of local variables and parameters.
+    """Return a string by which sources are compared, as `normal_form`, but also without names of local variables.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested.
     """
     try:
         term = encode(_nameless(source))
-        return str(with_symbols(term, number_symbols(term)))
+        return str(replace_symbols(term, number_symbols(term)))
     except (InvalidInput, RecursionError):
         return normal_form(source)
 

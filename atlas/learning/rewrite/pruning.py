@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from atlas.learning.analysis.functions import Function, function_body
-from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
+from atlas.learning.rewrite.gates import FunctionBody, FunctionUsage, body_problem, usage_problem
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.shelf import Shelf, users
+from atlas.learning.rewrite.shelf import Shelf, programs_by_pattern
 from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern
 
@@ -22,7 +22,7 @@ def prune(
     raise_if_cancelled: RaiseIfCancelled,
     refused: Counter[str],
 ) -> dict[str, int]:
-    """Remove functions that fail a gate, the worst first, and return the savings of the others.
+    """Remove functions that fail a gate, the worst first. Return the savings of the others in tokens, keyed by name.
 
     Args:
         tasks: The task of each program.
@@ -31,15 +31,17 @@ def prune(
     lengths = Lengths(shelf, functions)
     savings: dict[str, int] = {}
     callers = shelf.callers()
-    n_tasks = {name: len({tasks[program] for program in programs}) for name, programs in users(shelf).items()}
-    little = BodyJudge(lengths, functions, limits)
+    n_tasks = {
+        name: len({tasks[program] for program in programs}) for name, programs in programs_by_pattern(shelf).items()
+    }
+    little = BodyGate(lengths, functions, limits)
     while True:
         for name in shelf.patterns:
             raise_if_cancelled()
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
         reasons = {
-            name: use_problem(Worth(n_tasks=n_tasks[name], saving=savings[name]), limits)
+            name: usage_problem(FunctionUsage(n_tasks=n_tasks[name], saving=savings[name]), limits)
             or little.reason(name, pattern)
             for name, pattern in shelf.patterns.items()
         }
@@ -57,7 +59,7 @@ def prune(
             savings.pop(name, None)
 
 
-class BodyJudge:
+class BodyGate:
     """The cached result of the body gate for each function."""
 
     def __init__(self, lengths: Lengths, functions: Mapping[str, Function], limits: Limits) -> None:
@@ -67,10 +69,10 @@ class BodyJudge:
         self._problems: dict[Pattern, str] = {}
 
     def reason(self, name: str, pattern: Pattern) -> str:
-        """Return why a function's body is refused, or an empty string."""
+        """Return the reason why a function's body is refused. Empty if it is accepted."""
         if pattern not in self._problems:
             function = replace(self._functions[name], pattern=pattern)
-            body = Body(
+            body = FunctionBody(
                 statements=function_body(function, self._functions),
                 parameters={function.names[parameter.hole] for parameter in function.interface.parameters},
                 n_tokens=self._lengths.body_of(name, pattern.body),

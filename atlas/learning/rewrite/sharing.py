@@ -13,13 +13,13 @@ from atlas.learning.rewrite.definitions import (
     Definition,
     Unit,
     canonical_function,
-    closure,
+    dependency_closure,
     equivalence_key,
     find_keywords,
     find_units,
     parameters_in,
 )
-from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
+from atlas.learning.rewrite.gates import FunctionBody, FunctionUsage, body_problem, usage_problem
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.nodes import copy_tree
 from atlas.learning.search.limits import Limits
@@ -58,14 +58,14 @@ class SharedDefinition:
 
 
 class Keys(dict[str, str]):
-    """Keys of the units of a program by name, each computed when it is first read."""
+    """A dict of keys, keyed by the name of a unit. A key is computed when it is first read."""
 
     def __init__(self, key_of: Callable[[str], str]) -> None:
         super().__init__()
         self._key_of = key_of
 
     def __missing__(self, name: str) -> str:
-        """Compute the key."""
+        """Compute and store the key of a unit."""
         return self.setdefault(name, self._key_of(name))
 
 
@@ -92,25 +92,25 @@ class Source:
     helpers: Mapping[str, str]
     """Key of each unit's canonical form, without the main unit of a program that consists of it and its helpers."""
 
-    free: Collection[str]
+    tool_names: Collection[str]
     """Names of the tools that the program uses."""
 
-    is_judged: bool = False
+    is_verified: bool = False
     """True if the program is run with shared definitions, so that an equal canonical form suffices."""
 
     def is_replaceable(self, name: str, key: str) -> bool:
-        """Return whether a unit may be replaced by a definition with this key and the same canonical form."""
-        return self.is_judged or self.keys[name] == key
+        """Return whether a definition with this key and an equal canonical form may replace a unit."""
+        return self.is_verified or self.keys[name] == key
 
     def may_have_parameters(self, name: str, parameters: tuple[str, ...]) -> bool:
-        """Return whether a unit's parameters may be renamed to these."""
+        """Return whether the parameters of a unit and of its dependencies may be renamed to these."""
         own = self.parameters[name]
         return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """The definitions that programs share, and the programs without them."""
+    """Definitions that several programs share, and the programs without their own copies."""
 
     definitions: tuple[SharedDefinition, ...] = ()
     """Shared definitions, callees first except in cycles."""
@@ -122,7 +122,7 @@ class Sharing:
     """Names of all shared definitions that each program needs, by the program's id, in the order of the library."""
 
     def prelude(self, program_id: str, stub: str = "") -> str:
-        """Return the code of the shared definitions that a program needs.
+        """Return the source of the shared definitions that a program needs, to put before the program.
 
         Args:
             stub: Code to append, unless the program needs no definition.
@@ -132,38 +132,38 @@ class Sharing:
         return "".join(f"{part}\n\n\n" for part in (*parts, stub) if part)
 
 
-def share(
+def extract_shared_definitions(
     sources: Sequence[Source],
     limits: Limits,
     prefix: str,
     excluded: Collection[str] = (),
-    judged: Collection[str] = (),
+    verified_ids: Collection[str] = (),
 ) -> Sharing:
-    """Return the definitions that programs of several tasks have in common.
+    """Find definitions that programs of several tasks have in common. Remove the programs' own copies.
 
     Args:
         prefix: Prefix of the names of shared functions. Classes keep their name.
         excluded: Canonical forms of definitions that must not be shared.
-        judged: Ids of programs that are run with the shared definitions.
+        verified_ids: Ids of programs that are run with the shared definitions.
     """
-    sources = _mark_judged(sources, judged)
+    sources = _mark_verified(sources, verified_ids)
     groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
     for source in sources:
         for name, form in source.helpers.items():
             groups[form].append((source, name))
-    free = {name for source in sources for name in source.free}
+    tool_names = {name for source in sources for name in source.tool_names}
     refused = frozenset(excluded)
     while True:
-        chosen = _choose(groups, free, limits, refused)
+        chosen = _choose(groups, tool_names, limits, refused)
         names = _names(chosen, prefix)
         definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
         sharing = _rewrite_sources(sources, definitions)
         called = {callee for definition in definitions for callee in definition.calls}
         unused = set[str]()
         for definition in definitions:
-            worth = _worth(definition, groups[definition.form], sharing)
-            is_useless = definition.name not in called and use_problem(worth, limits)
-            if is_useless or worth.n_tasks < limits.min_tasks:
+            usage = _usage(definition, groups[definition.form], sharing)
+            is_useless = definition.name not in called and usage_problem(usage, limits)
+            if is_useless or usage.n_tasks < limits.min_tasks:
                 unused.add(definition.form)
         if not unused:
             return sharing
@@ -173,20 +173,20 @@ def share(
 def apply_definitions(
     definitions: Sequence[SharedDefinition],
     sources: Sequence[Source],
-    judged: Collection[str] = (),
+    verified_ids: Collection[str] = (),
 ) -> Sharing:
-    """Return programs that use a library's definitions instead of equal definitions of their own.
+    """Replace the definitions of programs by equal definitions of a library.
 
     Args:
-        judged: Ids of programs that are run with the shared definitions.
+        verified_ids: Ids of programs that are run with the shared definitions.
     """
     classes_by_name = {definition.name for definition in definitions}
-    fitting = [source for source in sources if not classes_by_name & set(source.free)]
-    return _rewrite_sources(_mark_judged(fitting, judged), definitions)
+    fitting = [source for source in sources if not classes_by_name & set(source.tool_names)]
+    return _rewrite_sources(_mark_verified(fitting, verified_ids), definitions)
 
 
 def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
-    """Return the programs whose definitions may be shared.
+    """Return the programs that can be parsed, each with the definitions that it may share.
 
     Args:
         tools: Returns the names that are tools if the program does not bind them.
@@ -196,8 +196,8 @@ def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
     return [source for source in sources if source is not None]
 
 
-def _mark_judged(sources: Sequence[Source], judged: Collection[str]) -> list[Source]:
-    return [replace(source, is_judged=source.program.id in judged) for source in sources]
+def _mark_verified(sources: Sequence[Source], verified_ids: Collection[str]) -> list[Source]:
+    return [replace(source, is_verified=source.program.id in verified_ids) for source in sources]
 
 
 def _read(program: Program, tools: Container[str], forms_by_key: dict[str, str]) -> Source | None:
@@ -237,12 +237,14 @@ def _source(program: Program, tools: Container[str], forms_by_key: dict[str, str
         lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
         parameters={name: parameters_in(name, units) for name in units},
         helpers={name: forms[name] for name in units if name not in solutions},
-        free={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
+        tool_names={node.id for node in walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
 
 def _main_definition(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
-    """Return the main definition's name if a program contains nothing else but imports, constants and helpers.
+    """Return the name of the main definition, if a program consists of it, its helpers, imports and constants only.
+
+    The result is empty for other programs.
 
     Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
@@ -260,34 +262,40 @@ def _main_definition(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
 
 
 def _choose(
-    groups: Mapping[str, Sequence[tuple[Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
+    groups: Mapping[str, Sequence[tuple[Source, str]]],
+    tool_names: Collection[str],
+    limits: Limits,
+    excluded: frozenset[str],
 ) -> dict[str, tuple[Source, str]]:
-    """Return the definitions worth sharing and their dependencies, by form, each with the program to copy it from."""
-    firsts = {form: _representative(members) for form, members in groups.items()}
+    """Return the definitions worth sharing and their dependencies, keyed by form.
+
+    Each value is the program to copy the definition from, and the definition's name in it.
+    """
+    representatives = {form: _representative(members) for form, members in groups.items()}
     chosen: dict[str, tuple[Source, str]] = {}
     classes_by_name: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
-        source, name = firsts[form]
+        source, name = representatives[form]
         replaceable = [member for member in groups[form] if member[0].is_replaceable(member[1], source.keys[name])]
         if _problem(replaceable, source, name, limits):
             continue
-        needed = [source.forms[unit_name] for unit_name in closure(name, source.units)]
-        classes = {firsts[form][1]: form for form in needed if not _is_function(*firsts[form])}
+        needed = [source.forms[unit_name] for unit_name in dependency_closure(name, source.units)]
+        classes = {representatives[form][1]: form for form in needed if not _is_function(*representatives[form])}
         is_clear = not excluded.intersection(needed) and all(
-            classes_by_name.get(class_name, wanted) == wanted and class_name not in free
+            classes_by_name.get(class_name, wanted) == wanted and class_name not in tool_names
             for class_name, wanted in classes.items()
         )
         if is_clear and all(
-            source.may_have_parameters(unit_name, _parameters(firsts, source, unit_name))
-            for unit_name in closure(name, source.units)
+            source.may_have_parameters(unit_name, _parameters(representatives, source, unit_name))
+            for unit_name in dependency_closure(name, source.units)
         ):
             classes_by_name |= classes
-            chosen |= {form: firsts[form] for form in needed}
+            chosen |= {form: representatives[form] for form in needed}
     return chosen
 
 
-def _parameters(firsts: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
-    first, its_name = firsts[source.forms[name]]
+def _parameters(representatives: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
+    first, its_name = representatives[source.forms[name]]
     return first.parameters[its_name]
 
 
@@ -314,25 +322,25 @@ def _saving(members: Sequence[tuple[Source, str]]) -> int:
 
 
 def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
-    """Return why a definition is not worth sharing, or an empty string."""
+    """Return the reason why a definition is not worth sharing. Empty if it is."""
     tasks = {member.program.task_id for member, _ in members}
-    if problem := use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits):
+    if problem := usage_problem(FunctionUsage(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
     node = source.units[name].node
     parameters = {argument.arg for argument in node.args.args} if isinstance(node, Function) else set[str]()
     length = n_tokens(ast.unparse(ast.Module(body=node.body, type_ignores=[])))
-    body = Body(statements=node.body, parameters=parameters, n_tokens=length)
+    body = FunctionBody(statements=node.body, parameters=parameters, n_tokens=length)
     return body_problem(body, limits)
 
 
-def _worth(definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: Sharing) -> Worth:
-    """Return the worth of a definition. Programs that need other parameter names cannot use it, and do not count."""
+def _usage(definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: Sharing) -> FunctionUsage:
+    """Return how much a definition is used. Programs that need other parameter names cannot use it."""
     used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
-    return Worth(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
+    return FunctionUsage(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
 
 
 def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, str]:
-    """Return the name of each shared definition, by its form."""
+    """Return the names of the shared definitions, keyed by form."""
     functions = [form for form, member in chosen.items() if _is_function(*member)]
     names = {form: f"{prefix}{number}" for number, form in enumerate(functions)}
     return {form: names.get(form, name) for form, (_, name) in chosen.items()}
@@ -387,7 +395,9 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
         found = _known_definitions(source, by_form)
         fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
         shared = {
-            name: definition.name for name, definition in found.items() if fitting >= set(closure(name, source.units))
+            name: definition.name
+            for name, definition in found.items()
+            if fitting >= set(dependency_closure(name, source.units))
         }
         if shared:
             module = _drop_own_definitions(source, shared)
@@ -399,7 +409,9 @@ def _rewrite_sources(sources: Sequence[Source], definitions: Sequence[SharedDefi
 
 
 def _known_definitions(source: Source, by_form: Mapping[str, SharedDefinition]) -> dict[str, SharedDefinition]:
-    """Return the definitions that may replace a program's units, by unit name. Empty for code nested too deeply.
+    """Return the definitions that may replace units of a program, keyed by the unit's name.
+
+    The result is empty for code that is nested too deeply.
 
     Only units of equal arity are compared, because a canonical form takes milliseconds.
     """

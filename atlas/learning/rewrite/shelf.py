@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from atlas.learning.analysis.dataflow import Judgement, awaits, group_by_pattern, judge
+from atlas.learning.analysis.dataflow import InterfaceDecision, contains_await, find_interface, group_by_pattern
 from atlas.learning.analysis.functions import Function, name_holes
-from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Site, expand
+from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Site, find_occurrences
 from atlas.learning.search.engines import EngineError
 from atlas.learning.search.limits import RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern
@@ -16,7 +16,7 @@ from atlas.learning.terms.terms import Term, fill_holes, is_call
 
 
 class Shelf:
-    """Programs and patterns, by name. Only inlining changes a program or a pattern.
+    """Programs and the patterns that they call, keyed by name.
 
     Args:
         originals: The programs without calls.
@@ -62,20 +62,20 @@ class Shelf:
     def expand(self, name: str) -> Term:
         """Return the term of a program or a pattern with all its calls inlined."""
         term = self.term(name)
-        for head in reversed(self.functions_of(name)):
+        for head in reversed(self.called_patterns(name)):
             term = inline_pattern(term, self.patterns[head])
         return term
 
     def callers(self) -> dict[str, set[str]]:
-        """Return the programs and patterns that call each pattern directly."""
-        group_by_pattern: dict[str, set[str]] = defaultdict(set)
+        """Return the names of the programs and patterns that call each pattern directly, keyed by pattern."""
+        callers_by_pattern: dict[str, set[str]] = defaultdict(set)
         for name in (*self.programs, *self.patterns):
             for head in self.term(name).calls:
-                group_by_pattern[head].add(name)
-        return group_by_pattern
+                callers_by_pattern[head].add(name)
+        return callers_by_pattern
 
-    def functions_of(self, name: str) -> list[str]:
-        """Return the patterns that a program calls, directly or indirectly, in the order of the library."""
+    def called_patterns(self, name: str) -> list[str]:
+        """Return the names of the patterns that a program calls, directly or indirectly, in the order of the shelf."""
         needed: set[str] = set()
         waiting = [name]
         while waiting:
@@ -91,15 +91,15 @@ class Shelf:
             pattern = self.patterns.pop(name)
             for caller in (*self.programs, *self.patterns):
                 if name in self.term(caller).calls:
-                    self.put(caller, inline_pattern(self.term(caller), pattern))
+                    self.set_term(caller, inline_pattern(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
-        """Inline single calls."""
+        """Inline the calls at these sites only. Their patterns stay on the shelf."""
         for name, path in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
-                self.put(name, self._inline_at(self.term(name), path))
+                self.set_term(name, self._inline_at(self.term(name), path))
 
-    def put(self, name: str, term: Term) -> None:
+    def set_term(self, name: str, term: Term) -> None:
         """Replace the term of a program or a pattern."""
         if name in self.patterns:
             self.patterns[name] = replace(self.patterns[name], body=term)
@@ -126,7 +126,7 @@ def inline_pattern(term: Term, pattern: Pattern) -> Term:
 
 
 def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, ProgramTree]]:
-    """Return the occurrences of every pattern, and the programs that contain them.
+    """Return the occurrences of patterns, keyed by pattern, and the syntax trees of the programs that contain them.
 
     Raises:
         EngineError: A program differs from the original after all calls are inlined.
@@ -135,7 +135,7 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     programs: dict[str, ProgramTree] = {}
     for name, term in shelf.programs.items():
         if term.calls:
-            places = expand(name, term, shelf.originals[name], shelf.patterns)
+            places = find_occurrences(name, term, shelf.originals[name], shelf.patterns)
             if places is None:
                 raise EngineError(
                     f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
@@ -146,7 +146,7 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
 
 
 def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0) -> ValidFunctions:
-    """Inline patterns that are not valid Python functions, until only valid ones are left.
+    """Inline patterns that cannot be Python functions, until all that remain are valid. Return the functions.
 
     Args:
         prefix: Prefix of the functions' names, which a number follows.
@@ -155,21 +155,21 @@ def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled
     reasons: list[str] = []
     while True:
         occurrences, programs = locate_occurrences(shelf)
-        judgements = {}
+        decisions = {}
         for name, pattern in shelf.patterns.items():
             raise_if_cancelled()
-            judgements[name] = judge(pattern, occurrences[name], programs)
-        reasons += [judgement.problem for judgement in judgements.values() if judgement.interface is None]
-        unusable = [name for name, judgement in judgements.items() if judgement.interface is None]
-        refused = [site for judgement in judgements.values() if judgement.interface for site in judgement.refused]
+            decisions[name] = find_interface(pattern, occurrences[name], programs)
+        reasons += [decision.problem for decision in decisions.values() if decision.interface is None]
+        unusable = [name for name, decision in decisions.items() if decision.interface is None]
+        refused = [site for decision in decisions.values() if decision.interface for site in decision.refused]
         if not unusable and not refused:
-            return ValidFunctions(_functions(shelf, judgements, occurrences, prefix, first), reasons)
+            return ValidFunctions(_functions(shelf, decisions, occurrences, prefix, first), reasons)
         shelf.inline_sites(refused)
         shelf.inline(unusable)
 
 
 class ValidFunctions:
-    """The valid functions on a shelf, and the reasons for refusing others."""
+    """The functions of a shelf, keyed by pattern, and the reasons why other patterns were refused."""
 
     def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
         self.functions = functions
@@ -178,14 +178,14 @@ class ValidFunctions:
 
 def _functions(
     shelf: Shelf,
-    judgements: Mapping[str, Judgement],
+    decisions: Mapping[str, InterfaceDecision],
     occurrences: Mapping[str, list[Occurrence]],
     prefix: str,
     first: int,
 ) -> dict[str, Function]:
     functions = {}
     for number, (name, pattern) in enumerate(shelf.patterns.items(), first):
-        interface = judgements[name].interface
+        interface = decisions[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])
         functions[name] = Function(
@@ -193,15 +193,15 @@ def _functions(
             interface=interface,
             name=f"{prefix}{number}",
             names=names,
-            is_async=awaits(shelf.expand(name)),
+            is_async=contains_await(shelf.expand(name)),
         )
     return functions
 
 
-def users(shelf: Shelf) -> dict[str, set[str]]:
-    """Return the programs that call each pattern, directly or indirectly."""
+def programs_by_pattern(shelf: Shelf) -> dict[str, set[str]]:
+    """Return the names of the programs that call each pattern, directly or indirectly, keyed by pattern."""
     programs: dict[str, set[str]] = {name: set() for name in shelf.patterns}
     for program in shelf.programs:
-        for name in shelf.functions_of(program):
+        for name in shelf.called_patterns(program):
             programs[name].add(program)
     return programs

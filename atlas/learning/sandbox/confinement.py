@@ -35,7 +35,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
 def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
-    """Drop permissions for good, and return the restrictions that the kernel enforces from now on.
+    """Drop permissions of this process irrevocably. Return the restrictions that the kernel enforces from now on.
 
     Args:
         directory: The only directory where files may be created and written.
@@ -49,8 +49,8 @@ def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
     return frozenset(enforced | {NETWORK, PROCESSES} if _filter_calls(libc) else enforced)
 
 
-def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
-    """Set resource limits, before `confine` refuses to change them."""
+def set_resource_limits(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
+    """Set the resource limits of this process. Call it before `confine`, which forbids later changes."""
     _set(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
     _set(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
     _set(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
@@ -66,13 +66,16 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def refuse(*_: object, **__: object) -> None:
+def raise_not_permitted(*_: object, **__: object) -> None:
     """Raise PermissionError in place of a function that a confined program may not call."""
     raise PermissionError("this operation is not permitted in the sandbox")
 
 
-def guard() -> None:
-    """Make functions of Python's modules raise, on systems without kernel limits. This prevents only accidents."""
+def disable_functions() -> None:
+    """Make functions that start, signal or slow processes, or open sockets, raise PermissionError.
+
+    This is for systems without kernel restrictions. It prevents accidents, not attacks.
+    """
     import _posixsubprocess
     import _socket
 
@@ -87,7 +90,7 @@ def guard() -> None:
     for module, names in refused.items():
         for name in names:
             if hasattr(module, name):
-                setattr(module, name, refuse)
+                setattr(module, name, raise_not_permitted)
 
     initialize = _socket.socket.__init__
 
@@ -96,7 +99,7 @@ def guard() -> None:
 
         def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
             if fileno is None:
-                refuse()
+                raise_not_permitted()
             initialize(self, family, type, proto, fileno)  # `self` may be of a class that is older than this one
 
     _socket.socket = _socket.SocketType = Socket  # type: ignore[misc, assignment]

@@ -32,12 +32,12 @@ class WorkingDirectory:
         self._next_measurement = 0.0
 
     def is_full(self) -> bool:
-        """Return whether the directory's files exceed the limit now, or did in an earlier measurement."""
+        """Measure the directory. Return whether its files exceed the limit, or exceeded it when measured before."""
         self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
         return self._is_full
 
     def is_full_by_now(self) -> bool:
-        """Return `is_full`, measured at most every `MEASURE_SECONDS`."""
+        """Return the result of `is_full`, measuring the directory at most every `MEASURE_SECONDS`."""
         if time.monotonic() >= self._next_measurement:
             self.is_full()
             self._next_measurement = time.monotonic() + MEASURE_SECONDS
@@ -45,12 +45,12 @@ class WorkingDirectory:
 
     def remove(self) -> None:
         """Remove the directory. No program may be using it."""
-        empty(self.path)
+        empty_directory(self.path)
         with suppress(OSError):
             os.rmdir(self.path)  # noqa: PTH106
 
 
-def empty(directory: str) -> None:
+def empty_directory(directory: str) -> None:
     """Remove the content of a directory, as far as the system permits.
 
     The content of nested directories is moved up first, because their paths may be longer than the system permits.
@@ -73,7 +73,7 @@ def _remove(entry: os.DirEntry[str], directory: str) -> None:
 
 
 def _exceeds(directory: str, max_bytes: int) -> bool:
-    """Return whether the total size of files exceeds a limit. True if it cannot be measured."""
+    """Return whether the total size of a directory's files exceeds a limit. True if it cannot be measured."""
     waiting, n_bytes = [directory], 0
     while waiting:
         try:

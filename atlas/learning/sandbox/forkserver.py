@@ -21,7 +21,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from atlas.learning.sandbox.confinement import PROCESSES, confine, end_with_parent, guard, limit
+from atlas.learning.sandbox.confinement import (
+    PROCESSES,
+    confine,
+    disable_functions,
+    end_with_parent,
+    set_resource_limits,
+)
 from atlas.learning.sandbox.directory import MEASURE_SECONDS, WorkingDirectory
 
 Answer = dict[str, Any]
@@ -65,7 +71,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
 
 
 def _preload(modules: tuple[str, ...]) -> int:
-    """Import modules, and return their address space in megabytes, which does not count for the limits of programs."""
+    """Import modules. Return their address space in megabytes, which is added to the memory limit of programs."""
     before = _address_space()
     for name in modules:
         with suppress(Exception):  # the programs that import a broken package report it themselves
@@ -82,7 +88,7 @@ def _address_space() -> int:
 
 
 def _supported_restrictions() -> frozenset[str]:
-    """Return the restrictions that the kernel enforces on a fork."""
+    """Return the restrictions that the kernel enforces, by confining a test process."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -110,7 +116,7 @@ def _serve(request: Answer, requests: int) -> Answer:
     try:
         is_late = listener.listen(results, printed, requests, began + request["wall_seconds"], directory)
     finally:
-        status, usage = _end(pid)
+        status, usage = _kill(pid)
         os.close(results)
         os.close(printed)
         is_full = directory.is_full()
@@ -123,7 +129,7 @@ def _serve(request: Answer, requests: int) -> Answer:
 
 
 class _Listener:
-    """A reader of the two pipes of a fork, which keeps the start of the output and a digest of the whole."""
+    """Reads the two pipes of a fork. Of the output, it keeps the beginning and a digest of the whole."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""
@@ -132,7 +138,7 @@ class _Listener:
         self._digest = hashlib.sha256()
 
     def listen(self, results: int, printed: int, requests: int, deadline: float, directory: WorkingDirectory) -> bool:
-        """Read until the fork has sent its result, closed its pipes or filled its directory.
+        """Read until the fork closes its pipes or fills its directory, or until the deadline.
 
         Returns:
             True if it took too long.
@@ -168,7 +174,7 @@ class _Listener:
         return {"output": self._output.decode("utf-8", "replace"), "printed": self._digest.hexdigest()}
 
 
-def _end(pid: int) -> tuple[int, resource.struct_rusage]:
+def _kill(pid: int) -> tuple[int, resource.struct_rusage]:
     for kill in (os.killpg, os.kill):
         with suppress(OSError):
             kill(pid, signal.SIGKILL)
@@ -177,7 +183,7 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 
 
 def _reported_answer(message: bytes, token: str) -> Answer | None:
-    """Return the result that the fork reported, or None without a valid report that starts with the token."""
+    """Return the result that the fork reported, or None if there is no valid report that begins with the token."""
     mark, _, body = message.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not message.endswith(b"\n"):
         return None
@@ -189,7 +195,7 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
 
 
 def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
-    """Return the result of a fork that ended without a report."""
+    """Return a result for a fork that ended without a report, inferred from its exit status."""
     if is_late:
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
@@ -230,7 +236,7 @@ def _set_up(request: Answer, results: int, printed: int, directory: str) -> None
     tempfile.tempdir = directory
     sys.argv = ["program"]
     sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))  # noqa: SIM115, PTH123
-    limit(
+    set_resource_limits(
         cpu_seconds=request["cpu_seconds"],
         memory_megabytes=request["memory_megabytes"] + request["ahead"],
         file_megabytes=request["file_megabytes"],
@@ -238,13 +244,13 @@ def _set_up(request: Answer, results: int, printed: int, directory: str) -> None
     if request["enforced"]:
         confine(directory, request["path"])
     if PROCESSES not in request["enforced"]:
-        guard()
+        disable_functions()
     sys.path[:0] = request["path"]  # only now, because these directories may contain any code
-    _forget_others(request["path"])
+    _drop_shadowing_modules(request["path"])
 
 
-def _forget_others(path: list[str]) -> None:
-    """Remove modules from `sys.modules` that would hide modules of the same name in these directories.
+def _drop_shadowing_modules(path: list[str]) -> None:
+    """Remove modules from `sys.modules` that would shadow modules of the same name in these directories.
 
     Modules that Python imports at startup stay, as in an ordinary run of the program.
     """
@@ -272,7 +278,7 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """Run a part of a program, and return the outcome if it stopped early, else None."""
+    """Run the source or the tests of a program. Return the outcome if an exception ended it, otherwise None."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
@@ -280,7 +286,7 @@ def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> An
     except SystemExit as error:
         return _answer("error", f"it left by itself ({_describe(error)})")
     except BaseException as error:  # noqa: BLE001 - any exception is a result of the program
-        return _answer(failing, f"{_describe(error)}{_place(error, text, name)}")
+        return _answer(failing, f"{_describe(error)}{_error_location(error, text, name)}")
     return None
 
 
@@ -294,8 +300,8 @@ def _describe(error: BaseException) -> str:
     return " ".join(f"{kind}: {message}".split()) if message else kind
 
 
-def _place(error: BaseException, text: str, name: str) -> str:
-    """Return the innermost line of the source or the tests in the exception's traceback."""
+def _error_location(error: BaseException, text: str, name: str) -> str:
+    """Return the location of an exception: the innermost line of the source or tests in its traceback."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
@@ -306,7 +312,10 @@ def _place(error: BaseException, text: str, name: str) -> str:
 
 
 def _public_values(module: types.ModuleType) -> Answer:
-    """Return a digest of each public variable at the end: of its value or type. Empty for callables."""
+    """Return a digest of each public variable after the run, keyed by name.
+
+    It is computed from the value, or from the type for values that cannot be compared. It is empty for callables.
+    """
     digests = {}
     for name, value in list(vars(module).items()):
         if not name.startswith("_") and not isinstance(value, types.ModuleType):

@@ -18,7 +18,7 @@ del names
 
 
 class PublicNames:
-    """The names that `from … import *` imports from each module, found once per module."""
+    """Finds the names that `from … import *` imports from a module, in a sandbox, and caches them."""
 
     def __init__(self, sandbox: Sandbox, *, is_cancelled: Callable[[], bool] | None = None) -> None:
         """Keep the sandbox for later."""
@@ -27,7 +27,7 @@ class PublicNames:
         self._names: dict[str, frozenset[str] | str] = {}
 
     def __call__(self, modules: Collection[str]) -> Mapping[str, frozenset[str] | str]:
-        """Return the names by module, or a one-line reason if a module cannot be imported.
+        """Return the names, keyed by module. The value is a one-line reason if the module cannot be imported.
 
         Raises:
             Cancelled: `is_cancelled` returned True.

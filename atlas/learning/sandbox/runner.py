@@ -28,7 +28,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, get_args
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
-from atlas.learning.sandbox.directory import empty
+from atlas.learning.sandbox.directory import empty_directory
 from atlas.learning.sandbox.preloading import slow_modules
 from atlas.protocols.infra import Progress
 
@@ -73,7 +73,7 @@ class RunLimits:
     """Number of bytes of the output that are returned. Comparisons use all of it."""
 
     def __post_init__(self) -> None:
-        """Refuse limits that no program could run with."""
+        """Raise `InvalidInput` for limits that are too low for any program."""
         for name, value in asdict(self).items():
             if value <= 0 and name != "output_bytes":
                 raise InvalidInput(f"expected {name} to be positive, got {value!r}")
@@ -177,8 +177,10 @@ class Sandbox:
         waiting = iter(enumerate(programs))
         lock = threading.Lock()
         for worker in self._ready_workers([text for program in programs for text in program], len(programs)):
-            todo = _share(waiting, lock)
-            threading.Thread(target=_work, args=(worker, todo, results_queue, self._limits), daemon=True).start()
+            todo = _take_concurrently(waiting, lock)
+            threading.Thread(
+                target=_run_programs, args=(worker, todo, results_queue, self._limits), daemon=True
+            ).start()
         results: dict[int, RunResult] = {}
         while len(results) < len(programs):
             if is_cancelled is not None and is_cancelled():
@@ -199,7 +201,7 @@ class Sandbox:
         self._workers = []
 
     def _ready_workers(self, sources: Iterable[str], n_programs: int) -> list[_Worker]:
-        """Return the workers for these programs, with the modules preloaded that the programs import."""
+        """Return workers for these programs. The slow modules that the programs import are preloaded."""
         needed = self._preloaded | slow_modules(sources, self._path)
         if needed != self._preloaded:
             self.close()
@@ -215,7 +217,7 @@ def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunRes
         return sandbox.run(source, tests)
 
 
-def _share(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
+def _take_concurrently(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
     while True:
         with lock:
             item = next(waiting, None)
@@ -224,7 +226,7 @@ def _share(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
         yield item
 
 
-def _work(
+def _run_programs(
     worker: _Worker,
     todo: Iterator[tuple[int, tuple[str, str]]],
     results_queue: SimpleQueue[tuple[int, RunResult | Exception]],
@@ -241,7 +243,7 @@ def _work(
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
-    """Return the result of a program. The answer is untrusted, because a program may forge it."""
+    """Return the result in a worker's answer. The answer is validated, because a program may forge it."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
     is_sound = (
@@ -258,7 +260,7 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
 
 
 class _Worker:
-    """A process of the fork server, restarted after a program has ended it."""
+    """A process of the fork server. It is restarted if a program ends it."""
 
     def __init__(self, preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
         self._preloaded = preloaded
@@ -270,7 +272,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """Return the result of a program, or None if the worker was closed meanwhile."""
+        """Run a program and return its result, or None if the worker was closed meanwhile."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
@@ -288,7 +290,7 @@ class _Worker:
         with self._lock:
             self._is_closed = True
             self._end()
-        empty(self._directory.name)
+        empty_directory(self._directory.name)
         self._directory.cleanup()
 
     def _start(self) -> None:
@@ -334,7 +336,7 @@ class _Worker:
         return self._read_answer(seconds)
 
     def _read_answer(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next answer of the process, or None if it ends or exceeds the time."""
+        """Return the next answer of the process, or None if the process ends or the time runs out."""
         assert self._child.stdout is not None
         line, deadline = b"", time.monotonic() + seconds
         poll = select.poll()

@@ -102,7 +102,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has
 
 
 def filter_code(machine: str | None = None, own_pid: int | None = None) -> bytes:
-    """Return the filter for this process in classic BPF, empty if no numbers of the machine are listed."""
+    """Return the system call filter of this process in classic BPF. Empty for an unknown machine architecture."""
     machine = machine or platform.machine()
     if machine not in _MACHINES or struct.calcsize("P") != 8:
         return b""
@@ -134,7 +134,7 @@ def _last_steps(machine: str) -> Iterator[Step]:
 
 
 def _answer(name: str, machine: str, rules: Sequence[ArgumentRule]) -> Iterator[Step]:
-    """Yield the steps that answer one call, none if the machine does not have it."""
+    """Yield the steps that answer one system call. Yields none if the machine does not have the call."""
     column, _ = _MACHINES[machine]
     if (number := _NUMBERS[name][column]) is not None:
         then = [*_checks(rules), (_RETURN, 0, 0, _ALLOW)]

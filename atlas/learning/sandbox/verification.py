@@ -52,7 +52,7 @@ class Verifier:
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def find_unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Run programs, and return a one-line reason for each that cannot verify a rewritten program, by id.
+        """Run programs. Return a one-line reason for each that cannot verify a rewritten program, keyed by id.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -63,7 +63,7 @@ class Verifier:
         run_all = partial(self._sandbox.run_all, on_progress=on_progress, is_cancelled=self._is_cancelled)
         first = dict(zip(to_run, run_all(to_run), strict=True))
         passing = [key for key in to_run if first[key].outcome == "passed"]
-        disabled = {key: (_disable(key[0]), key[1]) for key in passing if key[1]}
+        disabled = {key: (_replace_definitions(key[0]), key[1]) for key in passing if key[1]}
         results = run_all([*passing, *disabled.values()])
         second = dict(zip(passing, results, strict=False))
         raising_stub = dict(zip(disabled, results[len(passing) :], strict=True))
@@ -77,7 +77,7 @@ class Verifier:
     def judge_all(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
-        """Run rewritten programs, and return the verdict on each, by the original's id.
+        """Run rewritten programs. Return a verdict on each, keyed by the original's id.
 
         Args:
             pairs: Originals with their rewritten sources.
@@ -102,7 +102,9 @@ class Verifier:
     def compare_all(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
-        """Run rewritten programs, and return whether each behaves the same, by the original's id. None if unverified.
+        """Run rewritten programs. Return whether each behaves as its original, keyed by the original's id.
+
+        The value is None if that cannot be verified.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -116,7 +118,7 @@ def _key(program: Program) -> tuple[str, str]:
     return program.source, program.tests
 
 
-def _disable(source: str) -> str:
+def _replace_definitions(source: str) -> str:
     """Return the source with every function and class at its top level replaced by a function that raises."""
     try:
         with warnings.catch_warnings(action="ignore"):  # such as invalid escapes in the program
@@ -128,7 +130,12 @@ def _disable(source: str) -> str:
 
 
 def _classify_ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
-    """Return the ending of an original from its two runs, and from a run after `_disable` if it has tests."""
+    """Return the ending of an original, given the results of its runs.
+
+    Args:
+        second: None if the original was run only once.
+        disabled: Result of the run after `_replace_definitions`, or None if the original has no tests.
+    """
     if second is None or second.outcome != "passed":
         failed = second or first
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
@@ -151,7 +158,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return how a rewritten program differs, or an empty string. Added definitions are ignored."""
+    """Return the difference between the results of two programs. Empty if they agree. Added definitions are ignored."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

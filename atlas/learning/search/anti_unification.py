@@ -12,7 +12,7 @@ from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import CALL_COST, EXPRESSION, REST, SYMBOL_SORT, cost_of
 from atlas.learning.terms.patterns import Pattern, match, rewrite
-from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
+from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, hole_number
 
 MAX_BUCKET = 60
 """Number of expressions with the same head that are compared in pairs. The most frequent expressions are chosen."""
@@ -21,7 +21,7 @@ MIN_SIZE, MAX_SIZE = 4, 80
 
 
 class AntiUnificationEngine:
-    """A search for abstractions of expressions, never of statements, that needs no further packages."""
+    """A search engine in pure Python. It finds abstractions of expressions, not of statements."""
 
     name = "Anti-unification"
 
@@ -54,7 +54,7 @@ class AntiUnificationEngine:
 
 
 def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
-    """Return the generalisations that save something, sorted by what each saves if used alone, largest first."""
+    """Return the generalisations that save tokens, ordered by their saving, largest first."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():
         if cancelled is not None and cancelled():
@@ -88,14 +88,17 @@ def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
     """Return the most specific pattern that matches both expressions, or None if its arity exceeds the limit."""
     holes = Holes()
     body = holes.unify((left, right))
-    if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
+    if body is None or hole_number(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
         return None
     return Pattern(name="", body=body, sort=EXPRESSION, hole_sorts=tuple(holes.sorts))
 
 
 @dataclass(slots=True)
 class Holes:
-    """The holes in which terms differ. Each variable of one term corresponds to one variable of every other term."""
+    """The holes of a pattern that matches several terms.
+
+    Each variable of one term corresponds to one variable of every other term.
+    """
 
     numbers: dict[tuple[Term, ...], int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
@@ -114,7 +117,7 @@ class Holes:
         if all(term.head == first.head and len(term.children) == len(first.children) for term in terms):
             if (children := self._children(terms, n)) is not None:
                 return Term(first.head, children)
-            self._forget(n_numbers, n_variables)
+            self._roll_back(n_numbers, n_variables)
         are_expressions = all(term.head.startswith(f"{EXPRESSION}:") for term in terms)
         return self._hole(terms, EXPRESSION) if are_expressions else None
 
@@ -140,8 +143,8 @@ class Holes:
             self.sorts.append(sort)
         return Term(f"{HOLE}{number}")
 
-    def _forget(self, n_numbers: int, n_variables: int) -> None:
-        """Remove all holes but the first."""
+    def _roll_back(self, n_numbers: int, n_variables: int) -> None:
+        """Undo the latest changes: keep only the first holes and variables, up to these numbers."""
         while len(self.numbers) > n_numbers:
             self.numbers.popitem()
         while len(self.variables) > n_variables:
@@ -151,6 +154,6 @@ class Holes:
 
 def _saving(pattern: Pattern, n_uses: int) -> int:
     """Return the saving of a pattern, with the same costs as in Stitch."""
-    body_cost = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
-    repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
+    body_cost = sum(cost_of(part.head) for part in pattern.body.walk() if hole_number(part.head) is None)
+    repeated = 100 * (sum(hole_number(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
     return n_uses * (body_cost + repeated - CALL_COST) - body_cost

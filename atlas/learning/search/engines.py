@@ -55,7 +55,7 @@ class Engine(Protocol):
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """Return the abstractions that save most. Each may call earlier abstractions.
+        """Return the abstractions that save most. An abstraction may call earlier ones.
 
         Raises:
             Cancelled: `cancelled` returned True.

@@ -62,7 +62,7 @@ class Limits:
     """
 
     def __post_init__(self) -> None:
-        """Refuse negative limits and NaN."""
+        """Raise `InvalidInput` for negative limits and NaN."""
         for name, value in asdict(self).items():
             if not value >= 0:  # also True for NaN
                 raise InvalidInput(f"expected {name} to be at least 0, got {value!r}")

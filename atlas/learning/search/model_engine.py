@@ -16,7 +16,7 @@ from typing import Any
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput, LLMError, LLMReplyInvalid
 from atlas.learning.search.engines import Corpus, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
-from atlas.learning.search.sampling import kinds
+from atlas.learning.search.sampling import group_by_rarest_head
 from atlas.learning.search.templates import extract_patterns
 from atlas.learning.terms.codec import decode
 from atlas.learning.terms.patterns import Pattern, rewrite
@@ -38,7 +38,7 @@ MAX_ANSWER_TOKENS = 4_096
 
 
 def build_schema(programs: Iterable[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of an answer that refers to programs by these ids."""
+    """Return the JSON schema of a model's answer, in which only these program ids may occur."""
     function = {
         "type": "object",
         "properties": {
@@ -107,7 +107,7 @@ class _Questions:
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
     def ask_all(self) -> Iterator[float]:
-        """Ask several questions concurrently, and yield the share of answered questions before each answer."""
+        """Ask all questions concurrently. Yield the share of answered questions, from 0 to 1, before each answer."""
         batches = self._batches[:MAX_QUESTIONS]
         answers = in_waves(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
@@ -143,7 +143,7 @@ async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[s
 
 
 def _validate(answer: dict[str, Any]) -> list[str]:
-    """Return the code of the functions of an answer.
+    """Return the source of each function that an answer proposes.
 
     Raises:
         InvalidInput: A proposal names fewer than two programs, or its code is not a function.
@@ -161,7 +161,7 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
     Each program gets a new id.
     """
     by_name = {str(number): term for number, term in enumerate(terms)}
-    terms_by_kind = [by_name[name] for group in kinds(by_name) for name in group]
+    terms_by_kind = [by_name[name] for group in group_by_rarest_head(by_name) for name in group]
     batches: list[dict[str, str]] = [{}]
     for number, term in enumerate(terms_by_kind, start=1):
         name, source = f"p{number}", ast.unparse(decode(term))

@@ -13,17 +13,17 @@ GROUP = 4
 
 
 def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
-    """Return the names of as many programs as the limits permit, evenly distributed over all kinds.
+    """Return the names of as many programs as the limits permit, drawn evenly from groups of similar programs.
 
-    Programs are of one kind if they share their rarest common head. Such programs may have an abstraction in common,
-    which is found only if several of them are sampled.
+    The programs of a group have their rarest shared head in common. They may share an abstraction, which is found only
+    if several of them are sampled.
     """
     if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
         return list(terms)
-    groups = kinds(terms)
+    groups = group_by_rarest_head(terms)
     names: list[str] = []
     n_heads = 0
-    for name in _in_turn(groups):
+    for name in _round_robin(groups):
         if len(names) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
             continue  # a smaller program may still fit
         names.append(name)
@@ -32,8 +32,8 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     return [name for name in terms if name in selected]
 
 
-def kinds(terms: Mapping[str, Term]) -> list[list[str]]:
-    """Return groups of programs, the largest first."""
+def group_by_rarest_head(terms: Mapping[str, Term]) -> list[list[str]]:
+    """Return the names of programs, grouped by the rarest head that a program shares. The largest group is first."""
     n_programs = Counter(head for term in terms.values() for head in _heads(term))
     groups: dict[str, list[str]] = {}
     for name, term in terms.items():
@@ -47,7 +47,7 @@ def _heads(term: Term) -> set[str]:
     return {part.head for part in term.walk() if not part.head.startswith("&")}
 
 
-def _in_turn(groups: list[list[str]]) -> list[str]:
+def _round_robin(groups: list[list[str]]) -> list[str]:
     """Return programs in round-robin order over the groups, a few of each group at a time."""
     ordered: list[str] = []
     for begin in range(0, max(map(len, groups), default=0), GROUP):

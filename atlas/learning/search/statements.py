@@ -10,7 +10,7 @@ from functools import lru_cache
 from atlas.learning.search.anti_unification import Holes
 from atlas.learning.terms.heads import CALL_COST, DO, EXPRESSION, STATEMENT, THEN, cost_of
 from atlas.learning.terms.patterns import Pattern, match
-from atlas.learning.terms.symbols import number_symbols, with_symbols
+from atlas.learning.terms.symbols import number_symbols, replace_symbols
 from atlas.learning.terms.terms import Term, is_call, is_hole
 
 MAX_STATEMENTS = 6
@@ -29,7 +29,7 @@ MAX_ARITY = 3
 MIN_SIZE = 8
 
 _Piece = tuple[str, Term, int]
-"""A program, a term in it, and how many of its statements are meant. 0 for all of them."""
+"""A program, a term in it, and the number of the term's leading statements that belong to the piece. 0 for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Candidate:
 
 
 def statement_patterns(terms: Mapping[str, Term], tasks: Mapping[str, str], prefix: str) -> list[Candidate]:
-    """Return the patterns of statements that programs of several tasks share and that may save something.
+    """Return patterns of statements that occur in programs of several tasks and may save tokens.
 
     Args:
         tasks: The task of each program.
@@ -81,7 +81,7 @@ def _length(chain: Term) -> int:
 
 
 def _kind(piece: _Piece) -> str:
-    """Return a key that is equal for pieces with the same kinds of statements."""
+    """Return a key by which pieces are grouped: the kinds of their statements."""
     _, term, n = piece
     if not n:
         return _outline(term)
@@ -101,13 +101,13 @@ def _outline(term: Term) -> str:
 
 
 def _select_varied(pieces: Sequence[_Piece]) -> Sequence[_Piece]:
-    """Return the first pieces. If there are many, at most two pieces that differ only in names are kept."""
+    """Return at most `MAX_ALIKE` pieces. If some have to be dropped, keep at most two that differ only in names."""
     if len(pieces) <= MAX_ALIKE:
         return pieces
     n_alike: Counter[Term] = Counter()
     varied: list[_Piece] = []
     for piece in pieces:
-        shape = with_symbols(piece[1], number_symbols(piece[1]))
+        shape = replace_symbols(piece[1], number_symbols(piece[1]))
         n_alike[shape] += 1
         if n_alike[shape] <= 2:
             varied.append(piece)
@@ -157,8 +157,13 @@ def _candidate(pattern: Pattern, pieces: Sequence[_Piece], name: str) -> Candida
     return Candidate(pattern=named, programs=tuple(savings), bound=sum(savings.values()) - _cost(pattern.body))
 
 
-def bound_on(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
-    """Return an upper bound of the cost that a pattern saves in programs. Both arguments map names to programs."""
+def saving_bound(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[str, Term]) -> int:
+    """Return an upper bound of the cost that a pattern saves.
+
+    Args:
+        programs: Programs, keyed by name.
+        rewritten: The programs in which the pattern occurs, rewritten to call it, keyed by name.
+    """
     savings = 0
     for name, term in rewritten.items():
         n_calls = sum(part.head == pattern.name for part in term.walk())
@@ -167,7 +172,7 @@ def bound_on(pattern: Pattern, programs: Mapping[str, Term], rewritten: Mapping[
 
 
 def _saving(term: Term, rewritten: Term, n_calls: int) -> int:
-    """Return the cost that calls save at most."""
+    """Return an upper bound of the cost that calls save in a term."""
     return _cost(term) - _cost(rewritten) + n_calls * CALL_COST // 2
 
 

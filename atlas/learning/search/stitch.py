@@ -32,7 +32,7 @@ from atlas.learning.terms.heads import (
     read_head,
 )
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.symbols import number_symbols, with_symbols
+from atlas.learning.terms.symbols import number_symbols, replace_symbols
 from atlas.learning.terms.terms import SYMBOL, Term, read_term
 
 POLL_SECONDS = 0.05
@@ -74,18 +74,18 @@ class StitchEngine:
         symbols = [
             number_symbols(term) for term in corpus.terms
         ]  # otherwise Stitch does not finish on programs that differ only in names
-        numbered = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
+        numbered = replace(corpus, terms=tuple(map(replace_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             (directory / "request.json").write_text(json.dumps(_request(numbered, limits, self._costs)), "ascii")
             stop_reason = _run(directory, limits, progress, cancelled)
             proposal = _proposal(directory, numbered, stop_reason, limits)
         original_symbols = [{number: symbol for symbol, number in numbered.items()} for numbered in symbols]
-        return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
+        return replace(proposal, terms=tuple(map(replace_symbols, proposal.terms, original_symbols)))
 
 
 def _split_blocks(term: Term) -> Term:
-    """Return a term whose blocks begin with a head of their own, so that no hole stands for a whole block.
+    """Return a term in which each block begins with a separate head, so that no hole stands for a whole block.
 
     Otherwise Stitch proposes many patterns with such holes, which are no functions.
     """
@@ -145,7 +145,7 @@ def _compact(value: object) -> str:
 
 
 def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the sorts of the children of each head, by the head's sort."""
+    """Return the sorts of the children of each head, grouped by the head's sort."""
     automaton: dict[str, dict[str, tuple[str, ...]]] = {}
     for text in heads:
         if not text.startswith(SYMBOL):

@@ -18,7 +18,7 @@ NAMES = (READ, "e:Tuple/")
 
 
 def extract_patterns(code: str) -> list[Pattern]:
-    """Return unnamed patterns of the code that a call of a function can replace.
+    """Return patterns, without names, of the code that a call of a function can replace.
 
     A parameter that is only read matches any expression, and any other variable matches a variable. If the function
     only returns an expression, the pattern is that expression. Otherwise the pattern is its statements. If it returns

@@ -62,7 +62,7 @@ NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
 
 
 def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Container[str] = ()) -> Term:
-    """Return the term of a program. Names of local variables are separate terms.
+    """Return a program as a term. The name of each local variable is a child term.
 
     Args:
         excluded: Statements that patterns must not contain. These statements and their parts get a sort that no hole
@@ -257,14 +257,14 @@ class Decoder:
         return statements
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Do nothing. Subclasses record the list of statements that a block was decoded to."""
+        """Do nothing. Subclasses may record the statements to which the term of a block was decoded."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements of a block that is not a chain."""
+        """Return the statements of a block term that is not a chain of statements."""
         return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:
-        """Return the statements that one statement's term stands for."""
+        """Return the statements of the term of one statement. A subclass may return several."""
         return [self.node(term)]
 
     def symbol(self, term: Term) -> str:

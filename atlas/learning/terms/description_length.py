@@ -9,5 +9,5 @@ COUNTED = frozenset({tokenize.NAME, tokenize.NUMBER, tokenize.STRING, tokenize.O
 
 
 def n_tokens(source: str) -> int:
-    """Return the number of names, numbers, strings and operators. Layout and comments cost nothing."""
+    """Return the number of tokens in a source: names, numbers, strings and operators, not layout and comments."""
     return sum(token.type in COUNTED for token in tokenize.generate_tokens(io.StringIO(source).readline))

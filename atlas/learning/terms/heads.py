@@ -170,7 +170,7 @@ def unescape(text: str) -> str:
 
 
 def _scalar(value: Scalar) -> str:
-    """Return a letter for the type, followed by the value. `repr` would fail for infinity and very long numbers."""
+    """Return a scalar as text: a letter for its type, and its value. `repr` fails for infinity and long numbers."""
     match value:
         case None:
             return "n"

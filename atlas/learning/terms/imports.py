@@ -51,7 +51,10 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 
 
 def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
-    """Return an import of names, or of the module if there are none. None if the module's name is a variable."""
+    """Return an import of names from a module, or of the module itself if there are no names.
+
+    None if importing the module would rebind a name that the program reads.
+    """
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
@@ -60,7 +63,7 @@ def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt 
 def _needed_names(
     body: list[ast.stmt], star: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
-    """Return the names that may be read before they are bound again.
+    """Return the names that code after a star import may read before it binds them again.
 
     A function body counts as soon as a statement may call a function.
 
@@ -144,7 +147,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
 
 
 def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
-    """Return the imported names whose modules can also be reached as attributes of another name."""
+    """Return the aliases of modules that can also be reached as an attribute of an imported package."""
     aliases = [alias for node in walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {
         alias.asname
@@ -227,7 +230,7 @@ def imported_modules(statements: Iterable[str]) -> frozenset[str]:
 
 @cache
 def _parts(statement: str) -> tuple[str, str]:
-    """Return the module (empty for `import module`), the name and the alias of an import."""
+    """Return the module, the name and the alias of an import of one name. `import module` has an empty module."""
     (node,) = _nodes(statement)
     module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
     return module, ast.unparse(node.names[0])

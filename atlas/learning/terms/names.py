@@ -40,7 +40,7 @@ def is_available(name: str) -> bool:
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name, or, if it is reserved, the name with the first number that makes it unique."""
+    """Return the name itself if it is not reserved. Otherwise append the first number that makes it unique."""
     reserved_names = set(reserved)
     if name not in reserved_names and is_available(name):
         return name
@@ -128,7 +128,7 @@ def looks_up_names(tree: ast.AST) -> set[str]:
 
 
 def looks_at_stack(tree: ast.AST) -> bool:
-    """Return whether code may inspect the call stack, where inserted functions would be visible."""
+    """Return whether code may inspect the call stack. Inserted functions would change what it finds."""
     nodes = list(walk(tree))
     mentioned = set[str]().union(*map(_names_of, nodes))
     if "inspect" in mentioned and mentioned & _OF_INSPECT:
@@ -147,7 +147,7 @@ def _names_of(node: ast.AST) -> set[str]:
 
 
 def _is_of_builtins(node: ast.AST) -> bool:
-    """Return whether a node is an indirect reference to a function that looks up names by string."""
+    """Return whether a node refers indirectly to a builtin that looks up names by string, such as `builtins.eval`."""
     match node:
         case ast.ImportFrom(module="builtins", names=names):
             return any(alias.name in _BY_TEXT for alias in names)
@@ -157,7 +157,7 @@ def _is_of_builtins(node: ast.AST) -> bool:
 
 
 def bound_names_of_node(node: ast.AST) -> set[str]:
-    """Return the names that a node binds, except `ast.Name` and `ast.arg`."""
+    """Return the names that a node binds. Nodes of type `ast.Name` and `ast.arg` are not covered."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

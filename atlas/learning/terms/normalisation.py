@@ -14,7 +14,7 @@ _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def normalise(source: str) -> ast.Module:
-    """Return the program as `strip` does, and without `else` after branches that leave their block.
+    """Return the program as `strip` does. Also replace `else` after a branch that always leaves its block.
 
     Raises:
         InvalidPython: The source does not parse, is too long or too deeply nested, or does not survive `ast.unparse`.
@@ -57,7 +57,7 @@ def strip(source: str) -> ast.Module:
 
 
 def leaves(block: Sequence[ast.stmt]) -> bool:
-    """Return whether a block never reaches the code after it."""
+    """Return whether control never passes from a block to the code after it."""
     match block:
         case [*_, ast.If(body=body, orelse=other)]:
             return leaves(body) and leaves(other)
@@ -66,7 +66,7 @@ def leaves(block: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def own_checks(module: ast.Module) -> list[ast.stmt]:
+def find_checks(module: ast.Module) -> list[ast.stmt]:
     """Return the top-level assertions and prints of a program, outside of functions and classes.
 
     Agents use them to try out their functions. Such statements are not part of the solution. The list is empty for a

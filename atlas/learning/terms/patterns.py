@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.learning.terms.heads import SYMBOL_SORT
-from atlas.learning.terms.terms import SYMBOL, Term, index_of
+from atlas.learning.terms.terms import SYMBOL, Term, hole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ def match(pattern: Pattern, term: Term) -> Term | None:
 
 
 def _matches(body: Term, term: Term, sorts: Sequence[str], arguments: list[Term | None]) -> bool:
-    index = index_of(body.head)
+    index = hole_number(body.head)
     if index is not None:
         if arguments[index] is None and _is_of(sorts[index], term):
             arguments[index] = term
@@ -50,7 +50,7 @@ def _is_of(sort: str, term: Term) -> bool:
 
 
 def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
-    """Return the term with each match replaced by a call, from the root down. The first matching pattern is used."""
+    """Return the term with each match replaced by a call, from the root down. Earlier patterns take precedence."""
     by_head: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         by_head.setdefault(pattern.body.head, []).append(pattern)

@@ -24,7 +24,7 @@ class Program:
 
 
 def half_of_tasks(programs: Iterable[Program], seed: int = 0) -> set[str]:
-    """Return a random half of the tasks of programs, rounded up."""
+    """Return the ids of a random half of the programs' tasks, rounded up."""
     tasks = sorted({program.task_id for program in programs})
     random.Random(seed).shuffle(tasks)
     return set(tasks[: (len(tasks) + 1) // 2])

@@ -34,7 +34,7 @@ class _Scope:
 
 
 def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
-    """Return the origin of each name, by the `id` of its node: a Name, an argument or an `except … as`.
+    """Return the origin of each name, keyed by the `id` of its node: a Name, an argument or an `except … as`.
 
     Args:
         tools: Names that are tools if the program does not bind them. Other unbound names are `OWN`.
@@ -53,7 +53,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
 
 
 def find_constants(module: ast.Module) -> dict[str, str]:
-    """Return the assignment of each constant of a module by its name, such as `RATE = 0.2`.
+    """Return the assignments of a module's constants, such as `RATE = 0.2`, keyed by name.
 
     A constant is an immutable literal that is assigned before all other code than imports, and whose name has no other
     binding in the program.
@@ -140,7 +140,7 @@ def _find_scope(node: ast.AST, nodes: Sequence[ast.AST]) -> _Scope:
 
 
 def _unsure_imports(scope: ast.AST, imports: set[str], bound: Mapping[str, str]) -> set[str]:
-    """Return the imported names of a scope that may be undefined or rebound when they are used."""
+    """Return the imported names of a scope whose import may not have run, or was overwritten, when they are used."""
     if not imports or "*" in bound:
         return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
@@ -158,16 +158,16 @@ def _rebound_by_inner_scopes(function: ast.AST) -> set[str]:
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that a scope evaluates itself, including the parts of inner scopes that it evaluates."""
-    waiting = list(_inside(scope))
+    waiting = list(_inner_parts(scope))
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(_outside(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
+        waiting.extend(_outer_parts(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
         if isinstance(node, COMPREHENSIONS):  # `:=` binds in the function around a comprehension
             waiting.extend(walrus.target for walrus in walk(node) if isinstance(walrus, ast.NamedExpr))
 
 
-def _inside(scope: ast.AST) -> list[ast.AST]:
+def _inner_parts(scope: ast.AST) -> list[ast.AST]:
     """Return the parts of a scope that are evaluated inside it."""
     match scope:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -181,9 +181,9 @@ def _inside(scope: ast.AST) -> list[ast.AST]:
     return list(ast.iter_child_nodes(scope))
 
 
-def _outside(scope: ast.AST) -> list[ast.AST]:
+def _outer_parts(scope: ast.AST) -> list[ast.AST]:
     """Return the parts of a scope that are evaluated in the enclosing scope."""
-    inside = {id(node) for node in _inside(scope)}
+    inside = {id(node) for node in _inner_parts(scope)}
     if isinstance(scope, COMPREHENSIONS):
         return [scope.generators[0].iter]
     parts = [node for node in ast.iter_child_nodes(scope) if id(node) not in inside]

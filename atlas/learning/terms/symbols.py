@@ -8,7 +8,10 @@ from atlas.learning.terms.terms import SYMBOL, Term
 
 
 def number_symbols(term: Term) -> dict[str, str]:
-    """Return a numbered head for each variable of a term, so that terms that differ only in variables become equal."""
+    """Return a numbered head for each variable of a term, keyed by the variable's head.
+
+    With these heads, terms that differ only in variables become equal.
+    """
     heads: dict[str, str] = {}
     for part in term.walk():
         if part.head.startswith(SYMBOL):
@@ -16,6 +19,6 @@ def number_symbols(term: Term) -> dict[str, str]:
     return heads
 
 
-def with_symbols(term: Term, heads: Mapping[str, str]) -> Term:
+def replace_symbols(term: Term, heads: Mapping[str, str]) -> Term:
     """Return a term with the heads of its variables replaced."""
-    return Term(heads.get(term.head, term.head), [with_symbols(child, heads) for child in term.children])
+    return Term(heads.get(term.head, term.head), [replace_symbols(child, heads) for child in term.children])

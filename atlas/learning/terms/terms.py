@@ -94,13 +94,13 @@ def _head(item: Term | str) -> str:
     return item if isinstance(item, str) else item.head
 
 
-def index_of(head: str) -> int | None:
-    """Return the number of the parameter that a head represents, or None if it represents no parameter."""
+def hole_number(head: str) -> int | None:
+    """Return the number of a hole from its head, or None for any other head."""
     return int(head[1:]) if head.startswith(HOLE) else None
 
 
 def is_hole(term: Term) -> bool:
-    """Return whether a term is a parameter of an abstraction."""
+    """Return whether a term is a hole, which stands for a parameter of an abstraction."""
     return term.head.startswith(HOLE)
 
 
@@ -111,7 +111,7 @@ def is_call(term: Term) -> bool:
 
 def fill_holes(body: Term, arguments: Sequence[Term]) -> Term:
     """Return a body with its holes replaced by terms."""
-    index = index_of(body.head)
+    index = hole_number(body.head)
     if index is not None:
         return arguments[index]
     if not body.has_holes:

@@ -10,7 +10,7 @@ _LEAVES = frozenset({ast.Constant, ast.Load, ast.Store, ast.Del})
 
 
 def walk(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all nodes below it, the nearest first. A node may be changed once it was yielded."""
+    """Yield a node and all nodes below it, breadth first. The caller may change a node that was yielded."""
     nodes = [tree]
     for node in nodes:  # which grows meanwhile
         if type(node) not in _LEAVES:

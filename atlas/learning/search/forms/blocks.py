@@ -46,7 +46,7 @@ def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
     return None
 
 
-def join_tests(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def merge_nested_ifs(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Merge an `if` with the only `if` inside it."""
     match block:
         case [ast.If(test=test, body=[ast.If(test=inner, body=body, orelse=[])], orelse=[]), *rest]:
@@ -56,8 +56,8 @@ def join_tests(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
     return None
 
 
-def join_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Join two branches that return a value, or set the same variable."""
+def merge_branch_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+    """Replace two branches that return a value, or set the same variable, by one conditional expression."""
     match block:
         case [ast.If(test=test, body=[ast.Return(value=ast.expr() as one)], orelse=[]), ast.Return(value=other), *_]:
             return [ast.Return(ast.IfExp(test, one, other or ast.Constant(None)))]
@@ -77,7 +77,7 @@ def join_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] |
 
 
 def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
-    """Join two branches that add, or append, different values to the same variable."""
+    """Replace two branches that add or append different values to one variable by one conditional expression."""
     match step, other:
         case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=again, op=other_operator):
             if is_same_code(target, again) and type(operator) is type(other_operator):
@@ -237,8 +237,8 @@ RULES: tuple[Rule, ...] = (
     drop_dead_statements,
     split_assignment,
     drop_else,
-    join_tests,
-    join_values,
+    merge_nested_ifs,
+    merge_branch_values,
     use_augmented_assignment,
     use_get_for_counting,
     inline_value,

@@ -126,7 +126,7 @@ def _membership(tests: ast.GeneratorExp | ast.ListComp) -> ast.expr | None:
 
 
 def _simplify_math_call(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
-    """Return the form of a call of `math.<name>` by which programs are compared. It is never run."""
+    """Return the canonical form of a call of `math.<name>`. It serves to compare programs, and is never run."""
     match name, args:
         case "sqrt", [number]:
             return ast.BinOp(number, ast.Pow(), ast.Constant(0.5))

@@ -10,7 +10,7 @@ from atlas.learning.search.forms import blocks, loops
 from atlas.learning.search.forms.expressions import simplify
 from atlas.learning.search.forms.imports import qualify_names
 from atlas.learning.search.forms.nodes import copy_tree, count_names, is_nested_deeply, text
-from atlas.learning.search.forms.scopes import with_own_names
+from atlas.learning.search.forms.scopes import with_unique_names
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.walking import walk
 
@@ -40,7 +40,7 @@ def _simplify(body: list[ast.stmt]) -> list[ast.stmt]:
         body = _strip_return(_Blocks(count_names(body)).rewrite(body))
         if _text(body) == before or sum(1 for part in body for _ in walk(part)) > MAX_NODES:
             break
-    return with_own_names(body)
+    return with_unique_names(body)
 
 
 def _text(body: list[ast.stmt]) -> str:

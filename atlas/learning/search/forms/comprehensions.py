@@ -85,7 +85,7 @@ def iterate_over_elements(node: Comprehension) -> Comprehension:
     return node
 
 
-def fuse(node: Comprehension) -> Comprehension:
+def merge_nested_comprehensions(node: Comprehension) -> Comprehension:
     """Return a comprehension over a nested comprehension as a single comprehension."""
     for number, generator in enumerate(node.generators):
         inner = generator.iter

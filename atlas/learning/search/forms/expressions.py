@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 
 from atlas.learning.search.forms.calls import simplify_call
-from atlas.learning.search.forms.comprehensions import fuse, iterate_over_elements, replace_enumerate
-from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, truth
+from atlas.learning.search.forms.comprehensions import (
+    iterate_over_elements,
+    merge_nested_comprehensions,
+    replace_enumerate,
+)
+from atlas.learning.search.forms.nodes import Comprehension, is_boolean, is_same_code, negate, text, to_boolean
 
 _FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 
@@ -105,7 +109,7 @@ class _Simplifier(ast.NodeTransformer):
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         self.generic_visit(node)
-        found = iterate_over_elements(fuse(replace_enumerate(node)))
+        found = iterate_over_elements(merge_nested_comprehensions(replace_enumerate(node)))
         match found:
             case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=each), ifs=[])]):
                 if name == each:
@@ -165,13 +169,13 @@ def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None
         return body
     ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]
     if ends == [True, False] or ends == [False, True]:
-        return truth(test) if ends[0] else negate(test)
+        return to_boolean(test) if ends[0] else negate(test)
     if isinstance(ends[0], bool) and is_boolean(other):
         if ends[0]:
-            return ast.BoolOp(ast.Or(), [truth(test), other])
+            return ast.BoolOp(ast.Or(), [to_boolean(test), other])
         return ast.BoolOp(ast.And(), [negate(test), other])
     if isinstance(ends[1], bool) and is_boolean(body):
         if ends[1]:
             return ast.BoolOp(ast.Or(), [negate(test), body])
-        return ast.BoolOp(ast.And(), [truth(test), body])
+        return ast.BoolOp(ast.And(), [to_boolean(test), body])
     return None

@@ -25,14 +25,14 @@ _NUMBERS = (int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeeledLoop:
+class UnnestedLoop:
     """Nested loops and tests around one statement, as the generators of a comprehension."""
 
     generators: list[ast.comprehension]
     statement: ast.stmt
 
 
-def peel(loop: ast.stmt) -> PeeledLoop | None:
+def unnest(loop: ast.stmt) -> UnnestedLoop | None:
     """Return a loop as generators and a statement, or None if it contains several statements or may end early."""
     generators: list[ast.comprehension] = []
     inner = loop
@@ -45,14 +45,14 @@ def peel(loop: ast.stmt) -> PeeledLoop | None:
             case _:
                 break
         inner = only
-    return PeeledLoop(generators=generators, statement=inner) if generators else None
+    return UnnestedLoop(generators=generators, statement=inner) if generators else None
 
 
 def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Write a loop that returns True or False early as `any` or `all`."""
     match block:
         case [ast.For() as loop, ast.Return(value=ast.Constant(value=bool(at_end)))]:
-            peeled_loop = peel(loop)
+            peeled_loop = unnest(loop)
             if peeled_loop is None or not peeled_loop.generators[-1].ifs:
                 return None
             match peeled_loop.statement:
@@ -74,9 +74,9 @@ def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
     """Write a loop that returns the first match as `next`."""
     match block:
         case [ast.For() as loop, ast.Return(value=default)]:
-            peeled_loop = peel(loop)
+            peeled_loop = unnest(loop)
             match peeled_loop:
-                case PeeledLoop(statement=ast.Return(value=ast.expr() as value)) if peeled_loop.generators[-1].ifs:
+                case UnnestedLoop(statement=ast.Return(value=ast.expr() as value)) if peeled_loop.generators[-1].ifs:
                     is_truth = isinstance(value, ast.Constant) and isinstance(value.value, bool)
                     generator = ast.GeneratorExp(value, peeled_loop.generators)
                     if is_truth:
@@ -92,7 +92,7 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
             position = next((n for n, statement in enumerate(rest) if count_occurrences(statement, name)), None)
             if position is None:
                 return None
-            peeled_loop = peel(rest[position])
+            peeled_loop = unnest(rest[position])
             value = _collect(name, start, peeled_loop) if peeled_loop is not None else None
             if value is not None:
                 assignment = ast.Assign([ast.Name(name, ast.Store())], value)
@@ -100,7 +100,7 @@ def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.s
     return None
 
 
-def _collect(name: str, start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
+def _collect(name: str, start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
     """Return the value of a variable after a loop, as an expression."""
     if (
         any(count_occurrences(generator, name) for generator in loop.generators)
@@ -136,7 +136,7 @@ def _collect(name: str, start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
     return _accumulate(start, loop)
 
 
-def _accumulate(start: ast.expr, loop: PeeledLoop) -> ast.expr | None:
+def _accumulate(start: ast.expr, loop: UnnestedLoop) -> ast.expr | None:
     match start, loop.statement:
         case ast.Constant(value=int() | float() as first), ast.AugAssign(op=ast.Add(), value=value):
             total = call("sum", ast.GeneratorExp(value, loop.generators))
@@ -151,9 +151,9 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
     """Write a loop that only counts, or adds sums, as `n += sum(… for …)`."""
     match block:
         case [ast.For() as loop, *rest]:
-            peeled_loop = peel(loop)
+            peeled_loop = unnest(loop)
             match peeled_loop:
-                case PeeledLoop(
+                case UnnestedLoop(
                     statement=ast.AugAssign(target=ast.Name(id=name) as target, op=ast.Add(), value=value)
                 ) if not any(count_occurrences(generator, name) for generator in peeled_loop.generators):
                     total = _total(peeled_loop.generators, value)
@@ -260,7 +260,7 @@ def replace_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
     return None
 
 
-def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
+def inline_loop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
     """Move the body of a loop's `else` after the loop, if the loop has no `break`."""
     match block:
         case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
@@ -271,7 +271,7 @@ def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
 
 
 RULES: tuple[Rule, ...] = (
-    after_else,
+    inline_loop_else,
     replace_continue,
     replace_counting_while,
     replace_positions,

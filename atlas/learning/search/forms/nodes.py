@@ -47,7 +47,7 @@ def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
 
 
 def text(node: ast.AST | None) -> str:
-    """Return a string that is equal for equal trees."""
+    """Return a string by which trees are compared. Positions and contexts are ignored."""
     return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
 
 
@@ -95,7 +95,10 @@ def root_name(node: ast.expr) -> str:
 
 
 def is_repeatable(value: ast.expr) -> bool:
-    """Return whether a value can be computed again with the same result and no side effect, judging calls by name."""
+    """Return whether an expression can be evaluated again with the same result and no side effect.
+
+    Calls are judged by the name of the function.
+    """
     for node in walk(value):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:
@@ -135,7 +138,7 @@ def negate(test: ast.expr) -> ast.expr:
     """Return the negation of a test, with an opposite operator instead of `not` where there is one."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return truth(inner)
+            return to_boolean(inner)
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return ast.Compare(left, [_OPPOSITES[type(operator)]()], [right])
         case ast.Constant(value=bool(value)):
@@ -143,8 +146,8 @@ def negate(test: ast.expr) -> ast.expr:
     return ast.UnaryOp(ast.Not(), test)
 
 
-def truth(value: ast.expr) -> ast.expr:
-    """Return an expression that is True or False for the truth value of another."""
+def to_boolean(value: ast.expr) -> ast.expr:
+    """Return an expression whose value is True or False, according to the truth value of another expression."""
     return value if is_boolean(value) else call("bool", value)
 
 
@@ -159,7 +162,7 @@ def load(name: str) -> ast.Name:
 
 
 def copy_tree(node: Node) -> Node:
-    """Return a copy of a tree, as `copy.deepcopy` does in three times the time."""
+    """Return a copy of a tree. This is three times as fast as `copy.deepcopy`."""
     copied = type(node).__new__(type(node))  # a call without the fields is deprecated
     for name, value in vars(node).items():
         if isinstance(value, list):

@@ -10,7 +10,7 @@ from atlas.learning.search.forms.nodes import Comprehension, load, substitute
 from atlas.learning.terms.walking import walk
 
 
-def with_own_names(body: list[ast.stmt]) -> list[ast.stmt]:
+def with_unique_names(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return statements in which the variables of every comprehension have unique names."""
     renamer = _Renamer()
     return [renamer.visit(statement) for statement in body]

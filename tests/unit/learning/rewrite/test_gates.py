@@ -13,11 +13,11 @@ from atlas.learning.results import Compression
 from atlas.learning.rewrite.gates import (
     ANOTHER_NAME,
     ONLY_CALLS_PARAMETER,
-    Body,
-    Worth,
+    FunctionBody,
+    FunctionUsage,
     body_problem,
     operations,
-    use_problem,
+    usage_problem,
 )
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
@@ -30,8 +30,8 @@ from atlas.learning.terms.programs import Program
 LIMITS = Limits(min_tasks=2, many_tasks=3, min_saving_of_few=10, min_body_tokens=8)
 
 
-def body(source: str, *parameters: str) -> Body:
-    return Body(statements=ast.parse(source).body, parameters=set(parameters), n_tokens=n_tokens(source))
+def body(source: str, *parameters: str) -> FunctionBody:
+    return FunctionBody(statements=ast.parse(source).body, parameters=set(parameters), n_tokens=n_tokens(source))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def body(source: str, *parameters: str) -> Body:
     ],
 )
 def test_two_tasks_are_enough_where_much_is_saved(n_tasks: int, saving: int, reason: str) -> None:
-    found = use_problem(Worth(n_tasks=n_tasks, saving=saving), LIMITS)
+    found = usage_problem(FunctionUsage(n_tasks=n_tasks, saving=saving), LIMITS)
     assert found.endswith(reason)
     assert bool(found) == bool(reason)
 

@@ -8,7 +8,7 @@ from atlas.learning.compression import DUPLICATE, compress
 from atlas.learning.rewrite.executable import Executables, sources
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.normal_forms import shape
-from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
+from atlas.learning.rewrite.shelf import Shelf, drop_invalid, programs_by_pattern
 from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.patterns import Pattern, rewrite
@@ -56,7 +56,7 @@ def test_one_function_takes_the_place_of_all_that_have_its_code():
     functions = drop_invalid(shelf, "shared_", lambda: None).functions
     assert len({shape(code) for code in sources(shelf, functions).values()}) == 1
     assert merge(shelf, functions) == 1
-    assert users(shelf) == {"fn_1": set(originals)}
+    assert programs_by_pattern(shelf) == {"fn_1": set(originals)}
     for n, source in enumerate(SOURCES):
         names: list[dict[str, object]] = [{}, {}]
         exec(source, names[0])
@@ -81,4 +81,4 @@ def test_what_is_different_stays():
     shelf = Shelf(originals, {name: rewrite(term, [pattern]) for name, term in originals.items()}, [pattern])
     functions = drop_invalid(shelf, "shared_", lambda: None).functions
     assert merge(shelf, functions) == 0
-    assert users(shelf) == {"fn_0": set(originals)}
+    assert programs_by_pattern(shelf) == {"fn_0": set(originals)}
