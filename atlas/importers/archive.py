@@ -25,7 +25,7 @@ _UNPACKING_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, Val
 
 @contextmanager
 def open_archive(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
-    """Yield the open zip file after checking the number of entries and their total unpacked size.
+    """Open a zip file after checking the number of its entries and their total unpacked size. Yield the open file.
 
     Raises:
         ImportFailed: The file is not a zip file, is cut off, has too many entries, or unpacks to too much.

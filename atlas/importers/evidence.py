@@ -22,7 +22,7 @@ _READ_ONLY_TOOLS = re.compile(r"(?:get|find|search|list)_|calculate$|think$|tran
 
 
 def with_decided_outcome(attempt: Trajectory) -> Trajectory:
-    """Return the attempt with the outcome for which its log gives evidence, or unchanged without evidence.
+    """Return an attempt with the outcome that its log proves, or unchanged if the log proves none.
 
     The details of the outcome name the rule. Attempts that crashed, or that the log scores
     itself, are not changed, even if the scores leave the outcome unknown.
@@ -36,7 +36,7 @@ def with_decided_outcome(attempt: Trajectory) -> Trajectory:
 
 
 def outcome_by_changes(attempt: Trajectory) -> bool | None:
-    """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers.
+    """Return whether an agent in τ-bench made exactly the expected changes, and gave the expected answers.
 
     None if the attempt is not from τ-bench, or has no steps.
     """
@@ -85,7 +85,7 @@ def _calls(step: Step) -> Iterator[list[Any]]:
 
 
 def outcome_by_answer(attempt: Trajectory) -> bool | None:
-    """Return True if the final answer is the expected one, or None if it is worded differently."""
+    """Return True if the final answer equals the expected one, or None if not, because it may be worded differently."""
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
     if not isinstance(target, str) or not isinstance(answer, str):
         return None
@@ -93,7 +93,7 @@ def outcome_by_answer(attempt: Trajectory) -> bool | None:
 
 
 def _normalise(text: str) -> str:
-    """Return the text without differences in case, spaces, width of characters, and its last full stop."""
+    """Return a form of a text by which answers are compared, ignoring case, spaces, width and the last full stop."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".")
 
 

@@ -95,7 +95,7 @@ def make_storable(value: Any) -> Any:
 
 
 def drop_missing(**values: Any) -> Json:
-    """Return the values without None and empty strings."""
+    """Return the keyword arguments as a dict, without None and empty strings."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 

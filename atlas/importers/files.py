@@ -19,7 +19,7 @@ _UTF_16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 class NothingToImport(ImportFailed):
-    """A file that is empty, or in no format that ATLAS reads."""
+    """An error: a file is empty, or in no format that ATLAS reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def parse_json(raw: bytes) -> Any:
 
     Raises:
         InvalidInput: The bytes are not UTF-8 or not JSON, are nested too deeply, or contain too long a number or a
-            repeated key. The message begins with a verb, for callers to put after the name of the file.
+            repeated key. The message is a predicate, such as `is not JSON`; callers put the subject before it.
     """
     try:
         return json.loads(decode_utf_8(raw, "the JSON text"), object_pairs_hook=_unique_keys)
@@ -146,7 +146,7 @@ def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
 
 
 def read_document(path: Path, limits: Limits) -> bytes:
-    """Return the whole file, which is one document.
+    """Return the bytes of a file that is a single document.
 
     Raises:
         ImportFailed: As `read_head`, or the file is too large to read at once.
@@ -177,7 +177,7 @@ def _element(handle: BinaryIO, position: int, start: int, end: int, limits: Limi
 
 
 def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
-    """Yield lines and their lengths. A line beyond the limit is truncated."""
+    """Yield each line with its full length in bytes. A line beyond the limit is truncated."""
     while line := handle.readline(limit + 1):
         length = len(line)
         chunk = line

@@ -10,7 +10,7 @@ _MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}:]', re.DOTALL)
 
 
 def record_keys(head: bytes) -> list[frozenset[str]]:
-    """Return the keys of each of the first objects of a JSONL file or a JSON list, as far as they are in the head."""
+    """Return one set of keys for each object of a JSONL file or a JSON list whose beginning is in the head."""
     if head.lstrip().startswith(b"["):
         return [frozenset(_keys(head, level=2))]
     lines = [line for line in head.splitlines() if line.lstrip().startswith(b"{")]
@@ -28,7 +28,7 @@ def member_keys(head: bytes) -> frozenset[str]:
 
 
 def _keys(text: bytes, level: int) -> Iterator[str]:
-    """Yield the keys of objects at a nesting depth, of JSON that may be truncated."""
+    """Yield the keys of the objects at one nesting depth. The JSON text may be truncated."""
     depth, string = 0, b""
     for match in _MARK.finditer(text):
         mark = match[0]

@@ -93,12 +93,12 @@ class LogOptions:
 
 
 def stable_id(*parts: Any) -> str:
-    """Return an id that is a deterministic function of the parts."""
+    """Return an id that is derived from the parts, the same at every call."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=str).encode()).hexdigest()[:32]
 
 
 def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item]:
-    """Return the records to store for an item of a log, and count the removed secrets in `secrets`."""
+    """Return the records to store for an item of a log. Add the numbers of removed secrets to `secrets`."""
     if not isinstance(item, Trajectory):
         return [item]
     clean_attempt = scrub_record(item, secrets)
@@ -108,7 +108,7 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
 
 
 def as_exported(attempt: Trajectory) -> ExportedExperience:
-    """Return the attempt as an experience under its own id, so that a second import skips it.
+    """Return an attempt as an experience with the attempt's id, so that a second import skips it.
 
     The memory makes the text to embed.
     """

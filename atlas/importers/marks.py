@@ -100,7 +100,7 @@ def _memories(memory: MemorySystem) -> list[Any]:
 def _changes(
     titles: Mapping[str, str], existing: Mapping[str, Marks], imported: Mapping[str, Marks]
 ) -> list[MarkChange]:
-    """Return the records whose marks differ. Review and quarantine stay as they are in the store."""
+    """Return a change for each record whose marks differ. Review and quarantine stay as they are in the store."""
     changes = []
     for record_id, title in titles.items():
         before = existing.get(record_id, NO_MARKS)
@@ -120,7 +120,7 @@ def _read_marks(path: Path) -> dict[str, Marks]:
 
 
 def _validate_marks(record_id: str, row: Mapping[str, Any]) -> Marks:
-    """Return the marks of a row, validated like marks from any other source."""
+    """Return the marks in a row after the same validation as for marks from other sources."""
     for name in ("pinned", "buried"):
         if not isinstance(value := row.get(name, False), bool):
             raise InvalidInput(f"expected true or false for {name} of {record_id!r}, got {value!r}")

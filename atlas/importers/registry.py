@@ -1,4 +1,4 @@
-"""The formats that ATLAS imports, by name, and how to recognise them."""
+"""The formats that ATLAS imports, keyed by name, and how to recognise them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from atlas.importers.formats.agents import (
 from atlas.importers.rows import Limits, Row
 
 
-def by_no_score(_: Trajectory) -> str:
-    """Return an empty string: the outcome is recorded in the file itself, and not decided by a score."""
+def no_deciding_score(_: Trajectory) -> str:
+    """Return an empty string, for formats in which no score decides the outcome of an attempt."""
     return ""
 
 
@@ -67,7 +67,7 @@ class Format:
     why_unknown: str = "the file does not say how the attempt ended"
     """Reason why the outcome of an attempt may be unknown."""
 
-    judged_by: Callable[[Trajectory], str] = by_no_score
+    judged_by: Callable[[Trajectory], str] = no_deciding_score
     """Function that returns the score and threshold that decided an attempt's outcome, such as `reward ≥ 1`, or ""."""
 
 

@@ -41,7 +41,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """Return the limits that follow from the settings."""
+        """Return the limits that are derived from the settings."""
         return cls(max_file_bytes=settings.max_import_megabytes * MEGABYTE)
 
 
@@ -64,9 +64,9 @@ class Row:
 
 
 def one_line(reason: str) -> str:
-    """Return the reason as one line of readable length, without control characters.
+    """Return a reason as one line of limited length, without control characters and secrets.
 
-    A reason may quote a secret, so it is scrubbed before it is cut.
+    Secrets are removed before the text is cut, because half a secret would not be recognised.
     """
     text = scrub_text(" ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split()), Counter())
     text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
@@ -74,7 +74,7 @@ def one_line(reason: str) -> str:
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
-    """Return a row with the item that `make` returns, or with the reason why it cannot be made or stored."""
+    """Return a row with the item that `make` returns, or with the reason why there is no item that can be stored."""
     item: Item | None = None
 
     def make_checked() -> None:
@@ -88,7 +88,7 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def catch_failure(act: Callable[[], object]) -> str:
-    """Run `act` and return the reason why it fails on a row, on one line, or an empty string."""
+    """Call `act`, which converts a row. Return its error as one line, or an empty string if it raises none."""
     try:
         act()
     except InvalidInput as error:

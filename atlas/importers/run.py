@@ -303,7 +303,7 @@ class _Run:
             self.flush()
 
     def _deciding_rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the rule that decided an attempt's outcome, such as `reward ≥ 1`, or an empty string."""
+        """Return the rule that decided the outcome of an attempt, such as `reward ≥ 1`. Empty if no rule did."""
         if isinstance(original, Trajectory) and not _is_unknown(original):
             return all_formats()[source].judged_by(original)
         if not _is_unknown(original) or _is_unknown(prepared_item):
@@ -338,7 +338,9 @@ def _unwrap(item: Item) -> Any:
 
 
 def _read_rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
-    """Yield a file's rows with its format's name. A row 0 gives the reason why the file could not be read to its end.
+    """Yield the rows of a file, each with the name of the format.
+
+    If the file cannot be read to its end, the last row has the number 0 and the reason.
 
     Raises:
         NothingToImport: The file was found in a directory, and is empty or of unknown format.
@@ -364,7 +366,7 @@ def _find_format(name: str) -> Format | None:
 
 
 def source_files(paths: Sequence[Path]) -> list[SourceFile]:
-    """Return the files to read with their sizes, those in a directory sorted by name.
+    """Return the files to read, in the order of the paths. Files in a directory are sorted by name.
 
     Raises:
         ImportFailed: A path does not exist, or a directory cannot be listed.
@@ -382,10 +384,10 @@ def source_files(paths: Sequence[Path]) -> list[SourceFile]:
 
 
 def _walk(directory: Path) -> list[SourceFile]:
-    def refuse(error: OSError) -> None:
+    def raise_import_failed(error: OSError) -> None:
         raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}") from error
 
-    entries = os.walk(directory, onerror=refuse)
+    entries = os.walk(directory, onerror=raise_import_failed)
     paths = sorted(Path(parent, name) for parent, _, names in entries for name in names)
     return [
         SourceFile(path, _size(path), is_listed=False)
@@ -395,7 +397,7 @@ def _walk(directory: Path) -> list[SourceFile]:
 
 
 def _belongs_to_database(path: Path) -> bool:
-    """Return whether a file is a side file of an open SQLite database."""
+    """Return whether a file belongs to an open SQLite database: its WAL, shared memory or journal file."""
     database, dash, suffix = str(path).rpartition("-")
     return bool(dash) and suffix in ("wal", "shm", "journal") and Path(database).is_file()
 

@@ -62,23 +62,23 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
 
 
 def sample_files(directory: Path) -> list[Path]:
-    """Return the files of the sample data, in the order in which they are loaded, or an empty list."""
+    """Return the files of the sample data, in the order in which they are loaded. Empty if there are none."""
     story = (directory / "story" / f"{name}.jsonl" for name in STORY)
     return [*sorted(directory.glob("*.jsonl")), *(path for path in story if path.is_file())]
 
 
-def n_sample(memory: MemorySystem) -> int:
+def n_sample_experiences(memory: MemorySystem) -> int:
     """Return how many experiences are sample data."""
     return memory.experience.count(IS_SAMPLE)
 
 
 def n_sample_records(memory: MemorySystem) -> int:
     """Return how many records of all memories are sample data."""
-    return n_sample(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _other_memories(memory))
+    return n_sample_experiences(memory) + sum(records.count(IS_SAMPLE_ELSEWHERE) for records in _other_memories(memory))
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation, and return the operation's id, or None if there was no sample data."""
+    """Delete all sample data as one operation. Return the operation's id, or None if there was no sample data."""
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))

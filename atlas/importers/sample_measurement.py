@@ -25,7 +25,7 @@ FILE = "measurement.json"
 
 
 def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Path) -> bool:
-    """Store the measurement of a directory of sample data, and return whether it fits this store.
+    """Store the evaluation that comes with sample data, if it fits the store. Return whether it does.
 
     Args:
         memory: A store that contains nothing but the records of `files`.
@@ -49,7 +49,7 @@ def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Pa
 
 
 def write_measurement(evaluation: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
-    """Write the measurement of a store of sample data into their directory."""
+    """Write the evaluation of a store of sample data to the directory of the data."""
     header = encode_evaluation(evaluation)
     content = {"of": hash_files(files), **header, "report": json.loads(header["report"])}
     (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -61,7 +61,7 @@ def hash_files(files: Iterable[Path]) -> str:
 
 
 def _read(path: Path, digest: str) -> OwnEvaluation | None:
-    """Return the measurement of a file, or None if it is missing, damaged, or of other sample data."""
+    """Return the evaluation in a file, or None if the file is missing, damaged, or for other sample data."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("of") != digest:
@@ -75,7 +75,7 @@ def _read(path: Path, digest: str) -> OwnEvaluation | None:
 
 
 def _fits_store(evaluation: OwnEvaluation, memory: MemorySystem) -> bool:
-    """Return whether a store is searched in the way that was measured."""
+    """Return whether a store uses the model and the search settings with which an evaluation was made."""
     storage = memory.storage
     return (
         evaluation.report.model == memory.experience.embedder.model_name

@@ -37,7 +37,7 @@ class MemorySink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store a batch."""
-        known_ids = _known_attempts(self._memory, items)
+        known_ids = _known_attempt_ids(self._memory, items)
         new_items = [_move_into_scope(item) for item in items if _attempt_id(item) not in known_ids]
         added, n_purged = dict[str, int](), 0
         for kind, group in _group_by_kind(self._with_known_ids(new_items)):
@@ -48,7 +48,7 @@ class MemorySink:
         return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
 
     def _with_known_ids(self, items: list[Item]) -> list[Item]:
-        """Return the items, with log entries under their existing ids in the journal."""
+        """Return the items. Log entries that the journal contains already get their existing ids."""
         entries = [item for item in items if isinstance(item, JournalEntry)]
         if not entries:
             return items
@@ -67,10 +67,10 @@ def _attempt_id(item: Item) -> str:
     return ""
 
 
-def _known_attempts(memory: MemorySystem, items: list[Item]) -> set[str]:
-    """Return the ids of attempts that are stored or merged into others, even if they were edited since.
+def _known_attempt_ids(memory: MemorySystem, items: list[Item]) -> set[str]:
+    """Return the ids of attempts that are stored, or merged into stored ones, even if these were edited since.
 
-    Attempts of others that wait for review are not included.
+    Pending attempts of other actors are not included.
     """
     ids = [attempt_id for attempt_id in map(_attempt_id, items) if attempt_id]
     if not ids:
@@ -89,7 +89,7 @@ _SCOPE_NAMESPACE = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
 
 
 def _move_into_scope(item: Item) -> Item:
-    """Return an item under an id that is unique to the actor's scope, so that each scope can import the same log.
+    """Return an item with an id that is unique to the actor's scope, so that each scope can import the same log.
 
     Attempts get a new id when they are stored.
     """
@@ -116,7 +116,7 @@ def _scoped_id(record_id: str) -> str:
 
 
 def _group_by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:
-    """Return the items grouped by kind, in the order of the kinds."""
+    """Return each kind of memory with its items, in the order of the kinds."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(kind_of_item(item).noun, []).append(item)
@@ -130,7 +130,7 @@ class CountingSink:
     """A sink for previews, which counts the new records by id and by the content of attempts."""
 
     def __init__(self, memory: MemorySystem | None) -> None:
-        """Compare with a memory. Without one, every item counts as new."""
+        """Use a memory for comparison. Without one, every item counts as new."""
         self._memory = memory
         self._scrubs_secrets = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
@@ -144,24 +144,24 @@ class CountingSink:
         candidates = [(item, self._content_hashes(item)) for item in self._select_new(items)]
         known = self._known_hashes([content_hash for _, hashes in candidates for content_hash in hashes])
         unknown = [(item, hashes) for item, hashes in candidates if not known & {*hashes} and not self._has_id(item)]
-        new_items = [item for item, hashes in unknown if self._is_first(item, hashes)]
+        new_items = [item for item, hashes in unknown if self._is_new_in_import(item, hashes)]
         self.samples += new_items[: MAX_SAMPLES - len(self.samples)]
         added = Counter(kind_of_item(item).noun for item in new_items)
         return AddCount(added=added, skipped=len(items) - len(new_items))
 
     def _select_new(self, items: list[Item]) -> list[Item]:
-        """Return the items in the actor's scope, without attempts that the memory has."""
+        """Return the items, moved into the actor's scope, without attempts that the memory contains."""
         if self._memory is None:
             return items
-        known = _known_attempts(self._memory, items)
+        known = _known_attempt_ids(self._memory, items)
         return [_move_into_scope(item) for item in items if _attempt_id(item) not in known]
 
     def _known_hashes(self, hashes: list[str]) -> Set[str]:
-        """Return the content hashes that the memory has."""
+        """Return those of the content hashes that the memory contains."""
         return self._memory.experience.collection.known_hashes(hashes).keys() if self._memory else set()
 
-    def _is_first(self, item: Item, hashes: list[str]) -> bool:
-        """Return whether no earlier item is the same, and if so remember the item."""
+    def _is_new_in_import(self, item: Item, hashes: list[str]) -> bool:
+        """Return whether the import has had no equal item yet, and record the item if so."""
         keys = {kind_of_item(item).id_of(item), *hashes}
         if keys & self._seen:
             return False
@@ -169,7 +169,7 @@ class CountingSink:
         return True
 
     def _content_hashes(self, item: Item) -> list[str]:
-        """Return a list with the content hash that the memory would store for an attempt, empty for other records."""
+        """Return a list with the content hash that the memory would store for an attempt. Empty for other records."""
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):
@@ -179,7 +179,7 @@ class CountingSink:
         return []
 
     def _has_id(self, item: Item) -> bool:
-        """Return whether the memory has, or has purged, a record of the item's id."""
+        """Return whether the memory contains, or has purged, a record with the item's id."""
         if self._memory is None or isinstance(item, Trajectory):
             return False  # an attempt gets a new id
         kind = kind_of_item(item)

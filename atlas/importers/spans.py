@@ -59,7 +59,7 @@ def find_spans(path: Path, *, expand: str = "") -> Iterator[Span]:
         ImportFailed: The document is not a list or an object, is truncated, or is followed by other text.
     """
     with path.open("rb") as handle, path.open("rb") as keys:
-        yield from _Splitter(keys, expand).split(_tokens(handle))
+        yield from _Splitter(keys, expand).split(_scan_tokens(handle))
 
 
 class _Splitter:
@@ -123,16 +123,18 @@ class _Splitter:
 
     def _check_close(self, opening: _Token, closing: _Token) -> None:
         if opening.mark + closing.mark not in ("[]", "{}"):
-            raise ImportFailed(f"the document opens with {opening.mark} and ends with {closing.mark}")
+            raise ImportFailed(
+                f"expected matching brackets, but the document begins with {opening.mark} and ends with {closing.mark}"
+            )
         self._key_file.seek(closing.at + 1)
         if self._key_file.read(CHUNK_BYTES).strip():
             raise ImportFailed("other text follows the end of the JSON document")
 
 
-def _tokens(handle: BinaryIO) -> Iterator[_Token]:
+def _scan_tokens(handle: BinaryIO) -> Iterator[_Token]:
     """Yield the structural characters outside strings, on the two outermost levels."""
     depth, base, in_string = 0, 0, False
-    while chunk := _chunk(handle):
+    while chunk := _read_chunk(handle):
         at = _string_end(chunk) if in_string else 0
         while (at := _next_mark(chunk, at, depth)) < len(chunk) and chunk[at] != _QUOTE:
             depth -= chunk[at] in b"]}"
@@ -144,7 +146,7 @@ def _tokens(handle: BinaryIO) -> Iterator[_Token]:
         base += len(chunk)
 
 
-def _chunk(handle: BinaryIO) -> bytes:
+def _read_chunk(handle: BinaryIO) -> bytes:
     """Return the next chunk of the file, which never ends between a backslash and the escaped character."""
     chunk = handle.read(CHUNK_BYTES)
     n_backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
@@ -152,13 +154,13 @@ def _chunk(handle: BinaryIO) -> bytes:
 
 
 def _string_end(chunk: bytes) -> int:
-    """Return the end of the string in which the chunk begins, or the chunk's end if the string continues."""
+    """Return the end of the string in which a chunk begins, or the length of the chunk if the string goes on."""
     match = _STRING_REST.match(chunk)
     return match.end() if match else len(chunk) + 1
 
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
-    """Return the position of the next relevant token at this depth, or of the quote that opens an unfinished string."""
+    """Return the position of the next token that matters at this depth, or of the quote of an unfinished string."""
     if at > len(chunk):
         return at
     pattern = _TO_BRACKET if depth > 2 else _TO_MARK

@@ -35,9 +35,9 @@ class Spending:
             self._calls[call] = amounts
 
     def metadata(self) -> Json:
-        """Return the sums as metadata, without keys that the log does not record.
+        """Return the sums as metadata. Numbers that the log does not record are left out.
 
-        The result is like `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`.
+        An example is `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`.
         """
         n_input = sum(amounts[0] for amounts in self._calls.values())
         n_output = sum(amounts[1] for amounts in self._calls.values())
@@ -47,7 +47,7 @@ class Spending:
 
 
 def first_number(values: Json, names: Sequence[str]) -> float:
-    """Return the first positive number among the values with these names, else 0."""
+    """Return the first positive number among the values with these names, or 0 if there is none."""
     return next((number for name in names if (number := _number(values.get(name)))), 0)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from atlas.core.errors import AtlasError, InvalidInput, NotAllowed
 from atlas.core.types import Experience, Trajectory
 from atlas.importers.fields import Json
-from atlas.importers.formats.agents.otlp import SpanRequest, decode_spans, traces
+from atlas.importers.formats.agents.otlp import SpanRequest, decode_spans, group_into_traces
 from atlas.importers.formats.agents.traces import Trace
 from atlas.importers.logs import as_exported, stable_id
 from atlas.infra.actor import Actor, Role, acting, actor_name
@@ -174,7 +174,7 @@ def _read(path: Path) -> SpooledTrace:
         raise InvalidInput("the file contains no span")
     received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
     by_id = {each.span.id: each for each in received}
-    [trace] = traces(by_id.values())
+    [trace] = group_into_traces(by_id.values())
     return SpooledTrace(
         writer=_writer(lines[-1]),
         trace=trace,

@@ -34,16 +34,16 @@ class _Dialogue:
 
     @property
     def questions(self) -> list[str]:
-        """Customer messages used as queries, without the first one."""
+        """The customer's messages after the first that are long enough to serve as queries."""
         messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
         return [text for text in messages if len(text.split()) >= MIN_WORDS][:MAX_ASKED]
 
 
 def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return two corpora of runs: one with conversations as records, and one with single turns as records.
+    """Return two corpora of the same runs. Records are whole conversations in one, and single turns in the other.
 
     Args:
-        name: Name of the runs.
+        name: Name of the runs, with which the names of the corpora begin.
     """
     dialogues = _dialogues(runs)
     conversations = {
@@ -105,7 +105,10 @@ def _dialogues(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the messages in order. An action is a message if the customer answers it, or if it has no observation."""
+    """Yield speaker and text of each message, in order.
+
+    An action counts as a message if the customer answers it, or if it has no observation.
+    """
     for step in run.steps:
         is_answered = step.metadata.get("observation_from") == "user"
         is_spoken = is_answered or not step.observation

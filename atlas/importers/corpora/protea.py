@@ -53,7 +53,7 @@ def read_log(path: Path) -> list[LogEntry]:
 
 
 def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
-    """Return two corpora, the crashes alone and the whole log, or none if no reflection is about a crash."""
+    """Return two corpora, one of the crashes and one of the whole log. Empty if no reflection is about a crash."""
     crashes = [line for line in log if line.kind == CRASH]
     crash_generations = {line.generation for line in crashes}
     reflections = [line for line in log if line.kind == REFLECTION and line.generation in crash_generations]
@@ -89,7 +89,10 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 
 
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
-    """Return whether an entry has the reflection's text, or belongs to its generation and is not a crash."""
+    """Return whether an entry is excluded from a reflection's search.
+
+    It is if it has the reflection's text, or belongs to the same generation and is not a crash.
+    """
     if other.generation == reflection.generation and other.kind != CRASH:
         return True
     return other.text == reflection.text

@@ -23,12 +23,12 @@ from atlas.importers.rows import Limits
 
 
 def matches(head: bytes) -> bool:
-    """Return whether the file is a JSON object with `about` and `queries`."""
+    """Return whether the beginning of a file is that of a JSON object with `about` and `queries`."""
     return {"about", "queries"} <= document_keys(head)
 
 
 def build_corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
-    """Return a corpus of the attempts and the file's queries.
+    """Return a corpus of attempts, with the judged queries of a file.
 
     Raises:
         ImportFailed: The file is malformed, or judges a task that has no attempt.
@@ -75,7 +75,7 @@ def _query(value: object, name: str, ids_by_task: Mapping[str, Sequence[str]]) -
 
 
 def _main_task(grades: Json, name: str) -> str:
-    """Return the task with the highest grade, so that queries about one task stay in the same half of the split."""
+    """Return the task with the highest grade. Queries with the same main task are not split between halves."""
     if not grades:
         raise InvalidInput(f"{name}.grades is empty; move a query without relevant tasks to the nonsense queries")
     return min(grades, key=lambda task_id: (-grades[task_id], task_id))

@@ -6,7 +6,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 
 
 def make_record(run: Trajectory, record_id: str, description: str) -> Trajectory:
-    """Return a run as a record with a description, its solution and its outcome.
+    """Return a record of a run: a description, the run's solution and its outcome.
 
     Steps, feedback and context are left out, because they may contain the query itself (such as a reflection).
     """
@@ -21,5 +21,5 @@ def make_record(run: Trajectory, record_id: str, description: str) -> Trajectory
 
 
 def make_entry(record_id: str, task_id: str, text: str) -> Trajectory:
-    """Return a line of a log as a record, which has no outcome."""
+    """Return a record of a line of a log. It has no outcome."""
     return Trajectory(task=Task(task_id, "", text), steps=(), outcome=Outcome(None), id=record_id)

@@ -26,7 +26,7 @@ _CODE = re.compile(
 
 
 def build_corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return a corpus of the programming attempts of all logs. A record has only the problem and the solution."""
+    """Return a corpus of programming attempts. A record contains only the problem and the solution."""
     ids_by_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
@@ -39,17 +39,17 @@ def build_corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
     return JudgedCorpus(
         name="Reflexion attempts",
         trajectories=tuple(records),
-        tasks=(_reflections(attempts, ids_by_problem), _other_words(problems, ids_by_problem)),
+        tasks=(_reflections(attempts, ids_by_problem), _paraphrase_task(problems, ids_by_problem)),
     )
 
 
 def is_programming(attempt: Trajectory) -> bool:
-    """Return whether an attempt is at a programming problem. Household tasks have no text to search for."""
+    """Return whether the task of an attempt is a programming problem. Household tasks have no text to search for."""
     return bool(attempt.task.context.get("prompt"))
 
 
-def in_other_words(description: str) -> str:
-    """Return a problem's first sentence without signature, examples, names of code and stock phrases."""
+def plain_first_sentence(description: str) -> str:
+    """Return the first sentence of a problem, without code, names from code, and stock phrases."""
     prose = description.rpartition("\n\ndef ")[0] or description
     sentence = " ".join(_SENTENCE_END.split(prose.strip(), maxsplit=1)[0].split())
     words = " ".join(_CODE.sub(" ", _REQUEST.sub("", sentence)).split())
@@ -73,14 +73,16 @@ def _reflections(attempts: Sequence[Trajectory], ids_by_problem: Mapping[str, Se
     )
 
 
-def _other_words(problems: Mapping[str, str], ids_by_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
+def _paraphrase_task(problems: Mapping[str, str], ids_by_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
     return RetrievalTask(
         name="Reflexion, sentence",
         about="A problem's first sentence without signature, examples and names → the attempts at it in all logs. Its "
         "words are the record's own, so this is close to searching for a quotation.",
         queries=tuple(
             JudgedQuery(
-                text=in_other_words(description), grades=dict.fromkeys(ids_by_problem[task_id], SAME), group=task_id
+                text=plain_first_sentence(description),
+                grades=dict.fromkeys(ids_by_problem[task_id], SAME),
+                group=task_id,
             )
             for task_id, description in problems.items()
         ),

@@ -63,7 +63,7 @@ def _build_corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedC
 
 
 def _corpus_kind(path: Path, limits: Limits) -> str:
-    """Return the kind of corpus that a file belongs to, or an empty string."""
+    """Return the kind of corpus that a file belongs to, such as `tau-bench`. Empty for other files."""
     try:
         head = read_head(path, limits)
     except (ImportFailed, OSError):
@@ -95,4 +95,4 @@ def _attempts_in_directory(path: Path, limits: Limits) -> list[Trajectory]:
 def _require_attempt(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
     if isinstance(item, Trajectory):
         return item
-    raise ImportFailed(f"{path.name}, row {position}: {reason or 'does not contain an attempt'}")
+    raise ImportFailed(f"{path.name}, row {position}: {reason or 'expected an attempt, got another kind of record'}")

@@ -18,7 +18,7 @@ from atlas.importers.corpora.records import make_record
 
 
 def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return the corpus of first messages, and the corpora of later messages that have any queries.
+    """Return a corpus whose queries are first messages, and those corpora of later messages that have any query.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
@@ -29,7 +29,7 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
 
 
 def build_corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return a corpus of the runs, described by the customer's first message and solved by the agent's last action.
+    """Return a corpus of runs. A record has the customer's first message as description, the last action as solution.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.

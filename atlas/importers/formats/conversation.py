@@ -52,7 +52,7 @@ def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     return "\n\n".join(message.text for message in messages[:n_system]), list(messages[n_system:])
 
 
-def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
+def to_steps(messages: Sequence[Message]) -> tuple[Step, ...]:
     """Return the whole conversation as steps.
 
     The messages before the agent's first one are the observation of a step without an action. A step's metadata names
@@ -64,13 +64,13 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def final_action(messages: Sequence[Message]) -> str:
-    """Return the agent's last tool call and the text after it, or the last message if there are no calls."""
+    """Return the agent's last tool call and the text after it. Without tool calls, return the last message."""
     agent_messages = [message for message in messages if message.role == AGENT and message.action]
     last_call = max((n for n, message in enumerate(agent_messages) if message.calls), default=len(agent_messages) - 1)
     return "\n\n".join(message.action for message in agent_messages[max(last_call, 0) :])
 
 
-def call(name: str, arguments: Any) -> str:
+def format_call(name: str, arguments: Any) -> str:
     """Return a tool call as `name(arguments)`, with the arguments as JSON."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"{name}({text})"
@@ -83,7 +83,7 @@ def openai_message(message: Json, name: str) -> Message:
         message: The message, as `{"role", "content", "tool_calls"}`.
         name: Name of the field in errors.
     """
-    parts = content(message.get("content"), f"{name}.content")
+    parts = read_content(message.get("content"), f"{name}.content")
     reasoning = message.get("reasoning_content")
     calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
     return Message(
@@ -98,11 +98,11 @@ def openai_message(message: Json, name: str) -> Message:
 def _openai_call(value: Any, name: str) -> str:
     function = as_object(as_object(value, name).get("function"), f"{name}.function")
     function_name = required_text(function, "name", f"{name}.function.name")
-    return replace_blobs(call(function_name, function.get("arguments", "")))
+    return replace_blobs(format_call(function_name, function.get("arguments", "")))
 
 
 def enclosed_text(text: str, marks: Sequence[tuple[str, str]]) -> str:
-    """Return the text between the first pair of markers that encloses any, or else the whole text."""
+    """Return the text between the first pair of markers that occurs in it, or the whole text if none does."""
     lines = "\n" + text.replace("\r\n", "\n")
     enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in marks)
     return next((part for part in enclosed if part), lines.strip())
@@ -116,7 +116,7 @@ class Content:
     thought: str = ""
 
 
-def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
+def read_content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
     """Return a message's content: a string, null, or a list of parts.
 
     Other parts become placeholders such as `[image]`.

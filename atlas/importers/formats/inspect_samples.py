@@ -23,7 +23,7 @@ from atlas.importers.fields import (
 )
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import SYSTEM, Message
-from atlas.importers.formats.inspect_scores import feedback, scores, verdict
+from atlas.importers.formats.inspect_scores import combine_scores, feedback, read_scores
 from atlas.importers.rows import MEGABYTE, Limits
 
 _REFERENCES = ("attachment://", "tc://")
@@ -43,7 +43,7 @@ class Header:
 
     @classmethod
     def of(cls, log: Json) -> Header:
-        """Return the header in a log's top-level object."""
+        """Return the header from the top-level object of a log."""
         evaluation = as_object(log.get("eval"), "eval")
         return cls(
             task=required_text(evaluation, "task", "eval.task"),
@@ -128,7 +128,7 @@ def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
             choices=make_storable(sample.get("choices")), metadata=make_storable(sample.get("metadata")) or None
         ),
         verification=VerificationSpec(
-            "+".join(scores(sample)), drop_missing(target=make_storable(sample.get("target")))
+            "+".join(read_scores(sample)), drop_missing(target=make_storable(sample.get("target")))
         ),
     )
 
@@ -139,15 +139,15 @@ def _input_text(value: Any, attachments: Attachments) -> str:
     System messages are left out if there are others.
     """
     if not isinstance(value, list):
-        return conversation.content(value, "input", attachments.resolve).text
+        return conversation.read_content(value, "input", attachments.resolve).text
     messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
     relevant = [message for message in messages if message.role not in SYSTEM] or messages
     return "\n\n".join(message.text for message in relevant)
 
 
 def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
-    """Return the messages as steps, without a first one that only repeats the description."""
-    steps = conversation.steps(messages)
+    """Return the messages as steps, without a first step that only repeats the description."""
+    steps = conversation.to_steps(messages)
     if steps and not steps[0].action and not steps[0].thought and steps[0].observation.strip() == description:
         steps = steps[1:]
     return steps or ((Step(action=answer),) if answer else ())
@@ -155,7 +155,7 @@ def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[
 
 def _message(value: Any, name: str, attachments: Attachments) -> Message:
     message = as_object(value, name)
-    content = conversation.content(message.get("content"), f"{name}.content", attachments.resolve)
+    content = conversation.read_content(message.get("content"), f"{name}.content", attachments.resolve)
     calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
     return Message(
         role=required_text(message, "role", f"{name}.role"),
@@ -177,7 +177,7 @@ def _with_error(text: str, error: Any, name: str) -> str:
 def _call(value: Any, name: str, attachments: Attachments) -> str:
     tool_call = as_object(value, name)
     arguments = _resolve(tool_call.get("arguments") or {}, attachments)
-    return conversation.call(required_text(tool_call, "function", f"{name}.function"), make_storable(arguments))
+    return conversation.format_call(required_text(tool_call, "function", f"{name}.function"), make_storable(arguments))
 
 
 def _resolve(value: Any, attachments: Attachments) -> Any:
@@ -197,11 +197,13 @@ def _answer(sample: Json, attachments: Attachments) -> str:
     if not choices:
         return ""
     message = as_object(as_object(choices[0], "output.choices[0]").get("message"), "output.choices[0].message")
-    return conversation.content(message.get("content"), "output.choices[0].message.content", attachments.resolve).text
+    return conversation.read_content(
+        message.get("content"), "output.choices[0].message.content", attachments.resolve
+    ).text
 
 
 def _outcome(sample: Json) -> Outcome:
-    result = verdict(sample)
+    result = combine_scores(sample)
     error = sample.get("error")
     message = as_text(as_object(error, "error").get("message"), "error.message") if error is not None else ""
     return Outcome(

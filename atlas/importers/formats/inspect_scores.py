@@ -24,21 +24,20 @@ class Verdict:
     """Raw value of each scorer."""
 
 
-def scores(sample: Json) -> Mapping[str, Json]:
-    """Return the scores by scorer. Old logs have a single unnamed score."""
+def read_scores(sample: Json) -> Mapping[str, Json]:
+    """Return the scores of a sample, keyed by scorer. Old logs have a single score without a name."""
     single = sample.get("score")
     by_scorer = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
     return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in by_scorer.items()}
 
 
-def verdict(sample: Json) -> Verdict:
-    """Return the verdict: failure if any scorer reports failure, success if every scorer with a result reports success.
+def combine_scores(sample: Json) -> Verdict:
+    """Return the combined result of all scorers.
 
-    Otherwise it is unknown.
-
-    The partial score is the mean of the scores that are numbers in [0, 1].
+    It is a failure if any scorer reports a failure, a success if all scorers that report a result report a success, and
+    otherwise unknown. The partial score is the mean of the scores that are numbers in [0, 1].
     """
-    by_scorer = scores(sample)
+    by_scorer = read_scores(sample)
     outcomes = {_to_success(score.get("value")) for score in by_scorer.values()} - {None}
     numbers = [number for score in by_scorer.values() if (number := _to_partial_score(score.get("value"))) is not None]
     return Verdict(
@@ -49,16 +48,16 @@ def verdict(sample: Json) -> Verdict:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the scorers that decide the outcome, with their thresholds, or an empty string."""
+    """Return the rule by which scorers decide the outcome, such as `match = C or 1`. Empty if none does."""
     values = attempt.outcome.verification_details.get("scores") or {}
     deciding = [scorer for scorer, value in values.items() if _to_success(value) is not None]
     return f"{' and '.join(deciding)} = C or 1" if deciding else ""
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
-    """Return the scorers' explanations, except explanations that only repeat the answer."""
+    """Return the scorers' explanations as text, without explanations that only repeat the answer."""
     explanations = {}
-    for scorer, score in scores(sample).items():
+    for scorer, score in read_scores(sample).items():
         explanation = replace_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()
         if explanation and explanation != answer.strip():
             explanations[scorer] = explanation

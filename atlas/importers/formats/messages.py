@@ -66,7 +66,7 @@ def _attempt(value: Any, model: str = "") -> Trajectory:
     return Trajectory(
         id=stable_id(SOURCE, message_list),
         task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),
-        steps=conversation.steps(turns[first:]),
+        steps=conversation.to_steps(turns[first:]),
         outcome=Outcome(None),
         agent_id=model,
         metadata=drop_missing(source=SOURCE, solution=conversation.final_action(turns)),

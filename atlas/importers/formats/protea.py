@@ -134,7 +134,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Converter of rows into entries. Strings in rows are still bytes."""
+    """Converts rows of a database, in which strings are still bytes, to entries."""
 
     file: str
     log: str
@@ -193,7 +193,7 @@ class _Reader:
 
 
 def _log_key(connection: sqlite3.Connection) -> str:
-    """Return the key of a log's first row, which identifies the log even after it moved or grew."""
+    """Return the key of a log's first row. It identifies the log, even after the log was moved or has grown."""
     return row_key(next(_identifying_values(connection), {}))[:16]
 
 
@@ -269,7 +269,7 @@ def _copy_in_memory(path: Path) -> sqlite3.Connection:
 
 
 def _refuse_busy(status: int, remaining: int, total: int) -> None:
-    """Raise if a backup waits too long for a lock on the database."""
+    """Raise an error if a backup has waited too long for a lock on the database."""
     if status in _LOCKED:
         raise sqlite3.OperationalError("database is locked; import it once that is done")
 
@@ -292,7 +292,7 @@ def _optional_text(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def _n_bytes(content: Any) -> int:
-    """Return the length of a string in bytes, or 0 for other types. SQLite columns are dynamically typed."""
+    """Return the length of a string in bytes, or 0 for a value of another type, which SQLite permits in any column."""
     return len(content) if isinstance(content, bytes) else 0
 
 

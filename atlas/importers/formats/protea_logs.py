@@ -38,20 +38,20 @@ def row_key(raw: Mapping[str, Any]) -> str:
 
 
 def entry_id(key: str, log: str) -> str:
-    """Return the id of an entry in the journal, made from its row and its log."""
+    """Return the journal id of an entry, derived from the key of its row and the name of its log."""
     return key + log[:LOG_DIGITS]
 
 
 class LogNames:
-    """The names of logs in the journal."""
+    """The names under which the journal contains logs."""
 
     def __init__(self, journal: Journal) -> None:
-        """Keep a reference to the journal, which is read later."""
+        """Keep a reference to the journal, which is read when names are needed."""
         self._journal = journal
         self._names_by_log: dict[str, str] = {}
 
     def with_known_names(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the entries, renamed to the log's existing name if the journal contains that log already."""
+        """Return the entries. If the journal contains their log under another name, they get that name."""
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._names_by_log:
                 self._names_by_log[log] = self._find_name(

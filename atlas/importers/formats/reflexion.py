@@ -82,7 +82,7 @@ def _attempt(
 
 
 def _benchmark(row: Json) -> str:
-    """Return `mbpp`, `humaneval` or `leetcode`, recognised by the row's id or keys, else an empty string."""
+    """Return `mbpp`, `humaneval` or `leetcode`, recognised by the row's id or keys. Empty for other rows."""
     name = str(row.get("name", row.get("task_id"))).lower()
     from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
     return from_name or ("leetcode" if "cannonical_solution" in row else "")  # only that log has this spelling
@@ -108,7 +108,7 @@ def _problem_task(row: Json, benchmark: str) -> Task:
 
 
 def describe(prompt: str, entry_point: str = "") -> str:
-    """Return the request of a function stub: its docstring, then its signature, or else the prompt."""
+    """Return the docstring and signature of a function stub as a task's description, or the prompt without these."""
     start = max(prompt.find(f"def {entry_point}("), 0) if entry_point else 0
     start = prompt.find("def ", start)
     quote = re.search("\"\"\"|'''", prompt[start:])

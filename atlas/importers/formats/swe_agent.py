@@ -77,7 +77,7 @@ def _step(value: Any, position: int) -> Step:
     return Step(
         thought=thought.strip(),
         action=action.strip(),
-        observation=conversation.content(step.get("observation"), f"{name}observation").text,
+        observation=conversation.read_content(step.get("observation"), f"{name}observation").text,
         metadata=drop_missing(state=make_storable(step.get("state")), response="" if is_repeated else response),
     )
 
@@ -88,7 +88,7 @@ def _message(value: Any, position: int) -> Message | None:
     message = as_object(value, name)
     if message.get("is_demo"):
         return None
-    text = conversation.content(message.get("content"), f"{name}.content").text
+    text = conversation.read_content(message.get("content"), f"{name}.content").text
     action = as_text(message.get("action"), f"{name}.action").strip()
     role = required_text(message, "role", f"{name}.role")
     thought = as_text(message.get("thought"), f"{name}.thought").strip()
@@ -101,7 +101,7 @@ def _steps_of_history(history: Sequence[Message | None]) -> tuple[Step, ...]:
     """Return the steps of a file without a trajectory, from the actions and observations in its history."""
     messages = [message for message in history if message is not None]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
-    return conversation.steps(messages[first:])
+    return conversation.to_steps(messages[first:])
 
 
 def _task(run: Json, messages: Sequence[Message]) -> Task:
@@ -114,7 +114,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 
 def describe(prompt: str) -> str:
-    """Return the issue or challenge in a SWE-agent prompt, without the instructions, or else the whole prompt."""
+    """Return the issue or challenge in a SWE-agent prompt, without instructions. Otherwise return the whole prompt."""
     return conversation.enclosed_text(prompt, _TASKS)
 
 

@@ -51,7 +51,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def judged_by(_: Trajectory) -> str:
-    """Return the score that decides the outcome, and its value for success."""
+    """Return the rule by which the score decides the outcome."""
     return "reward = 1"
 
 
@@ -65,7 +65,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
         for n, message in enumerate(as_list(row["traj"], "traj"))
     ]
     _, turns = conversation.split_system(messages)
-    steps = conversation.steps(turns)
+    steps = conversation.to_steps(turns)
     return Trajectory(
         task=_task(row, info, domain),
         steps=steps,

@@ -74,7 +74,7 @@ def overview(memory: MemorySystem) -> Overview:
         rate=SuccessRate.of(counts),
         days=growth(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
-        n_sample=sample.n_sample(memory),
+        n_sample=sample.n_sample_experiences(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
         strategies=strategy_counts(memory),

@@ -13,7 +13,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.metrics import SAME
 from atlas.importers.corpora import find_corpora
-from atlas.importers.corpora.reflexion import in_other_words
+from atlas.importers.corpora.reflexion import plain_first_sentence
 
 
 def corpora(*paths):
@@ -109,7 +109,7 @@ def test_household_trials_have_no_text_to_be_found_by(files):
     ],
 )
 def test_other_words_are_the_first_sentence_without_code(description, words):
-    assert in_other_words(description) == words
+    assert plain_first_sentence(description) == words
 
 
 def run_on(issue, patch):

@@ -16,7 +16,7 @@ import pytest
 import atlas
 from atlas.core.exchange import decode_line
 from atlas.core.settings import Settings
-from atlas.importers.sample import is_new, load_sample, n_sample, n_sample_records, remove_sample
+from atlas.importers.sample import is_new, load_sample, n_sample_experiences, n_sample_records, remove_sample
 from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
 
@@ -99,7 +99,7 @@ def test_loading_again_adds_nothing_and_removing_leaves_the_rest_as_it_was(memor
     own = memory.experience.store(atlas.Trajectory(atlas.Task("t", "", "My own"), (), atlas.Outcome(success=True)))
     report = load_sample(memory, SAMPLE, Settings())
     assert report.added == n_sample_records(memory)
-    assert report.added_attempts == n_sample(memory) >= 300
+    assert report.added_attempts == n_sample_experiences(memory) >= 300
     again = load_sample(memory, SAMPLE, Settings())
     assert (again.added, again.operation_id) == (0, None)
     removal = remove_sample(memory)

@@ -70,7 +70,7 @@ def _history_text(raw: bytes) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield the author, the text without marks, and the first line's number of each run of lines by one author."""
+    """Yield each block of lines by one author: the author, the text without marks, and the number of the first line."""
     position = 1
     for author, group in groupby(text.splitlines(), key=_author):
         lines = list(group)
@@ -102,7 +102,7 @@ class _History:
         self._started_at, self._model, self._n_asked = "", "", 0
 
     def take(self, author: str, text: str, position: int) -> None:
-        """Read a run of lines of one author."""
+        """Read a block of lines by one author."""
         if author == START:
             start = _START.match(text)
             self._started_at = start[1] if start else ""
@@ -131,7 +131,7 @@ class _History:
         self.requests.begin(request)
 
     def _read_notes(self, text: str, position: int) -> None:
-        """Read what the program printed: the model, tokens and cost, and the edits made from the answer."""
+        """Read output of the program: the model, tokens and cost, and the edits made from the answer."""
         if model := _MODEL.search(text):
             self._model = model[1]
         request = self.requests.current

@@ -58,19 +58,19 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     result: Json = {}
     if reason := catch_failure(lambda: result.update(_result(path, limits))):
         yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
-    for position, (document, caller) in enumerate(_family(documents[0], "", 0), start=1):
+    for position, (document, caller) in enumerate(_walk_documents(documents[0], "", 0), start=1):
         make = partial(_attempt, document, caller, {} if caller else result, path)
         yield convert(position, make, offset=len(raw), n_bytes=len(raw))
 
 
-def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:
-    """Yield a document and the documents of its sub-agents, each with the id of the calling attempt."""
+def _walk_documents(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:
+    """Yield a document and the documents of its sub-agents, each with the id of the attempt that called it."""
     yield document, caller
     embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
     if isinstance(embedded, list) and depth < MAX_DEPTH:
         document_id = _id(document)
         for sub_agent in embedded:
-            yield from _family(sub_agent, document_id, depth + 1)
+            yield from _walk_documents(sub_agent, document_id, depth + 1)
 
 
 def _id(document: Json) -> str:
@@ -89,7 +89,7 @@ def _drop_nulls(value: Any) -> Any:
 
 
 def _result(path: Path, limits: Limits) -> Json:
-    """Return Harbor's result of the run, or an empty object."""
+    """Return the result file that Harbor writes beside a run, or an empty object."""
     for directory in (path.parent, path.parent.parent):
         result_file = directory / RESULT
         if result_file != path and result_file.is_file():
@@ -165,7 +165,7 @@ def _description(steps: list[Json], first: int) -> str:
 
 
 def _message_text(step: Json, name: str) -> str:
-    return conversation.content(step.get("message"), f"{name}.message").text
+    return conversation.read_content(step.get("message"), f"{name}.message").text
 
 
 def _step(step: Json, name: str) -> Step:
@@ -193,7 +193,7 @@ def _step(step: Json, name: str) -> Step:
 def _call(value: Any, name: str) -> str:
     tool_call = as_object(value, f"{name}.tool_calls")
     function = required_text(tool_call, "function_name", f"{name}.tool_calls.function_name")
-    return replace_blobs(conversation.call(function, make_storable(tool_call.get("arguments") or {})))
+    return replace_blobs(conversation.format_call(function, make_storable(tool_call.get("arguments") or {})))
 
 
 def _results(step: Json, name: str) -> list[Json]:
@@ -205,7 +205,7 @@ def _results(step: Json, name: str) -> list[Json]:
 def _observation(step: Json, name: str) -> str:
     texts: list[str] = []
     for result in _results(step, name):
-        texts.append(conversation.content(result.get("content"), f"{name}.observation").text)
+        texts.append(conversation.read_content(result.get("content"), f"{name}.observation").text)
         for ref in as_list(result.get("subagent_trajectory_ref"), f"{name}.subagent_trajectory_ref"):
             sub_agent = as_object(ref, f"{name}.subagent_trajectory_ref")
             texts.append(f"[sub-agent {sub_agent.get('trajectory_id') or sub_agent.get('trajectory_path')}]")
@@ -224,7 +224,7 @@ def _rewards(result: Json) -> Json:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the reward that decides the outcome, with its threshold, or an empty string."""
+    """Return the rule by which a reward decides the outcome, such as `reward ≥ 1`. Empty if none does."""
     name = _deciding_reward(attempt.outcome.verification_details.get("rewards") or {})
     return f"{name} ≥ {SUCCESS:g}" if name else ""
 

@@ -88,7 +88,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 class _Session:
-    """The open requests of a file: the user's, and those to sub-agents."""
+    """The open requests of a file: those of the user, and those to sub-agents."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -130,7 +130,7 @@ class _Session:
         yield from self.take_ended(offset)
 
     def _chain(self, line: Json) -> tuple[str, str]:
-        """Return the conversation of a line: its session, and within it the thread with the user or a sub-agent."""
+        """Return the key of a line's conversation: the session, and the thread with the user or a sub-agent."""
         session = as_text(line.get("sessionId"), "sessionId") or self._name
         uuid = as_text(line.get("uuid"), "uuid")
         if not line.get("isSidechain"):
@@ -147,7 +147,7 @@ class _Session:
     def _answer(self, line: Json, message: Json, chain: tuple[str, str], n_bytes: int) -> None:
         request = self._open.get(chain)
         if request is None:
-            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
+            raise InvalidInput("the message answers a request that is not in the file, so its task is unknown")
         reply = self._reply(message)
         message_id = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
@@ -166,12 +166,12 @@ class _Session:
         value = message["content"]
         parts = value if isinstance(value, list) else [{"type": "text", "text": value}]
         calls = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_use"]
-        content = conversation.content([part for part in parts if part not in calls], "message.content")
+        content = conversation.read_content([part for part in parts if part not in calls], "message.content")
         call_texts = []
         for call in calls:
             name = required_text(call, "name", "message.content.name")
             self._tools[as_text(call.get("id"), "message.content.id")] = name
-            call_texts.append(replace_blobs(conversation.call(name, make_storable(call.get("input")))))
+            call_texts.append(replace_blobs(conversation.format_call(name, make_storable(call.get("input")))))
         return Message(role=AGENT, text=content.text, thought=content.thought, calls=tuple(call_texts))
 
     def _add_user_message(self, line: Json, message: Json, chain: tuple[str, str], record: Record) -> None:
@@ -187,7 +187,7 @@ class _Session:
         elif text and request is not None:
             request.messages.append(Message(role="user", text=text))
         elif answers and request is None:
-            raise InvalidInput("answers a tool call that is not in the file")
+            raise InvalidInput("the message has the result of a tool call that is not in the file")
         if request is not None:
             request.record_time(instant if answers else None, len(record.raw))
 
@@ -228,13 +228,13 @@ class _Session:
         value = message["content"]
         parts = value if isinstance(value, list) else [{"type": "text", "text": as_text(value, "message.content")}]
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
-        text = conversation.content([part for part in parts if part not in results], "message.content").text
+        text = conversation.read_content([part for part in parts if part not in results], "message.content").text
         return text, [self._result(result) for result in results]
 
     def _result(self, result: Json) -> Message:
         return Message(
             role="tool",
-            text=conversation.content(result.get("content"), "tool_result.content").text,
+            text=conversation.read_content(result.get("content"), "tool_result.content").text,
             tool=self._tools.get(as_text(result.get("tool_use_id"), "tool_use_id"), ""),
             failed=result.get("is_error") is True,
         )

@@ -120,7 +120,7 @@ class _Rollout:
         if kind == "message":
             self._add_message_item(item, line, record)
         elif kind == "reasoning":
-            self._thoughts.append(conversation.content(item.get("summary"), "payload.summary").text)
+            self._thoughts.append(conversation.read_content(item.get("summary"), "payload.summary").text)
             return
         elif kind.endswith("_output"):
             self.requests.answered_request().messages.append(self._result(item))
@@ -132,7 +132,7 @@ class _Rollout:
     def _add_message_item(self, item: Json, line: Json, record: Record) -> None:
         if "content" not in item:
             raise InvalidInput("expected a list for payload.content, got nothing")
-        text = conversation.content(item["content"], "payload.content").text.strip()
+        text = conversation.read_content(item["content"], "payload.content").text.strip()
         role = required_text(item, "role", "payload.role")
         if role == AGENT:
             self._add_message(Message(role=AGENT, text=text))
@@ -163,7 +163,7 @@ class _Rollout:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")
         self._tools[as_text(item.get("call_id"), "payload.call_id")] = name
         arguments: Any = next((item[key] for key in ("arguments", "input", "action") if key in item), {})
-        return replace_blobs(conversation.call(name, make_storable(arguments)))
+        return replace_blobs(conversation.format_call(name, make_storable(arguments)))
 
     def _result(self, item: Json) -> Message:
         text, failed = _output(item.get("output"))
@@ -176,7 +176,7 @@ class _Rollout:
 
 
 def _output(value: Any) -> tuple[str, bool]:
-    """Return the output of a tool, and whether its exit code or the program reports a failure."""
+    """Return the output of a tool, and whether the tool failed."""
     if isinstance(value, str) and value.startswith("{"):
         try:
             value = json.loads(value)
@@ -185,15 +185,18 @@ def _output(value: Any) -> tuple[str, bool]:
         if not isinstance(value, dict) or "output" not in value:
             return json.dumps(value, ensure_ascii=False), False
     if not isinstance(value, dict):
-        return conversation.content(value, "payload.output").text, _exit_code(value) not in (None, 0)
+        return conversation.read_content(value, "payload.output").text, _exit_code(value) not in (None, 0)
     details = value.get("metadata")
     code = details.get("exit_code") if isinstance(details, dict) else None
     content = value.get("output", value.get("content"))
-    return conversation.content(content, "payload.output").text, value.get("success") is False or code not in (None, 0)
+    return conversation.read_content(content, "payload.output").text, value.get("success") is False or code not in (
+        None,
+        0,
+    )
 
 
 def _exit_code(text: Any) -> int | None:
-    """Return the exit code from the first lines of a command's output, or None if it is not there."""
+    """Return the exit code in the first lines of a command's output, or None if they contain none."""
     if not isinstance(text, str):
         return None
     for line in text[:400].splitlines()[:6]:

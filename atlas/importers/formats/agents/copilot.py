@@ -115,10 +115,10 @@ class _Session:
             call = as_object(item, f"data.toolRequests[{n}]")
             name = required_text(call, "name", f"data.toolRequests[{n}].name")
             self._tools[as_text(call.get("toolCallId"), "toolCallId")] = name
-            calls.append(replace_blobs(conversation.call(name, make_storable(call.get("arguments") or {}))))
+            calls.append(replace_blobs(conversation.format_call(name, make_storable(call.get("arguments") or {}))))
         return Message(
             role=AGENT,
-            text=conversation.content(data.get("content"), "data.content").text,
+            text=conversation.read_content(data.get("content"), "data.content").text,
             thought=as_text(data.get("reasoningText"), "data.reasoningText"),
             calls=tuple(calls),
         )
@@ -129,7 +129,7 @@ class _Session:
         call = as_text(data.get("toolCallId"), "data.toolCallId")
         return Message(
             role="tool",
-            text=conversation.content(result.get("content", error.get("message")), "data.result.content").text,
+            text=conversation.read_content(result.get("content", error.get("message")), "data.result.content").text,
             tool=as_text(data.get("toolName"), "data.toolName") or self._tools.get(call, ""),
             failed=data.get("success") is False,
         )

@@ -166,7 +166,7 @@ def _thought_line(thought: Json) -> str:
 
 def _call(call: Json) -> str:
     name = required_text(call, "name", "toolCalls.name")
-    return replace_blobs(conversation.call(name, make_storable(call.get("args") or {})))
+    return replace_blobs(conversation.format_call(name, make_storable(call.get("args") or {})))
 
 
 def _result(call: Json) -> Message:

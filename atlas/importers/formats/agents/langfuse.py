@@ -46,7 +46,7 @@ def _has_trace_keys(keys: Set[str], head: bytes) -> bool:
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the traces of a document, of a list of them, or of lines."""
+    """Yield the traces of a file: one document, a list of documents, or a document on each line."""
     if _is_document(path, limits):
         raw = read_document(path, limits)
         yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))

@@ -135,14 +135,14 @@ def _price(value: Any) -> Any:
 
 
 def _scores(run: Json) -> Json:
-    """Return the average of each feedback."""
+    """Return the average score of each kind of feedback, keyed by kind."""
     stats = as_object(run.get("feedback_stats") or {}, "feedback_stats")
     averages = {name: value.get("avg") for name, value in stats.items() if isinstance(value, dict)}
     return {name: value for name, value in averages.items() if isinstance(value, int | float)}
 
 
 def _simplify(value: Any, depth: int = 0) -> Any:
-    """Return inputs or outputs with LangChain's messages as messages with a role, and without their lists of lists."""
+    """Return inputs or outputs with LangChain's messages in the common form, and nested lists of messages flattened."""
     if depth > MAX_DEPTH:
         raise InvalidInput("the run nests too deeply; flatten it")
     if isinstance(value, list):

@@ -65,7 +65,7 @@ def _attempt(document: Any) -> Trajectory:
     ]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
     description = _description(messages[:first])
-    steps = conversation.steps(messages[first:])
+    steps = conversation.to_steps(messages[first:])
     exit_status = as_text(info.get("exit_status"), "info.exit_status")
     submission = as_text(info.get("submission"), "info.submission").strip()
     return Trajectory(
@@ -93,10 +93,10 @@ def _description(prompts: Sequence[Message]) -> str:
 
 
 def _message(message: Json, name: str) -> Message:
-    """Return a message of chat completions or of the Responses API. The latter has no roles in answers and results."""
+    """Return a message of chat completions or of the Responses API."""
     extra = as_object(message.get("extra") or {}, f"{name}.extra")
     if message.get("type") == "function_call_output":
-        text = conversation.content(message.get("output"), f"{name}.output").text
+        text = conversation.read_content(message.get("output"), f"{name}.output").text
         return Message(role="tool", text=text, tool="bash", failed=_has_failed(extra, text))
     if "output" in message:
         return _with_commands(_response(message, f"{name}.output"), extra, name)
@@ -108,15 +108,17 @@ def _message(message: Json, name: str) -> Message:
 
 def _response(message: Json, name: str) -> Message:
     items = [as_object(item, f"{name}[{n}]") for n, item in enumerate(as_list(message["output"], name))]
-    texts = [conversation.content(item.get("content"), name).text for item in items if item.get("type") == "message"]
+    texts = [
+        conversation.read_content(item.get("content"), name).text for item in items if item.get("type") == "message"
+    ]
     thoughts = [
-        conversation.content(item.get("summary"), name).text for item in items if item.get("type") == "reasoning"
+        conversation.read_content(item.get("summary"), name).text for item in items if item.get("type") == "reasoning"
     ]
     return Message(role=AGENT, text="\n\n".join(texts), thought="\n\n".join(filter(None, thoughts)))
 
 
 def _with_commands(message: Message, extra: Json, name: str) -> Message:
-    """Return an answer of the agent, with the commands as the action and the other text as the thought."""
+    """Return an answer of the agent. Its commands become the action, and the rest of its text the thought."""
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]
     commands = [command for command in commands if command]

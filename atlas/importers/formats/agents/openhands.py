@@ -115,7 +115,7 @@ class _Conversation:
         self._tools[as_label(event.get("id", 0), "id")] = name
         if call_arguments is None:
             call_arguments = {key: value for key, value in arguments.items() if key not in _INTERNAL_ARGUMENTS}
-        call = replace_blobs(conversation.call(name, make_storable(call_arguments)))
+        call = replace_blobs(conversation.format_call(name, make_storable(call_arguments)))
         return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
 
     def _observation(self, event: Json, observation: str) -> Message:
@@ -135,7 +135,7 @@ def _arguments(event: Json, key: str) -> Json:
 
 
 def _content(value: Json, name: str) -> str:
-    return conversation.content(value.get("content"), f"{name}.content").text
+    return conversation.read_content(value.get("content"), f"{name}.content").text
 
 
 def _response(event: Json) -> Json:
@@ -151,7 +151,7 @@ def _model(response: Json) -> str:
 
 
 def _member(value: Any, name: str) -> Any:
-    """Return a member of a JSON object, or None for any other value."""
+    """Return a member of a JSON object, or None if the value is not an object or lacks the member."""
     return value.get(name) if isinstance(value, dict) else None
 
 

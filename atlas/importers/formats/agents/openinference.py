@@ -87,7 +87,7 @@ def _event(value: Any) -> Json:
 
 
 def _columns_below(row: Json, name: str) -> Json:
-    """Return the columns of a data frame below a name: `attributes.input.value` as `input.value`."""
+    """Return the columns of a data frame below a name, without the name: `attributes.input.value` as `input.value`."""
     return {key.removeprefix(f"{name}."): value for key, value in row.items() if key.startswith(f"{name}.")}
 
 

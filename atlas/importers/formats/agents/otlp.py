@@ -163,7 +163,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def attempts_of(
     records: Iterable[Record], request_of: Callable[[Any], Any], size: int, *, source: str = SOURCE
 ) -> Iterator[Row]:
-    """Yield the traces of the agents in the records, and the reason for each span that cannot be read.
+    """Yield the traces in the records that belong to agents. Also yield a reason for each span that cannot be read.
 
     Args:
         request_of: Function that returns the request in a record's value.
@@ -177,7 +177,7 @@ def attempts_of(
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
-    trace_list = list(traces(received, source=source))
+    trace_list = list(group_into_traces(received, source=source))
     if n_others := sum(not trace.is_of_agent for trace in trace_list):
         traces_have = "trace has" if n_others == 1 else "traces have"
         yield Row(0, None, f"{n_others:,} {traces_have} no attribute of an agent or a model, and are skipped")
@@ -223,13 +223,13 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
 
 
 def _service(resource: Json, n: int) -> str:
-    """Return the service name of the n-th resource."""
+    """Return the service name of a resource, or an empty string. `n` is its index, for errors."""
     attributes = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
     return _text(_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 
 
-def traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterator[Trace]:
-    """Yield the traces of the spans, without duplicate spans, ordered by their first spans."""
+def group_into_traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterator[Trace]:
+    """Group spans into traces, without duplicate spans. Yield the traces in the order of their first spans."""
     groups: dict[str, dict[str, ReceivedSpan]] = {}
     for span in received:
         groups.setdefault(span.trace, {})[span.span.id] = span
@@ -365,7 +365,7 @@ def _attributes(value: Any, name: str) -> Json:
 
 
 def _ai_sdk_answer(attributes: Json) -> Json:
-    """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
+    """Return a model's answer from attributes of Vercel's AI SDK, which has separate keys for text and tool calls."""
     for prefix in ("ai.response.", "ai.result."):
         text = attributes.get(f"{prefix}text", attributes.get(f"{prefix}object", ""))
         tool_calls = decode_json(attributes.get(f"{prefix}toolCalls"))
@@ -469,7 +469,7 @@ def _is_of_agent(attributes: Json, events: list[tuple[str, Json]]) -> bool:
 
 
 def _scores(events: list[tuple[str, Json]]) -> Json:
-    """Return evaluations among the events by their names."""
+    """Return the scores in evaluation events, keyed by the name of the evaluation."""
     return {
         str(event["gen_ai.evaluation.name"]): event.get(
             "gen_ai.evaluation.score.value", event.get("gen_ai.evaluation.score.label")

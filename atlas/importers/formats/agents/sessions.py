@@ -72,7 +72,7 @@ class Request:
         return Trajectory(
             id=self.id,
             task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),
-            steps=conversation.steps(self.messages),
+            steps=conversation.to_steps(self.messages),
             outcome=Outcome(
                 self.vote == "up" if self.vote else None,
                 error_info=self.error or None,
@@ -97,7 +97,7 @@ class Requests:
         self._ended: list[Request] = []
 
     def begin(self, request: Request) -> None:
-        """Make a request the current one, with a reference to the previous request if that was answered."""
+        """Make a request the current one. If the previous request was answered, refer to it."""
         if self.current is not None:
             self._ended.append(self.current)
             if self.current.was_answered:
@@ -111,7 +111,7 @@ class Requests:
             InvalidInput: The request is not in the file.
         """
         if self.current is None:
-            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
+            raise InvalidInput("the message answers a request that is not in the file, so its task is unknown")
         return self.current
 
     def pop_ended(self, offset: int) -> Iterator[Row]:
@@ -126,7 +126,7 @@ class Requests:
                 yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
     def finish(self, offset: int) -> Iterator[Row]:
-        """Yield the attempts that are left at the end of the file."""
+        """Yield the attempts for the requests that are still open at the end of the file."""
         if self.current is not None:
             self._ended.append(self.current)
         yield from self.pop_ended(offset)

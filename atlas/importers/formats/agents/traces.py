@@ -151,7 +151,7 @@ def input_text(value: Any) -> str:
 
 
 def output_text(value: Any) -> str:
-    """Return the output of a call as a string: its text and tool calls, or else the value as JSON."""
+    """Return the output of a call as a string: its text and tool calls, or the value as JSON if it has neither."""
     value = decode_json(value)
     calls = tuple(_calls(value, 0))
     text = first_text(value, _REPLY_KEYS)
@@ -163,7 +163,7 @@ def output_text(value: Any) -> str:
 
 
 def decode_json(value: Any) -> Any:
-    """Return a value, with JSON texts decoded repeatedly."""
+    """Return a value, parsed as JSON for as long as it is a string that contains JSON."""
     for _ in range(3):
         if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
             break
@@ -175,7 +175,7 @@ def decode_json(value: Any) -> Any:
 
 
 def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
-    """Return the first string in a value, searching the keys in order."""
+    """Return the first string below the given keys of a value, trying the keys in order. Empty if there is none."""
     if isinstance(value, str):
         return replace_blobs(value).strip() if value.strip() not in ("None", "null") else ""
     if depth >= MAX_DEPTH:
@@ -210,7 +210,7 @@ def _calls(value: Any, depth: int) -> Iterator[str]:
         function = value.get("function") or value.get("function_call") or (value if _is_call(value) else None)
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             arguments: Any = next((function[key] for key in ("arguments", "args", "input") if key in function), {})
-            yield replace_blobs(conversation.call(function["name"], make_storable(arguments)))
+            yield replace_blobs(conversation.format_call(function["name"], make_storable(arguments)))
             return
         for key in ("choices", "message", "messages", "candidates", "content", "parts", "tool_calls", "tool_call"):
             yield from _calls(value.get(key), depth + 1)
@@ -221,7 +221,7 @@ def _is_call(value: Json) -> bool:
 
 
 def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
-    """Yield the calls to models and tools as steps, without nested calls that would repeat the outer one."""
+    """Yield the calls to models and tools as steps. A nested call that repeats its outer call is left out."""
     by_id = {span.id: span for span in ordered}
     parents = {span.parent for span in ordered}
     previous_text = ""
@@ -248,7 +248,7 @@ def _spending(spans: Sequence[Span]) -> Spending:
 
 
 def _seconds(spans: Sequence[Span]) -> float | None:
-    """Return the time from the beginning of the first of some calls to the end of the last, or None if unknown."""
+    """Return the seconds from the beginning of the first span to the end of the last. None if unknown."""
     starts = [span.start for span in spans if span.start]
     ends = [span.end for span in spans if span.end]
     return round((max(ends) - min(starts)).total_seconds(), 3) if starts and ends and max(ends) > min(starts) else None
@@ -278,5 +278,5 @@ def _step(span: Span) -> Step:
     answer = "\n\n".join(text for text in (span.error, output_text(span.output_value)) if text)
     action = ""
     if span.kind == TOOL:
-        action = replace_blobs(conversation.call(span.name, make_storable(decode_json(span.input_value) or {})))
+        action = replace_blobs(conversation.format_call(span.name, make_storable(decode_json(span.input_value) or {})))
     return Step(action=action, observation=answer, metadata=metadata)

@@ -115,12 +115,12 @@ def _messages(parts: Sequence[Json]) -> list[Message]:
 
 
 def _tool_call(part: Json) -> str:
-    """Return the tool call. A chat records the displayed arguments, and the command of a terminal."""
+    """Return a tool call as text. A chat records the displayed arguments, and the command of a terminal."""
     command = _tool_data(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
     arguments = command if isinstance(command, str) else _string(part.get("invocationMessage"))
-    return replace_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
+    return replace_blobs(conversation.format_call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
 
 
 def _tool_result(part: Json) -> Message:
@@ -158,12 +158,12 @@ def _edit_call(part: Json) -> str:
         edits += edit if isinstance(edit, list) else [edit]
     texts = [_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
     return replace_blobs(
-        conversation.call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
+        conversation.format_call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
     )
 
 
 def _path(value: Any) -> str:
-    """Return the path of a file's URI, which may be nested in a location."""
+    """Return the path in a file's URI. The URI may be nested in a location."""
     uri = value.get("uri", value) if isinstance(value, dict) else {}
     path = (uri.get("fsPath") or uri.get("path")) if isinstance(uri, dict) else ""
     return path if isinstance(path, str) else ""

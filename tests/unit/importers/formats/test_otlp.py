@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Status, StatusCode
 
 from atlas.importers import detect
-from atlas.importers.formats.agents.otlp import decode_spans, traces
+from atlas.importers.formats.agents.otlp import decode_spans, group_into_traces
 
 GEN_AI = (
     {
@@ -125,7 +125,7 @@ def test_spans_come_in_any_order_in_many_requests_and_twice(files):
 
 def test_decoded_spans_can_be_handed_over_without_a_file():
     refused: list[str] = []
-    [trace] = traces(decode_spans(as_protobuf_json(request(GEN_AI)), refused.append))
+    [trace] = group_into_traces(decode_spans(as_protobuf_json(request(GEN_AI)), refused.append))
     assert (len(trace.spans), refused) == (3, [])
 
 
