@@ -190,7 +190,7 @@ def _report_bug(error: Exception) -> None:
 
 
 def _command_name(argument_list: Sequence[str]) -> str | None:
-    """Return the name of the command in the arguments, or None."""
+    """Return the name of the command in the arguments, or None if they contain none."""
     parser = argparse.ArgumentParser(add_help=False, parents=[_shared_options()])
     parser.add_argument("command", nargs="?")
     command: str | None = parser.parse_known_args(argument_list)[0].command

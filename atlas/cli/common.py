@@ -143,7 +143,7 @@ def _confirm(question: str) -> bool:
 def open_or_connect(
     settings: Settings, *, read_only: bool = False, create: bool = False
 ) -> MemorySystem | RemoteMemory:
-    """Return the memory of the configured server, or else the memory on this machine, opened with the options."""
+    """Return the memory of the configured server. Without a server, open the memory on this machine."""
     if not settings.server:
         return open_local(settings, read_only=read_only, create=create)
     from atlas.remote.system import connect
@@ -160,7 +160,7 @@ def print_secret_counts(counts_by_kind: Mapping[str, int]) -> None:
 
 
 def calibrate(memory: MemorySystem) -> None:
-    """Measure the level of each memory now, so that the next search is fast."""
+    """Calibrate the relevance threshold of each memory now, so that the next search does not have to."""
     if not memory.storage.read_only:
         from atlas.memory.kinds.table import searchable_kinds
 
@@ -169,7 +169,7 @@ def calibrate(memory: MemorySystem) -> None:
 
 
 def choose_embedder(model: str, settings: Settings) -> WholeEmbedder:
-    """Return a model by name, or the default for a new store."""
+    """Return the embedding model with a name. For an empty name, return the default model of a new store."""
     from atlas.embedding.sentence_transformers import choose_model
     from atlas.memory.open import sentence_embedder
 
@@ -184,7 +184,7 @@ def choose_embedder(model: str, settings: Settings) -> WholeEmbedder:
 
 @contextmanager
 def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on stderr, and yield a callback with the number done and the total."""
+    """Show a progress bar on stderr during the block. Yield a callback that takes the number done and the total."""
     from tqdm import tqdm
 
     with tqdm(**options, disable=None) as bar:
@@ -198,7 +198,9 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
-    """Yield a function that writes to a new file, renamed into place at the end. For `-`, it writes to stdout.
+    """Open a temporary file that replaces `path` at the end of the block. Yield its write function.
+
+    For the path `-`, yield the write function of stdout.
 
     A device or pipe such as `/dev/null` is written to as it is, because a rename would replace it.
     """
@@ -222,13 +224,13 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 def full_ids(
     memory: MemorySystem, records: Memory[Any], prefixes: Sequence[str], *, deleted: bool = False
 ) -> list[str]:
-    """Return the full id of each record of one memory from a prefix of its id.
+    """Return the full ids of records of one memory, given prefixes of the ids.
 
     Args:
         deleted: Search deleted records only.
 
     Raises:
-        NotFound: A prefix fits no id, or several.
+        NotFound: No id begins with a prefix, or several do.
         InvalidInput: A prefix is empty.
     """
     return [_full_id(memory, records, prefix, deleted) for prefix in prefixes]
@@ -255,12 +257,12 @@ def counts_text(operation: Operation) -> str:
 
 
 def undo_hint(operation_id: str | None) -> str:
-    """Return how to undo an operation, or an empty string if there is none."""
+    """Return a sentence on how to undo an operation. Empty without an operation."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 
 def changes_sentence(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return a sentence, after a blank, with the changes of an operation. Empty without an operation."""
+    """Return the changes of an operation and how to undo it, as sentences after a blank. Empty without an operation."""
     try:
         operation = memory.operation(operation_id) if operation_id else None
     except NotFound:
@@ -291,7 +293,7 @@ def _print_plan_rows(rows: Iterable[PlanRow]) -> None:
 
 
 def print_loss(loss: CurationLoss) -> None:
-    """Print the records worth keeping that a plan would remove."""
+    """Print the valuable records that a plan would remove."""
     print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
     for record in loss.lost[:MAX_SHOWN]:
         print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")

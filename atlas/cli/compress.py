@@ -127,7 +127,7 @@ def _print_function(memory: MemorySystem, result: CompressionResult, concept_id:
 
 
 def _adding_hint(rows: Sequence[FunctionRow]) -> str:
-    """Return how to add the found functions, or an empty string if all of them are stored."""
+    """Return a sentence on how to add the found functions. Empty if all of them are stored already."""
     new_rows = [row for row in rows if row.is_new]
     if not new_rows:
         return ""

@@ -294,7 +294,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
 
 
 def _is_edited(directory: Path) -> bool:
-    """Return whether the file of a skill differs from its export, or has no record of one."""
+    """Return whether the file of a skill was edited since its export, or is not from an export."""
     skill_file, record = directory / SKILL, directory / RECORD
     if not skill_file.exists():
         return False

@@ -215,7 +215,7 @@ def _reject_unsupported(options: argparse.Namespace) -> None:
 
 
 def _hit_lines(hit: Hit[Experience]) -> list[str]:
-    """Return a hit as lines: the experience, the similar attempts that it represents, and its ranking."""
+    """Return a hit as lines of text: the experience, the similar attempts that it stands for, and the ranking."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
     ranking = f"rank value {hit.rank_value:.3f} = {signals}"
     return [text for text in (experience_line(hit.item), attempts_text(hit.outcomes), explain(hit), ranking) if text]
@@ -235,7 +235,7 @@ def _similar(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _full_id_on_server(memory: MemorySystem, prefix: str) -> str:
-    """Return the only id on a server that begins with a text."""
+    """Return the one id on a server that begins with a prefix."""
     ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(prefix)]
     if len(ids) != 1:
         raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {prefix!r}")

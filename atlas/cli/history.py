@@ -47,7 +47,7 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
     with _history_source(settings) as history:
-        undone = history.undo(options.operation or _newest_undoable(history).id)
+        undone = history.undo(options.operation or _newest_undoable_operation(history).id)
         print(f"{undone.reason}: {counts_text(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
 
@@ -59,7 +59,7 @@ def _history_source(settings: Settings, *, read_only: bool = False) -> Store | a
     return open_storage(settings=settings, read_only=read_only, create=False)
 
 
-def _newest_undoable(history: Store | atlas.RemoteMemory) -> Operation:
+def _newest_undoable_operation(history: Store | atlas.RemoteMemory) -> Operation:
     for offset in itertools.count(step=HISTORY_BATCH):
         operations = history.history(HISTORY_BATCH, offset)
         for operation in operations:

@@ -87,7 +87,7 @@ def _print_in_use(book: ProfileBook, previous: str = "") -> None:
 
 
 def _line(profile: Profile) -> str:
-    """Return a profile on one line: its weights, and the maximum that nudges add."""
+    """Return a profile on one line: its weights, and the most that nudges can add to a rank."""
     if profile.problem:
         return f"{safe(profile.name)}: {safe(profile.problem)}"
     weights = ", ".join(
@@ -119,7 +119,7 @@ def _level(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
-    """Print a change of the strictness: the tasks that lose their best record, the costs, and the changed queries."""
+    """Print the effects of a change of strictness: tasks that lose their best record, costs, and changed queries."""
     # Imported here, because the other command does without.
     from atlas.views.evaluation.strictness import change_line, cost_lines, loss_sentences, plan_sentence
 

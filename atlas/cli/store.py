@@ -128,7 +128,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
         print(f"index            {safe(current_index_state(memory))}")
-        print(f"word pieces      {_word_pieces(memory)}")
+        print(f"word pieces      {_late_interaction_state(memory)}")
         print(f"level            {level_text(memory.experience.level_costs())}")
         print(f"concepts         {len(memory.concepts)}")
         print(f"compression      {safe(memory.compression_status())}")
@@ -148,8 +148,8 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _word_pieces(memory: MemorySystem) -> str:
-    """Return the state of late interaction: whether it is used, and how many texts lack token vectors."""
+def _late_interaction_state(memory: MemorySystem) -> str:
+    """Return the state of token vectors in words: whether searches compare them, and how many texts lack them."""
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()

@@ -83,7 +83,7 @@ def _search(memory: MemorySystem, query: str, n: int) -> None:
 
 def _show(memory: MemorySystem, strategy_id: str) -> None:
     for strategy in memory.strategies.get_many([strategy_id]):
-        head = _head(memory, strategy)
+        head = _summary_fields(memory, strategy)
         sections = {
             "when": strategy.situation,
             "what to do": strategy.suggestion,
@@ -96,7 +96,7 @@ def _show(memory: MemorySystem, strategy_id: str) -> None:
         print("\n".join(parts))
 
 
-def _head(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
+def _summary_fields(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
     rate = memory.strategies.rate(strategy.id)
     without = rates_without(memory.strategies, memory.experience, [strategy])[strategy.id]
     return {

@@ -44,7 +44,7 @@ def log_fault(fault: LoaderFault) -> None:
 
 
 def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, PrimitiveLoader]:
-    """Return the loaders by domain, this package's first.
+    """Return the loaders of primitives, keyed by domain. Those of this package come first.
 
     Args:
         report: Called with every loader that fails or has the name of another. Such a loader is left out.
@@ -61,7 +61,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
 def known_primitives(
     loaders: Mapping[str, PrimitiveLoader], report: Callable[[LoaderFault], None] = log_fault
 ) -> dict[str, CodeConcept]:
-    """Return the concepts of several loaders by id.
+    """Return the concepts of several loaders, keyed by id.
 
     Args:
         report: Called with every loader that fails, and with every duplicate id. That concept is left out.

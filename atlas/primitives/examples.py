@@ -43,12 +43,12 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
     """Run a primitive's examples, one after the other, in a scratch directory, whose path they see as `root`.
 
     Args:
-        library: The primitives that may be executed, by id: those of `known_primitives`, never concepts of a store.
+        library: The primitives that may be executed, keyed by id: those of `known_primitives`, not of a store.
 
     Raises:
         InvalidInput: The concept is not a primitive of the library, or has other code, calls or examples there.
     """
-    trusted = _library_form(concept, library)
+    trusted = _installed_primitive(concept, library)
     with tempfile.TemporaryDirectory() as scratch:
         _write_files(Path(scratch), trusted.metadata.get("example_files", {}))
         namespace: dict[str, Any] = {"root": Path(scratch)}
@@ -57,8 +57,8 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
         return [_run(call, expected, namespace) for call, expected in trusted.examples]
 
 
-def _library_form(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return the library's form of a concept after checking that both are the same."""
+def _installed_primitive(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
+    """Return the installed primitive with a concept's id, after checking that code, calls and examples are equal."""
     original = library.get(concept.id)
     if concept.source != "primitive" or original is None:
         raise InvalidInput(
@@ -117,7 +117,7 @@ def plain(text: str) -> str:
 
 
 def parse_grids(example: tuple[str, str]) -> ExampleGrids:
-    """Return the grids in an example's call and in its result. They are parsed, never executed.
+    """Return the grids in an example's call and in its result. The texts are parsed, never executed.
 
     Both are empty if the texts are not Python.
     """
@@ -141,7 +141,7 @@ def _outermost_grids(node: ast.AST) -> list[Grid]:
 
 
 def _as_grid(node: ast.AST) -> Grid | None:
-    """Return the grid of a list display, or None for other expressions."""
+    """Return the grid in a list display, or None for any other expression."""
     if not isinstance(node, ast.List):
         return None
     try:

@@ -13,6 +13,7 @@ import doctest
 import inspect
 import re
 import symtable
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,10 +37,10 @@ _SECTION = re.compile(r"^(Args|Raises|Returns|Examples|Source):$", re.MULTILINE)
 def concepts_of(
     domain: str, modules: Sequence[ModuleType], metadata: Mapping[str, Any] = NO_METADATA
 ) -> dict[str, CodeConcept]:
-    """Return a concept for every public function that the modules define, by name. Their ids are `<domain>_<name>`.
+    """Return a concept for every public function of the modules, keyed by name. The ids are `<domain>_<name>`.
 
     Args:
-        modules: Modules of one package. They import other parts of it by their own names.
+        modules: Modules of one package. They import from the package without aliases.
         metadata: Metadata of each concept.
 
     Raises:
@@ -49,7 +50,10 @@ def concepts_of(
     ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
     concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
     if len(concepts) < len(ids):
-        raise InvalidInput(f"two modules of {domain!r} define a function of the same name; rename one of them")
+        names = Counter(name for _, name in ids)
+        raise InvalidInput(
+            f"two modules of {domain!r} define the function {names.most_common(1)[0][0]!r}; rename one of them"
+        )
     return concepts
 
 
@@ -62,7 +66,7 @@ def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: 
     node = _bindings(module)[name]
     assert isinstance(node, ast.FunctionDef)
     text = inspect.cleandoc(ast.get_docstring(node) or "")
-    parts = _Parts(ids)
+    parts = _CodeParts(ids)
     parts.add(module, name)
     return CodeConcept(
         id=ids[module, name],
@@ -80,8 +84,8 @@ def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: 
 
 
 @dataclass
-class _Parts:
-    """The parts of a function's code, in the order in which they have to stand."""
+class _CodeParts:
+    """The imports and definitions that make up the code of a primitive, dependencies first."""
 
     ids: Mapping[_Name, str]
     """Ids of the primitives."""
@@ -132,22 +136,22 @@ class _Parts:
             )
 
     def code(self) -> str:
-        """Return the parts as one text."""
+        """Return the imports and definitions as one text."""
         imports = "\n".join(sorted(self.imports))
         return "\n\n\n".join(filter(None, [imports, *self.definitions.values()])) + "\n"
 
 
 def _free_names(source: str) -> set[str]:
     """Return the names that a definition uses but does not define, also in annotations and defaults."""
-    return set(_names_from_outside(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
+    return set(_external_names(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
 
 
-def _names_from_outside(table: symtable.SymbolTable, *, is_top: bool) -> Iterator[str]:
+def _external_names(table: symtable.SymbolTable, *, is_top: bool) -> Iterator[str]:
     for symbol in table.get_symbols():
         if symbol.is_referenced() and (is_top or symbol.is_global()):
             yield symbol.get_name()
     for child in table.get_children():
-        yield from _names_from_outside(child, is_top=False)
+        yield from _external_names(child, is_top=False)
 
 
 @cache
@@ -166,7 +170,7 @@ def _tree(module: ModuleType) -> ast.Module:
 
 @cache
 def _bindings(module: ModuleType) -> dict[str, ast.stmt]:
-    """Return the statements that bind a module's names, by name."""
+    """Return the statements that bind the names of a module, keyed by name."""
     bound: dict[str, ast.stmt] = {}
     for node in _tree(module).body:
         bound.update(dict.fromkeys(_bound_names(node), node))
@@ -187,7 +191,7 @@ def _bound_names(node: ast.stmt) -> list[str]:
 
 
 def _source(module: ModuleType, name: str) -> str:
-    """Return the text of a definition, with the string after it that documents an alias or a constant."""
+    """Return the source of a definition. For an alias or a constant, include the docstring after it."""
     node, body = _bindings(module)[name], _tree(module).body
     following = body[body.index(node) + 1 : body.index(node) + 2]
     is_documented = following and isinstance(following[0], ast.Expr) and isinstance(following[0].value, ast.Constant)

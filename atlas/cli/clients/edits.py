@@ -22,7 +22,7 @@ class Edit(Protocol):
     """Entries that ATLAS adds to a configuration file."""
 
     def add_entries(self, text: str) -> str:
-        """Return the text of a file with the entries, or unchanged if it has them already."""
+        """Return the text of a file with the entries added. It is unchanged if it contains them already."""
         ...
 
     def remove_entries(self, text: str) -> str:
@@ -255,7 +255,7 @@ class TomlEdit:
             raise InvalidInput(f"{self.path} is not TOML: {error}; correct the file") from error
 
     def _validate_edit(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
-        """Return the changed text after checking that only this table differs."""
+        """Return a changed text after checking that it differs from the original in this table only."""
         try:
             after = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
@@ -274,7 +274,7 @@ def _is_blank_or_comment(line: str) -> bool:
 
 
 def _remove_value(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return a configuration without the value at a key path, and without tables that become empty."""
+    """Return a configuration without the value at a path of keys, and without tables that this leaves empty."""
     first, *rest = keys
     remaining = _remove_value(dict(config.get(first, {})), rest) if rest else {}
     return {key: value for key, value in config.items() if key != first} | ({first: remaining} if remaining else {})

@@ -59,7 +59,7 @@ def add_commands(commands: Any) -> None:
 
 
 def run_without_failing(run: Callable[[], int]) -> int:
-    """Run the command, log its errors, and return 0."""
+    """Call `run`, log its exceptions, and return 0, because a failing hook would interrupt the client."""
     errors = io.StringIO()
     with redirect_stderr(errors):
         try:
@@ -109,7 +109,7 @@ def _hook(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _scope_metadata(scope: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a scope as metadata. Filters are imported only if it is not empty."""
+    """Return a scope as metadata. The filters are imported only if the scope is not empty."""
     if not scope:
         return {}
     from atlas.core.filters import scope_metadata
@@ -133,7 +133,7 @@ def _hook_output(event: str, text: str) -> Mapping[str, Any]:
 
 
 def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settings) -> str:
-    """Return the context block for a prompt, empty if there is none or if the prompt is not a task."""
+    """Return the context block for a prompt. Empty if no record is relevant, or if the prompt is not a task."""
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip() or prompt.lstrip().startswith(("/", "<task-notification>")):
         return ""
@@ -153,7 +153,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
 
 
 def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
-    """Return the context block from the store's server."""
+    """Return the context block that the configured server builds."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 

@@ -101,7 +101,7 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run:
         print(DRY_RUN_SENTENCE)
         return 0
-    if not options.yes and not _ask_to_apply():
+    if not options.yes and not _is_confirmed():
         print(UNCHANGED_SENTENCE, file=sys.stderr)
         return 1
     for change in changes:
@@ -124,7 +124,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 
 def _store_location(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
-    """Return the store of the settings, or else the store of the project or of the user."""
+    """Return the location of the store: that of the settings, or by default that of the project or user."""
     if named_store := options.store or os.environ.get("ATLAS_STORE"):
         if urlsplit(named_store).password:
             raise InvalidInput(
@@ -138,7 +138,7 @@ def _store_location(options: argparse.Namespace, settings: Settings, project: Pa
 
 
 def plan_changes(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
-    """Return the changes of an installation, or of its removal, without unchanged files.
+    """Return the changes of files that an installation, or its removal, makes. Unchanged files are left out.
 
     Raises:
         InvalidInput: A file is malformed, or cannot be edited.
@@ -161,7 +161,7 @@ def _read_text(path: Path) -> str:
         raise InvalidInput(f"expected UTF-8 text in {path}, got other bytes ({error}); convert the file") from error
 
 
-def _ask_to_apply() -> bool:
+def _is_confirmed() -> bool:
     ask = terminal_confirmation()
     if ask is None:
         raise InvalidInput("the changes need a confirmation, but there is no terminal; add --yes to make them")

@@ -44,7 +44,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
 
 
 def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
-    """Return the turn in the event itself, which has no intermediate steps."""
+    """Return the prompt and the answer in an event as an attempt. It has no intermediate steps."""
     prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
     if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
         raise InvalidInput(
@@ -64,7 +64,7 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
 
 
 class SessionSink:
-    """A sink that adds new attempts, and extends stored attempts by the later steps of their session."""
+    """A sink that adds new attempts, and extends stored attempts by later steps of the same session."""
 
     def __init__(self, memory: MemorySystem | RemoteMemory, reason: str, scope: Mapping[str, str]) -> None:
         self._memory = memory
@@ -112,7 +112,7 @@ class SessionSink:
 
 
 def _is_continued(before: Experience, attempt: Experience) -> bool:
-    """Return whether an attempt has more steps than the stored attempt, or as many steps and another answer."""
+    """Return whether an attempt continues the stored one: it has more steps, or as many and another answer."""
     if len(attempt.steps) != len(before.steps):
         return len(attempt.steps) > len(before.steps)
     return attempt.solution_output != before.solution_output

@@ -72,7 +72,7 @@ class Installation:
         return {"ATLAS_STORE": self.store, **key}
 
     def hooks(self, client: str, events: tuple[str, ...], *, seconds: int = 1) -> dict[str, dict[str, Any]]:
-        """Return the hook of each event.
+        """Return the hooks to install, keyed by event.
 
         Args:
             seconds: One second in the client's unit of time.

@@ -120,7 +120,7 @@ class WatchedLogs:
         return n_new
 
     def settled_rejections(self) -> list[Rejection]:
-        """Return the rejections in finished files, without repeats.
+        """Return the rejections of files that no longer change. Each is returned once.
 
         A file that is still being written is left out, because its last line may be incomplete.
         """

@@ -85,7 +85,9 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _stored_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
-    """Return the stored plan of a language model, which is not asked again. None if its limits differ.
+    """Return the stored plan of a language model, so that the model is not called again.
+
+    None if there is no plan, or if it was made with other limits.
 
     Raises:
         NotFound: A model's plan was requested, but there is none.

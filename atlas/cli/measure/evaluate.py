@@ -106,7 +106,7 @@ def _compare_models(options: argparse.Namespace, settings: Settings) -> int:
 
 @contextmanager
 def _progress_bars() -> Iterator[Watch]:
-    """Yield a function that replaces the current progress bar."""
+    """Yield a function that ends the current progress bar and shows a new one."""
     with ExitStack() as bars:
 
         def begin(label: str) -> Progress:

@@ -16,7 +16,7 @@ _PACKAGE = Path(atlas.__file__).parent
 
 
 def dashboard_directory() -> Path:
-    """Return the directory of `app.py`, `pages` and `sample_data`: in the installed package, or a checkout.
+    """Return the directory that contains `app.py`, `pages` and `sample_data`, in the installed package or a checkout.
 
     Raises:
         StoreUnavailable: Neither contains these files.
@@ -37,7 +37,7 @@ def sample_directory() -> Path:
 
 
 def run_program(settings: Settings, *arguments: str) -> NoReturn:
-    """Replace this process by a Python program on a store, which does not import from the working directory (`-P`)."""
+    """Replace this process by a Python program on a store. It imports nothing from the working directory (`-P`)."""
     os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)
     if settings.index:
         os.environ["ATLAS_INDEX"] = settings.index

@@ -11,10 +11,10 @@ from atlas.remote.system import RemoteMemory
 
 
 def expand_ids(memory: MemorySystem | RemoteMemory, prefixes: Iterable[str]) -> list[str]:
-    """Return the id of each record from a prefix. A server takes whole ids only.
+    """Return the full ids of records, given prefixes of the ids. A server takes full ids only.
 
     Raises:
-        NotFound: No record, or more than one, has a prefix.
+        NotFound: No id begins with a prefix, or more than one does.
     """
     if isinstance(memory, RemoteMemory):
         return [*prefixes]

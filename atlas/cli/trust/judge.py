@@ -96,7 +96,7 @@ def _select_experiences(memory: MemorySystem, options: argparse.Namespace) -> It
 
 
 def _judged_parts(experience: Experience) -> Mapping[str, str]:
-    """Return the parts of an attempt by which a person judges it, by name, without empty ones."""
+    """Return the texts of an attempt by which a person judges it, keyed by label. Empty texts are left out."""
     last = experience.steps[-1:]
     parts = {
         "did": "\n".join(step.action for step in last),

@@ -70,7 +70,7 @@ def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
 def _reasons_by_id(
     memory: MemorySystem | RemoteMemory, ids: Sequence[str], options: argparse.Namespace
 ) -> dict[str, str]:
-    """Return the reason for the quarantine of each record. Empty for records to release."""
+    """Return the reason for the quarantine of each record, keyed by id. The reason is empty for a record to release."""
     if options.release:
         return dict.fromkeys(ids, "")
     if ids and not options.reason.strip():

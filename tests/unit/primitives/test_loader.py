@@ -160,7 +160,7 @@ def test_private_functions_may_call_each_other(brought):
 def test_two_functions_of_one_name_are_refused(brought):
     brought("def halved(number):\n    return number\n")
     modules = [importlib.import_module(name) for name in ("brought.operations", "brought.shared")]
-    with pytest.raises(InvalidInput, match="two modules of 'brought' define a function of the same name"):
+    with pytest.raises(InvalidInput, match="two modules of 'brought' define the function 'halved'"):
         concepts_of("brought", modules)
 
 
