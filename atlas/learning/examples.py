@@ -118,7 +118,7 @@ def find_examples(
     find: Find = find_nothing,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the examples of each concept, by id. Calls whose arguments or result are not literals are left out.
+    """Return the examples of each concept, keyed by id. Calls whose arguments or result are not literals are left out.
 
     Args:
         find: Returns a called concept by its id.

@@ -55,7 +55,7 @@ def make_tool_lookup(names: Collection[str], *, are_run: bool) -> Tools:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Originals:
-    """Programs that can be compressed, by id."""
+    """Programs that can be compressed, keyed by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
     """Normalised programs, without comments, docstrings and annotations."""
@@ -105,7 +105,7 @@ def read_programs(
 
     Args:
         tools: Returns which of a program's unbound names are tools.
-        modules: Known normal forms of programs without a `reading_problem`, by program id.
+        modules: Known normal forms of programs without a `reading_problem`, keyed by program id.
     """
     stars = {program.id: _star_modules(program.source) for program in programs}
     asked_modules = sorted({module for modules in stars.values() for module in modules if module})

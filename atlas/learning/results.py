@@ -77,7 +77,7 @@ class Compression:
     """Functions, callees first."""
 
     rewritten: Mapping[str, RewrittenProgram]
-    """Programs that call at least one function, by id."""
+    """Programs that call at least one function, keyed by id."""
 
     n_programs: int
     """Number of programs that can be compressed."""

@@ -37,10 +37,10 @@ class Reuse:
     """Functions in the library."""
 
     used: Mapping[str, int]
-    """Number of programs that need each function, by name."""
+    """Number of programs that need each function, keyed by name."""
 
     saved: Mapping[str, int]
-    """Tokens that each function saves in the programs that call it, by name, largest saving first."""
+    """Tokens that each function saves in the programs that call it, keyed by name, largest saving first."""
 
     tokens_before: int
     tokens_after: int

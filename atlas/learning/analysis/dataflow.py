@@ -136,7 +136,7 @@ class _Use:
     live: Names
     assigned: Names
     holes: dict[int, int]
-    """Number of each hole that is evaluated before the call, by the `id` of its node."""
+    """Number of each hole that is evaluated before the call, keyed by the `id` of its node."""
 
     numbers: Mapping[str, int]
     """Hole of each variable."""
@@ -169,7 +169,7 @@ def find_interface(
 
     Args:
         occurrences: Every occurrence of the pattern in the original programs.
-        programs: The programs in which the pattern occurs, by name.
+        programs: The programs in which the pattern occurs, keyed by name.
     """
     problem = pattern_problem(pattern)
     if problem or not occurrences:

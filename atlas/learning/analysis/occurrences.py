@@ -118,7 +118,7 @@ class ProgramTree(Decoder):
         """The `id` of every node that names a local variable."""
 
         self.origins: dict[int, str] = {}
-        """Origin of every other name, by the `id` of its node, as `scopes.bindings` gives it."""
+        """Origin of every other name, keyed by the `id` of its node, as `scopes.bindings` gives it."""
 
         self.module: ast.Module = self.node(term)
         self.purity = Purity(self.module, self.symbols, self.origins)

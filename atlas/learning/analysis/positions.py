@@ -41,7 +41,7 @@ def positions(
     """Return the positions of each hole, in the order of evaluation.
 
     Args:
-        holes: The number of each hole, by the `id` of its node.
+        holes: The number of each hole, keyed by the `id` of its node.
     """
     walk = _Walk(holes, flows, purity)
     walk.walk_all(nodes)
@@ -54,7 +54,7 @@ def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables:
     In a comprehension, the iterable comes before the element.
 
     Args:
-        holes: The number of each hole, by the `id` of its node.
+        holes: The number of each hole, keyed by the `id` of its node.
         variables: The number of each variable.
     """
     order: dict[int, None] = {}

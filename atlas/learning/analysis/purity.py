@@ -99,7 +99,7 @@ class Purity:
 
     Args:
         symbols: The `id` of every node that names a local variable.
-        origins: Where every other name comes from, by the `id` of its node.
+        origins: Where every other name comes from, keyed by the `id` of its node.
     """
 
     def __init__(self, module: ast.Module, symbols: Set[int], origins: Mapping[int, str]) -> None:

@@ -35,7 +35,7 @@ class CallGraph:
 
     Args:
         symbols: The `id` of every node that names a local variable.
-        origins: Where every other name comes from, by the `id` of its node.
+        origins: Where every other name comes from, keyed by the `id` of its node.
         parents: The node around each node, and the field that holds it, by `id`.
     """
 

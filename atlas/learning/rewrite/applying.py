@@ -24,7 +24,7 @@ def apply_library(
     """Return a shelf of other programs that are rewritten to call the functions of a library.
 
     Args:
-        removable_imports: Names whose imports are removed once a program no longer reads them, by program.
+        removable_imports: Names whose imports are removed once a program no longer reads them, keyed by program.
     """
     patterns = _inline_calls(library)
     shelf = Shelf(originals, originals, patterns.values(), removable_imports)

@@ -78,16 +78,16 @@ class Source:
     units: Mapping[str, Unit]
     keywords: Collection[str]
     keys: Mapping[str, str]
-    """Key of each unit, by its name."""
+    """Key of each unit, keyed by its name."""
 
     forms: Mapping[str, str]
-    """Key of each unit's canonical form, by its name."""
+    """Key of each unit's canonical form, keyed by its name."""
 
     lengths: Mapping[str, int]
-    """Tokens of each unit, by its name."""
+    """Tokens of each unit, keyed by its name."""
 
     parameters: Mapping[str, tuple[str, ...]]
-    """Parameter names of each unit and of all units that it depends on, by the unit's name."""
+    """Parameter names of each unit and of all units that it depends on, keyed by the unit's name."""
 
     helpers: Mapping[str, str]
     """Key of each unit's canonical form, without the main unit of a program that consists of it and its helpers."""
@@ -116,10 +116,10 @@ class Sharing:
     """Shared definitions, callees first except in cycles."""
 
     programs: Mapping[str, Program] = field(default_factory=dict)
-    """Programs that use shared definitions, without their own copies, by id."""
+    """Programs that use shared definitions, without their own copies, keyed by id."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of all shared definitions that each program needs, by the program's id, in the order of the library."""
+    """Names of the shared definitions that each program needs, in the order of the library, keyed by program id."""
 
     def prelude(self, program_id: str, stub: str = "") -> str:
         """Return the source of the shared definitions that a program needs, to put before the program.

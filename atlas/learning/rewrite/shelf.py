@@ -21,7 +21,7 @@ class Shelf:
     Args:
         originals: The programs without calls.
         programs: The programs with calls.
-        removable_imports: Names whose imports are removed once a program no longer reads them, by program.
+        removable_imports: Names whose imports are removed once a program no longer reads them, keyed by program.
         trees: The syntax trees of originals as far as they are known. Shelves with the same originals share them.
     """
 

@@ -97,7 +97,7 @@ class RunResult:
     """Digest of its whole output."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """Digest of each public variable at the end of a program without tests, by name. Empty for functions."""
+    """Digest of each public variable at the end of a program without tests, keyed by name. Empty for functions."""
 
     seconds: float = field(default=0.0, compare=False)
 

@@ -103,7 +103,7 @@ class Holes:
     numbers: dict[tuple[Term, ...], int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)
     variables: dict[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
-    """The corresponding variables of all terms, by the position of a term and the name of its variable."""
+    """The corresponding variables of all terms, keyed by the position of a term and the name of its variable."""
 
     def unify(self, terms: Sequence[Term], n: int = 0) -> Term | None:
         """Return the most specific term that matches all, or None if they differ in more than expressions.

@@ -87,7 +87,7 @@ class _Encoder:
     """The encoding of one program.
 
     Args:
-        origins: Origin of each name, by the `id` of its node.
+        origins: Origin of each name, keyed by the `id` of its node.
         excluded_marks: A unique mark for each excluded statement, by its `id`.
         expression: Sort of expressions.
     """
