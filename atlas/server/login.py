@@ -206,7 +206,7 @@ class _Browser(TypedDict):
     """The credentials that a browser has sent."""
 
     token: str
-    """Its current session token, or an empty string."""
+    """Current session token of the browser, or an empty string."""
 
     vouched_id: str
     """Id of the user authenticated by a proxy, or an empty string."""

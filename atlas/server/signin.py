@@ -117,7 +117,7 @@ async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: 
         return claims
     userinfo = await client.userinfo(token=token)
     if userinfo.get("sub") != claims["sub"]:  # prevents that another user's access token adds their groups
-        raise ValueError("the `sub` of the userinfo endpoint differs from the token's")
+        raise ValueError("expected the same `sub` from the userinfo endpoint as in the token, got another one")
     return {**userinfo, **{name: value for name, value in claims.items() if value is not None}}
 
 

@@ -41,17 +41,17 @@ class KeyInput(RequestBody):
     """A new key."""
 
     name: Text
-    """Name that the history shows for what is done with it."""
+    """Name of the key, which the history shows as the actor."""
 
     role: RoleName = "writer"
     days: Annotated[int, Field(ge=1, le=36_500)] | None = None
-    """Time until it expires. By default it does not."""
+    """Days until the key expires. By default it does not expire."""
 
     is_reviewed: bool = False
-    """True if what it writes is pending until a curator accepts it."""
+    """True if records that the key writes are pending until a curator accepts them."""
 
     scope: dict[Text, Text] | None = None
-    """Limit of what it reads and writes, such as `{"project": "shop"}`."""
+    """Scope that the key is limited to, such as `{"project": "shop"}`."""
 
 
 class NewKey(BaseModel):
@@ -88,7 +88,7 @@ class Removal(RequestBody):
     """Options for ending a person's access."""
 
     revoke_grants: bool = False
-    """True to also revoke the keys and end the links that they made."""
+    """True to also revoke the keys and end the links that the person made."""
 
 
 class RemovalResponse(BaseModel):
@@ -96,10 +96,10 @@ class RemovalResponse(BaseModel):
 
     person: PersonResponse
     keys: Mapping[str, str]
-    """Names of the keys that they made and that were in use, by id."""
+    """Names of the active keys that the person made, keyed by id."""
 
     links: Mapping[str, str]
-    """Names of the links that they made and that were open, by id."""
+    """Names of the active links that the person made, keyed by id."""
 
     are_grants_revoked: bool
     """False if these keys and links still work."""
@@ -109,10 +109,10 @@ class LinkInput(RequestBody):
     """A new link to a copy of the store."""
 
     name: Text
-    """Label of the link, such as the people it is for."""
+    """Label of the link, such as the name of a team."""
 
     days: Annotated[int, Field(ge=1, le=366)] = 7
-    """Days until it expires."""
+    """Days until the link expires."""
 
 
 class NewLink(BaseModel):

@@ -251,7 +251,7 @@ def _etag(record: Any, marks: Marks) -> str:
 
 def _links(records: Memory[Any], record_id: str) -> LinkGraph:
     if not isinstance(records, Journal):
-        raise InvalidInput("`with=links` is only for the journal; other records have none")
+        raise InvalidInput("`with=links` is only for journal entries; leave it out for other records")
     return records.linked(record_id)
 
 
@@ -262,7 +262,7 @@ def _rate(records: Memory[Any], record_id: str) -> StrategyRate:
         InvalidInput: The record is not a strategy.
     """
     if not isinstance(records, ChromaStrategyBank):
-        raise InvalidInput("`with=rate` is only for strategies; other records have `usage`")
+        raise InvalidInput("`with=rate` is only for strategies; for other records, read `usage` in the response")
     return records.rate(record_id)
 
 

@@ -57,7 +57,7 @@ class Waiting(BaseModel):
     title: str
     writer: str
     at: datetime
-    """Time when it was stored."""
+    """Time when the record was stored."""
 
 
 class WaitingResponse(BaseModel):

@@ -92,10 +92,10 @@ class ContextRequest(RequestBody):
     """Name of the attempt, which seeds the random choice. By default the number of stored attempts at the task."""
 
     min_trust: Text = ""
-    """Least class of a record by its origin: `untrusted`, `imported`, `agent`, `reviewed` or `person`."""
+    """Lowest class of trust of a shown record: `untrusted`, `imported`, `agent`, `reviewed` or `person`."""
 
     examples: Text = ""
-    """Form of the examples that the block consists of, such as `Task: {task}\\nAnswer: {answer}`."""
+    """Template of an example in the block, such as `Task: {task}\\nAnswer: {answer}`."""
 
 
 class SearchRequest(RequestBody):
@@ -122,7 +122,7 @@ class OutcomeInput(RequestBody):
     """Outcome of an attempt."""
 
     success: bool | None = None
-    """Null if it is unknown. An unknown outcome does not count as a failure."""
+    """Null if the outcome is unknown. An unknown outcome does not count as a failure."""
 
     partial_score: Annotated[float, Field(ge=0, le=1)] | None = None
     error_info: Text | None = None
@@ -146,10 +146,10 @@ class AttemptInput(RequestBody):
     outcome: OutcomeInput = OutcomeInput()
     agent_id: Text = ""
     timestamp: datetime | None = None
-    """Time when it ended, with a time zone."""
+    """Time when the attempt ended, with a time zone."""
 
     metadata: dict[str, Any] = {}
-    """Facts such as `model`, `solution` and `feedback`, and `used`: ids of the memories that it used."""
+    """Facts such as `model`, `solution` and `feedback`, and `used`: ids of the records that the attempt used."""
 
     id: Id | None = None
 
@@ -198,7 +198,7 @@ class OutcomesInput(RequestBody):
     """Outcomes of experiences, set as one operation."""
 
     outcomes: Annotated[dict[Id, bool | None], Field(min_length=1, max_length=1_000)]
-    """True for a success, false for a failure, null for unknown, by id of the experience."""
+    """True for a success, false for a failure, null for unknown, keyed by id of the experience."""
 
     reason: Text = ""
     """Shown in the history."""
@@ -333,7 +333,7 @@ class SearchResponse(BaseModel):
     threshold: float
     problems: tuple[str, ...]
     by_words: bool
-    """True while the embedding model is loading: these were found by keywords only, so their relevance is unknown."""
+    """True while the embedding model is loading. Keywords found these hits, and their relevance is unknown."""
 
     notes: tuple[str, ...]
     """Warnings about the query, such as a key in its filter that no record has."""
@@ -370,7 +370,7 @@ class RecordResponse(BaseModel):
     """Entries linked from or to a journal entry."""
 
     versions: list[RecordVersion] | None = None
-    """Its previous versions, newest first."""
+    """Previous versions of the record, newest first."""
 
 
 class EntryResponse(BaseModel):
@@ -383,7 +383,7 @@ class EntryResponse(BaseModel):
     """The gate's reason, or empty for an entry that was written."""
 
     scrubbed: dict[str, int] = {}
-    """Number of secrets that were replaced in it, by kind."""
+    """Number of secrets that were replaced in the entry, keyed by kind."""
 
 
 class StoreResponse(BaseModel):
@@ -392,10 +392,10 @@ class StoreResponse(BaseModel):
     experience: str | None = None
     strategies: str | None = None
     concepts: list[str] = []
-    """Ids of concepts extracted from it immediately."""
+    """Ids of concepts that were extracted from the attempt immediately."""
 
     compression: str = ""
-    """`started` if it triggered a search for concepts in the background. Otherwise empty."""
+    """`started` if the attempt triggered a search for concepts in the background. Otherwise empty."""
 
     used: dict[str, list[str]] = {}
     """Ids of the memories for which the outcome was counted."""
@@ -408,10 +408,10 @@ class StoreResponse(BaseModel):
     """Number of secrets that were replaced in it, by kind."""
 
     is_known: bool = False
-    """True if it was stored before, with the same idempotency key."""
+    """True if the attempt was stored before, with the same idempotency key."""
 
     is_waiting: bool = False
-    """True if it is pending: only the key that stored it finds it, until a curator accepts it."""
+    """True if the attempt is pending: only the key that stored it finds it, until a curator accepts it."""
 
 
 class OperationsResponse(BaseModel):

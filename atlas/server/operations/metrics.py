@@ -39,7 +39,7 @@ class OpenedStore:
 
 
 Stores = Mapping[str, Callable[[], OpenedStore]]
-"""Functions that open a store, by store name. They are called at each scrape."""
+"""Functions that open a store, keyed by store name. They are called at each scrape."""
 
 
 class Metrics:
@@ -126,7 +126,7 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
     "atlas_language_model_calls": (CounterMetricFamily, "Calls of the language model.", ()),
     "atlas_language_model_tokens": (CounterMetricFamily, "Tokens of the language model.", ("direction",)),
 }
-"""Kind, description and labels (besides the store) of metrics, by name."""
+"""Kind, description and labels (besides the store) of metrics, keyed by name."""
 
 
 def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
