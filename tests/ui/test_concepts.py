@@ -99,6 +99,14 @@ def test_an_opened_concept_is_shown_in_full(dashboard: Dashboard, tmp_path, memo
     assert_no_problem(app)
 
 
+def test_a_concept_without_examples_says_how_to_add_a_test(dashboard: Dashboard, tmp_path, memory):
+    (crop,) = memory.concepts.add_many([concept(name="crop", code=CROP)])
+    app = dashboard(tmp_path, "concepts", id=crop)
+    assert "Tests" in [tab.label for tab in app.tabs]
+    assert "add one under Edit" in said(app)
+    assert_no_problem(app)
+
+
 def test_grids_are_pictures_and_what_is_none_is_code(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.concepts.add_many([concept(examples=(("step([[1, 2]])", "[[2]]"), ("step('x')", "7")))])
     app = dashboard(tmp_path, "concepts", id=opened)

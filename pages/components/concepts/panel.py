@@ -15,6 +15,8 @@ from pages.components.lists.record_table import experience_table
 from pages.components.lists.uses import draw_uses
 from pages.components.shared.texts import draw_code, draw_prose
 
+HOW_TO_TEST = "No tests yet. Its examples run as tests: add one under Edit, as a call behind >>> and its result below."
+
 UNBROKEN_DASH = "\N{WORD JOINER}–\N{WORD JOINER}"
 """The dash of an interval, which no line breaks."""
 
@@ -56,6 +58,9 @@ def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
 
 
 def _draw_examples(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
+    if not detail.examples:
+        st.caption(HOW_TO_TEST)
+        return
     ran = draw_run(memory, detail)
     if detail.proof:
         st.badge(detail.proof, icon=":material/verified:", color="green")
@@ -85,5 +90,5 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
 PANEL = Panel(
     draw_head=_draw_head,
     tabs={"Tests": _draw_examples, "Uses": _draw_uses, "About": _draw_about},
-    lacks=lambda detail, tab: tab == "Tests" and not detail.examples,
+    lacks=lambda detail, tab: tab == "Tests" and not detail.examples and detail.steps is not None,
 )
