@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import Experience, Step
 from atlas.maps.map import MemoryMap
+from atlas.memory.experience.extraction import SHOWN_RECORDS
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.experience.ending import ending_of
@@ -17,13 +18,15 @@ from atlas.views.experience.list import outcome_of, with_memory
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, Part, RecordLink, facts_of, parts_of
 from atlas.views.lists.uses import uses_of
+from atlas.views.shared.rates import record_of
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
-from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment
+from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, counted, day_text, moment, signed
 from atlas.views.trace.cost import Cost, duration_text
 
 MAX_ATTEMPTS = 12
@@ -151,7 +154,19 @@ def _used_records(memory: MemorySystem, attempt_id: str) -> Iterator[RecordLink]
     for kind in (STRATEGY, CONCEPT, EXPERIENCE, JOURNAL):
         records = kind.records(memory)
         titles = records.titles([record_id for collection, record_id in used if collection == records.collection_name])
-        yield from (RecordLink(kind, record_id, title) for record_id, title in titles.items())
+        went = _went(memory, kind, [*titles]) if titles else {}
+        yield from (RecordLink(kind, each, title, went.get(each, "")) for each, title in titles.items())
+
+
+def _went(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Mapping[str, str]:
+    """Return how records of a kind went, by id: the outcome of an attempt, else the uses that succeeded."""
+    if kind is EXPERIENCE:
+        outcomes = memory.experience.column("outcome", {"id": {"$in": list(ids)}})
+        return {each: signed(outcome) for each, outcome in outcomes.items() if outcome in OUTCOMES}
+    usage = kind.records(memory).usage(ids) if kind.shows_uses else {}
+    return {
+        each: f"{record_of(use.n_successes, use.n_uses).tries} succeeded" for each, use in usage.items() if use.n_uses
+    }
 
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
@@ -183,6 +198,7 @@ def _facts(experience: Experience, usage: Usage, domain: str) -> tuple[Fact, ...
             "Took": _duration(experience.metadata),
             "Tokens": _tokens(experience.metadata),
             "Cost": _price(experience.metadata),
+            "Given": _given(experience.metadata),
             "Used": _used(usage),
         }
     )
@@ -196,6 +212,12 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
             "Retrieved": _retrieval_text(usage),
         }
     )
+
+
+def _given(metadata: Mapping[str, Any]) -> str:
+    """Return `4 records of the memory` that the attempt was given, or an empty string."""
+    n = metadata.get(SHOWN_RECORDS)
+    return f"{counted(n, 'record')} of the memory" if isinstance(n, int) and n > 0 else ""
 
 
 def _partial_score(experience: Experience) -> str:

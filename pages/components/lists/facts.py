@@ -11,7 +11,7 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import shortened
 from pages.components.shared.texts import draw_prose
 
-TITLE_CHARACTERS = 80
+TITLE_CHARACTERS = 60
 
 
 def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
@@ -28,6 +28,8 @@ def draw_record_links(links: Sequence[RecordLink], words: str) -> None:
                 st.page_link(f"pages/{link.kind.page}.py", label=f"{words} {link.kind.noun}", icon=":material/link:",
                              query_params={"id": link.id})  # fmt: skip
                 st.text(shortened(link.title, TITLE_CHARACTERS))
+                if link.record:
+                    st.caption(link.record, width="content")
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:

@@ -130,8 +130,8 @@ def test_a_line_counts_the_attempts_with_memory_and_a_record_names_what_it_used(
     ]  # fmt: skip
     latest, *_, first = listed_page(memory, EXPERIENCES, Query()).rows
     assert (latest.facts, first.facts) == (("used memory",), ())
-    assert [(link.kind.noun, link.title) for link in experience_detail(memory, latest.id).used] == [
-        ("strategy", "Wait six minutes")
+    assert [(link.kind.noun, link.title, link.record) for link in experience_detail(memory, latest.id).used] == [
+        ("strategy", "Wait six minutes", "2 of 2 uses succeeded")
     ]
     assert experience_detail(memory, first.id).used == ()
 
