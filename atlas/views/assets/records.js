@@ -108,18 +108,24 @@ const FORMS = {
     image.alt = ''
     return [image]
   },
-  outcomes: (labels) => labels.map((label) => made('span', `chip ${signOf(label)}`, label)),
+  // Several are numbers behind their signs, on one line.
+  outcomes: (labels) => labels.map((label) => {
+    const chip = made('span', `chip ${signOf(label)}`, labels.length > 1 ? label.split(' ', 2).join(' ') : label)
+    if (labels.length > 1) {
+      chip.setAttribute('role', 'img')
+      chip.title = chip.ariaLabel = label.slice(2)
+    }
+    return chip
+  }),
   badge: (value, column) => {
     if (!value) return []
     const chip = made('span', 'chip badge', value)
     chip.style.setProperty('--tone', column.tones[value] ?? 'var(--quiet)')
     return [chip]
   },
-  heading: ({ lead, story, advice, status, origin, marks, relevance, why }) => [
+  heading: ({ lead, story, advice, relevance, why }) => [
     lead && made('span', 'lead', ...worded(lead)), story && made('span', 'story', ...worded(story)),
     advice && made('span', 'advice', ...worded(advice)),
-    made('span', 'marks', status && made('span', 'pill', status), origin && made('span', 'origin', origin),
-      ...tags(marks)),
     relevance !== null && made('span', 'origin', `relevance ${relevance.toFixed(2)}`), why && made('span', 'origin why', why),
   ],
   record: (value) => {
@@ -154,7 +160,9 @@ function cell(column, row, role, isStill) {
     cuttable(title, (column.form === 'heading' ? value.title : value) || '–', worded)
     if (value.parameters) title.append(made('span', 'parameters', value.parameters))
     if (!isStill) Object.assign(title, { type: 'button', tabIndex: -1 })
-    element.append(title)
+    const { status, origin, marks } = value
+    element.append(column.form === 'heading' ? made('span', 'marks first', title, status && made('span', 'pill', status),
+      origin && made('span', 'origin', origin), ...tags(marks)) : title)
     if (column.form !== 'heading' && (row.marks || row.facts.length)) element.append(made('span', 'marks', ...facts(row.facts), ...tags(row.marks)))
   }
   if (!column.opens || column.form === 'heading') element.append(...FORMS[column.form](value, column).filter((child) => child))

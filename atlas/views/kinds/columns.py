@@ -54,8 +54,8 @@ SOURCE = Column("source", "Source", 120, is_optional=True, order_key="source")
 HOW = Column("how", "How", 95)
 RECORD = Column(
     "record",
-    "Worked when used",
-    195,
+    "Uses that succeeded",
+    225,
     "record",
     "The stroke is the share of its uses that succeeded. The band is where its true rate lies (95%). It is not clear "
     "yet while the band includes 50%, unless it is narrow. Most reliable is what has the highest lower end",

@@ -23,7 +23,7 @@ TASK = Column("task", "Task", 440, order_key="title")
 AGENT = Column(
     "agent", "Agent", 72, is_optional=True, help_text="Who made the attempt. `+1` is one other agent at the same task"
 )
-DOMAIN = Column("domain", "Domain", 118, is_optional=True, least_share=1 / 3, empty="no domain")
+DOMAIN = Column("domain", "Domain", 118, is_optional=True, least_share=1 / 3, empty="–")
 DAY = replace(CREATED_AT, form="day", width=90)
 ENDING = Column(
     "ending", "Result", 300, is_optional=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
@@ -21,7 +21,7 @@ from atlas.views.kinds.uses import worse_ids
 from atlas.views.lists.cells import Heading
 from atlas.views.lists.queries import Row, last_use, marks_text, ranking, row_state
 from atlas.views.shared.rates import NOT_USED, Record, likely, record_of
-from atlas.views.shared.wording import attempts_text, counted, day_text, percent, shortened
+from atlas.views.shared.wording import attempts_text, counted, percent, shortened
 from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
@@ -53,11 +53,8 @@ class StrategyRow(Row):
     last_used: datetime | None
     """Time in UTC, or None before any use."""
 
-    learned_from: str
-    """The attempts that it was written from, as `learned_text` returns them."""
-
     origin: str
-    """Its domain, its writer and its day."""
+    """Its domain and what it was learned from, or its writer if that is not known."""
 
     status: str
     """`retired by hand` for a strategy that agents are not given, else empty."""
@@ -70,7 +67,7 @@ class StrategyRow(Row):
             story=self.situation,
             advice=self.advice,
             status=self.status,
-            origin=" · ".join(filter(None, [self.origin, self.learned_from and f"learned from {self.learned_from}"])),
+            origin=self.origin,
             marks=self.marks,
             relevance=self.relevance,
             why=self.why,
@@ -91,7 +88,7 @@ def strategy_rows(
             title=readable_title(each.title),
             situation=_situation_line(each),
             advice=_advice_line(each),
-            origin=_origin(each),
+            origin=_origin(each, learned_text(without[each.id], len(each.sources))),
             succeeded=tries_text(rates[each.id]),
             record=record_of(
                 rates[each.id].n_succeeded,
@@ -101,7 +98,6 @@ def strategy_rows(
             ),
             bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),
-            learned_from=learned_text(without[each.id], len(each.sources)),
             status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
             marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # it is shown as retired
             state=row_state(
@@ -135,10 +131,9 @@ def _with_names(text: str, strategy: Strategy) -> str:
     return text
 
 
-def _origin(strategy: Strategy) -> str:
-    on = day_text(strategy.created_at.astimezone(UTC)) if strategy.created_at else ""
-    domain = str(strategy.metadata.get("domain", ""))
-    return " · ".join(filter(None, [domain, f"written by {written_by(strategy)}", on]))
+def _origin(strategy: Strategy, learned_from: str) -> str:
+    made = f"learned from {learned_from}" if learned_from else f"written by {written_by(strategy)}"
+    return " · ".join(filter(None, [str(strategy.metadata.get("domain", "")), made]))
 
 
 def tried_line(rate: StrategyRate) -> str:

@@ -89,7 +89,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.record.rate, row.bar) == ("not used yet", None, "")
-    assert row.learned_from == "4 attempts: 4 succeeded"
+    assert row.origin == "learned from 4 attempts: 4 succeeded"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been used yet.", "")
     assert memory.strategies.rate(one).rate is None
@@ -347,7 +347,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.learned_from) == ("not used yet", "3 attempts: 2 succeeded, 1 failed")
+    assert (row.succeeded, row.origin) == ("not used yet", "learned from 3 attempts: 2 succeeded, 1 failed")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
