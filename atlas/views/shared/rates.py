@@ -10,6 +10,9 @@ from atlas.views.shared.wording import counted, percent
 
 NOT_USED = "not used yet"
 
+LIKELY_MEANS = "Likely: the true value lies in this range with a probability of 95%."
+"""The meaning of a range, where a page first shows one, and of a column of ranges."""
+
 RELIABLE, FAILING, HALF, NOT_CLEAR = "reliable", "mostly fails", "about half", "not clear yet"
 """Verdicts on a rate, from its interval."""
 

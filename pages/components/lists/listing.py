@@ -18,6 +18,7 @@ from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import found_page, listed_ids, listed_page
 from atlas.views.lists.queries import Listing, Narrowing, Query, SearchResult, n_pages, query_of, search
+from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.shared.wording import plural
@@ -153,7 +154,7 @@ def draw_list(
             if listing.rows:
                 draw_downloads(memory, views.kind, partial(_all_ids, views, memory, answer))
         with head:
-            st.caption(listing.caption, width="content")
+            st.caption(listing.caption, width="content", help=LIKELY_MEANS if "(likely " in listing.caption else None)
             if listing.narrowing is not None:
                 _draw_narrowing(views.kind, listing.narrowing)
         if as_cards:
