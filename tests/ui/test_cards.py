@@ -65,10 +65,10 @@ def test_cards_and_table_share_the_selection(dashboard: Dashboard, tmp_path):
     assert app.session_state["selection"].ids == (egg,)
 
 
-def test_what_is_open_and_not_found_says_so(dashboard: Dashboard, tmp_path):
+def test_what_is_open_and_not_found_is_not_in_the_list(dashboard: Dashboard, tmp_path):
     _, milk = make_store(tmp_path, [attempt("Boil an egg"), attempt("Heat some milk", task_id="milk")])
     app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="egg", id=milk)
-    assert "The open experience is not among the results of this search." in [element.value for element in app.caption]
+    assert "Not in this list" in [element.value for element in app.caption]
     assert cards(app) == []
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.support.dashboard import (
     Dashboard,
     assert_no_problem,
     caption,
+    drawn_by,
     of_type,
     table,
     tables,
@@ -340,6 +342,73 @@ def edit_box(app: AppTest, name: str) -> TextArea:
 def button_named(app: AppTest, label: str) -> Button:
     """A button, by what stands on it."""
     return next(button for button in app.button if button.label == label)
+
+
+def test_what_an_attempt_used_and_was_given_stands_above_its_tabs(dashboard: Dashboard, tmp_path):
+    egg, milk = make_store(tmp_path, [attempt("Boil an egg"), attempt("Heat milk", False, task_id="milk")])
+    with opened_store(tmp_path) as memory:
+        memory.store(attempt("Boil two eggs", task_id="two", used={"experiences": [egg, milk]}))
+        (used,) = memory.experience.ids({"task_id": "two"})
+        given = memory.experience.store(attempt("Fry an egg", task_id="fry", shown_records=3))
+    app = dashboard(tmp_path, "experiences", id=used)
+    assert {"✓ succeeded", "✗ failed"} <= {element.value for element in app.caption}
+    assert {"Boil an egg", "Heat milk"} <= {element.value for element in app.text}
+    app = dashboard(tmp_path, "experiences", id=given)
+    assert "3 records of the memory" in [element.value for element in app.text]
+
+
+def test_the_range_in_the_first_sentence_is_explained_beside_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(6))
+    app = dashboard(tmp_path, "experiences")
+    (sentence,) = [element for element in app.caption if "(likely " in element.value]
+    assert "probability of 95%" in sentence.help
+
+
+def test_an_opened_attempt_is_marked_on_its_page_and_leads_to_the_rows_around_it(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, attempts(60))
+    app = dashboard(tmp_path, "experiences", id=ids[34])
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("26 of 60", ids[34], 2)
+    app.button(key="experience_previous").click().run()
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("25 of 60", ids[35], 1)
+    app.button(key="experience_next").click().run()
+    assert (place(app), marked(app)) == ("26 of 60", ids[34])
+    app.pagination(key="experiences_page").set_value(3).run()
+    assert (place(app), marked(app), app.pagination(key="experiences_page").value) == ("26 of 60", None, 3)
+    touch_table(app, "opened", ids[0])
+    assert place(app) == "60 of 60"
+    assert app.button(key="experience_next").disabled
+
+
+def test_a_filter_that_hides_the_opened_attempt_says_so(dashboard: Dashboard, tmp_path):
+    egg, _ = make_store(tmp_path, [attempt("Boil an egg"), attempt("Heat milk", False, task_id="milk")])
+    app = dashboard(tmp_path, "experiences", id=egg)
+    assert (place(app), marked(app)) == ("1 of 2", egg)
+    app.main.pills(key="scope_outcomes").select("failed").run()
+    assert "Not in this list" in [element.value for element in app.caption]
+    assert marked(app) is None
+
+
+def test_each_attempt_at_a_task_marks_the_row_of_the_task(dashboard: Dashboard, tmp_path):
+    first, last, milk = make_store(
+        tmp_path,
+        [attempt(f"Make {task_id}", task_id=task_id, agent=str(day), at=datetime(2026, 5, day, tzinfo=UTC))
+         for day, task_id in enumerate(("eggs", "eggs", "milk"), start=1)],
+    )  # fmt: skip
+    app = dashboard(tmp_path, "experiences", id=first)
+    assert (place(app), marked(app)) == ("2 of 2", last)
+    app.button(key="experience_previous").click().run()
+    assert marked(app) == milk
+
+
+def place(app: AppTest) -> str:
+    """The place of the open attempt in its list."""
+    return next(element.value for element in app.caption if re.fullmatch(r"\d+ of \d+", element.value))
+
+
+def marked(app: AppTest) -> str | None:
+    """The row of the list that is marked as open."""
+    opened: str | None = drawn_by(app, "records")[0]["opened"]
+    return opened
 
 
 def stored(store: Path, experience_id: str) -> atlas.Experience:

@@ -268,12 +268,19 @@ class List {
     this.root.addEventListener('mouseover', ({ target }) => this.hint(target))
     this.watcher = new ResizeObserver(() => this.data && this.draw())
     this.watcher.observe(this.place)
+    this.pane = this.place.getRootNode().host?.closest('[data-testid=stColumn]')
+    this.paneWatcher = new ResizeObserver(() => this.reveal())
+    for (const moving of [this.pane, this.pane?.closest('[data-testid=stMainBlockContainer]')]) if (moving) this.paneWatcher.observe(moving)
+    for (const act of ['wheel', 'pointerdown', 'keydown']) this.pane?.addEventListener(act, this.leave, { passive: true })
   }
 
   show(data, send) {
+    const last = this.data?.opened
     this.send = send
     this.data = data
+    if (data.opened !== last) this.awaited = data.opened ?? last
     this.draw()
+    this.reveal()
   }
 
   draw() {
@@ -322,6 +329,22 @@ class List {
     all.indeterminate = n > 0 && n < boxed.length
   }
 
+  // Who scrolls the list is not taken back.
+  leave = () => (this.awaited = undefined)
+
+  // The row of a record that was opened, or closed, is kept in view while the page around it comes to rest.
+  reveal() {
+    const row = this.rowOf(this.awaited), isPane = this.pane && getComputedStyle(this.pane).overflowY === 'auto'
+    if (!row || isPane !== Boolean(this.data.opened) || innerWidth <= 640) return
+    const { top, bottom, height } = row.getBoundingClientRect()
+    const frame = isPane ? this.pane.getBoundingClientRect() : { top: 0, bottom: innerHeight }
+    const first = frame.top + this.root.firstElementChild.offsetHeight, last = Math.min(frame.bottom, innerHeight)
+    if (!isPane) this.awaited = undefined
+    if (top >= first && bottom <= last) return
+    if (isPane) this.pane.scrollTop += top - first - Math.max(0, last - first - height) / 3
+    row.scrollIntoView({ block: isPane ? 'nearest' : 'center' }) // the last rows may be below the window
+  }
+
   rows() {
     return [...this.root.querySelectorAll('.row[data-id]')]
   }
@@ -366,6 +389,8 @@ class List {
 
   remove() {
     this.watcher.disconnect()
+    this.paneWatcher.disconnect()
+    for (const act of ['wheel', 'pointerdown', 'keydown']) this.pane?.removeEventListener(act, this.leave)
     this.place.remove()
   }
 }

@@ -7,7 +7,7 @@ from atlas.views.experience.experience import Editable, experience_detail
 from atlas.views.experience.list import count_with_rate, experience_rows, profile_note, stored_rows
 from atlas.views.experience.proposals import MergeRequest, PruneRequest
 from atlas.views.experience.selection import chosen
-from atlas.views.experience.trials import task_page
+from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import Act, KindViews, merging
@@ -32,6 +32,7 @@ EXPERIENCES = KindViews(
     rows=experience_rows,
     stored_rows=stored_rows,
     grouped_page=task_page,
+    grouped_ids=grouped_ids,
     count=count_with_rate,
     found_note=profile_note,
     card=lambda memory, experience, text: card_text(experience),

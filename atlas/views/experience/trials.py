@@ -19,7 +19,6 @@ from atlas.views.experience.list import (
     with_memory,
 )
 from atlas.views.kinds.experience import EXPERIENCE
-from atlas.views.kinds.kind import Order
 from atlas.views.lists.listing import listed_caption, order_of
 from atlas.views.lists.queries import Listing, Query, on_page
 from atlas.views.shared.wording import counted, outcome_labels
@@ -33,7 +32,7 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
 
     Attempts outside the filter are not counted in their task's line.
     """
-    first = first_attempts(memory, query.where, order_of(EXPERIENCE, query))
+    first = [attempts[0] for attempts in grouped_ids(memory, query)]
     shown, count = on_page(first, page), count_with_rate(memory, query)
     n_all = memory.experience.count() if query.where else count.n
     among = listed_caption(count.n, n_all, EXPERIENCE.noun, is_narrow=bool(query.where))
@@ -47,21 +46,21 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
     )
 
 
-def first_attempts(memory: MemorySystem, where: Mapping[str, Any], order: Order) -> list[str]:
-    """Return the ids of the experiences that come first among the attempts at their tasks, in an order.
+def grouped_ids(memory: MemorySystem, query: Query) -> list[list[str]]:
+    """Return the ids of the attempts of each row on all pages of the list, in its order.
 
     An experience without a task id counts as a separate task.
     """
-    experiences = memory.experience
+    experiences, where, order = memory.experience, query.where, order_of(EXPERIENCE, query)
     tasks, domains = experiences.column("task_id", where), experiences.column("domain", where)
     keys = experiences.column(order.key, where)
     ids = experiences.ids(where)
     with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
-    first: dict[TaskKey, str] = {}
+    attempts: dict[TaskKey, list[str]] = defaultdict(list)
     for each in [*with_key, *(each for each in ids if each not in keys)]:
         task = (domains.get(each, ""), tasks[each]) if tasks.get(each) else ("", each)
-        first.setdefault(task, each)
-    return list(first.values())
+        attempts[task].append(each)
+    return list(attempts.values())
 
 
 def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:

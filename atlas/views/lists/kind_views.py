@@ -78,6 +78,9 @@ class KindViews(Generic[R]):
     grouped_page: Callable[[MemorySystem, Query, int], Listing[R]] | None = None
     """A page of the list without a question in which records that belong together are one line."""
 
+    grouped_ids: Callable[[MemorySystem, Query], Sequence[Sequence[str]]] | None = None
+    """The ids of the records of each line on all pages of such a list, if a line stands for several."""
+
     count: Callable[[MemorySystem, Query], Count] | None = None
     """Function that returns the number of records in a list without a query, and an addition to its caption."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind, Order
 from atlas.views.lists.kind_views import KindViews
@@ -45,6 +47,20 @@ def listed_page(memory: MemorySystem, views: KindViews[R], query: Query, page: i
         caption=" · ".join(filter(None, [caption, count.note])),
         narrowing=count.narrowing,
     )
+
+
+def page_with(
+    memory: MemorySystem, views: KindViews[R], query: Query, result: SearchResult | None, record_id: str
+) -> int | None:
+    """Return the page of a list that has a record, counted from 1, or None if the list does not have it."""
+    rows: Sequence[Sequence[str]]
+    if result is not None:
+        rows = [(each,) for each in result.ids]
+    elif query.distinct and views.grouped_ids is not None:
+        rows = views.grouped_ids(memory, query)
+    else:
+        rows = [(each,) for each in listed_ids(memory, views.kind, query)]
+    return next((at // PAGE_ROWS + 1 for at, ids in enumerate(rows) if record_id in ids), None)
 
 
 def listed_ids(memory: MemorySystem, kind: Kind, query: Query) -> list[str]:

@@ -158,6 +158,23 @@ class Listing(Generic[R]):
     narrowing: Narrowing | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of the open record in a list."""
+
+    number: int
+    """Number of its row, counted from 1."""
+
+    n: int
+    """Number of rows on all pages."""
+
+    previous: str | None
+    """Id of the record in the row above, or None for the first."""
+
+    next: str | None
+    """Id of the record in the row below, or None for the last."""
+
+
 def n_pages(n_rows: int) -> int:
     """Return the number of pages, at least one."""
     return max(1, math.ceil(n_rows / PAGE_ROWS))

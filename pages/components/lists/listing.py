@@ -16,8 +16,18 @@ from atlas.views.kinds.filters import Filter, Options
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.kind_views import KindViews
-from atlas.views.lists.listing import found_page, listed_ids, listed_page
-from atlas.views.lists.queries import Listing, Narrowing, Query, SearchResult, n_pages, query_of, search
+from atlas.views.lists.listing import found_page, listed_ids, listed_page, page_with
+from atlas.views.lists.queries import (
+    PAGE_ROWS,
+    Listing,
+    Narrowing,
+    Place,
+    Query,
+    SearchResult,
+    n_pages,
+    query_of,
+    search,
+)
 from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import BEST_MATCH, BY
 from atlas.views.shared.state import StoreState, uses_seen
@@ -134,8 +144,8 @@ def draw_list(
     head: DeltaGenerator,
     bar: DeltaGenerator,
     finish: Finish = lambda memory, rows: rows,
-) -> None:
-    """Draw the finding, a page of rows, and the pagination.
+) -> Place | None:
+    """Draw the finding, a page of rows, and the pagination. Return the place of the open record in the list, if any.
 
     Args:
         is_beside: Whether a record is open beside the list.
@@ -143,9 +153,12 @@ def draw_list(
         bar: Where controls of the whole list are added.
     """
     above, key = st.container(), f"{views.kind.page}_page"
-    listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
+    _turn_to_opened(views, memory, answer, key)
+    page = int(st.session_state.get(key) or 1)
+    listing = _read(views, memory, answer, page)
     if n_pages(listing.n) > 1:
-        listing = _read(views, memory, answer, st.pagination(n_pages(listing.n), key=key, bind=URL))
+        page = st.pagination(n_pages(listing.n), key=key, bind=URL)
+        listing = _read(views, memory, answer, page)
     with above:
         with bar:
             as_cards = is_as_cards(answer.result, views.kind)
@@ -162,6 +175,42 @@ def draw_list(
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
         elif listing.rows:
             _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
+    return _place(views, memory, answer, listing, page)
+
+
+def _turn_to_opened(views: KindViews[Any], memory: MemorySystem, answer: Answer, key: str) -> None:
+    """Turn to the page of a record when it is opened. Later the user may turn to other pages."""
+    opened, last = opened_id(), f"{views.kind.page}_turned_to"
+    if opened and opened != st.session_state.get(last):
+        page = _page_with(views, memory, answer, opened)
+        if page is not None and page != (st.session_state.get(key) or 1):
+            st.session_state[key] = page
+    st.session_state[last] = opened
+
+
+def _place(
+    views: KindViews[Any], memory: MemorySystem, answer: Answer, listing: Listing[Any], page: int
+) -> Place | None:
+    """Return the place of the open record, which may be on another page than the listed one."""
+    opened = opened_id()
+    if opened is None:
+        return None
+    if _row_with(listing, opened) is None:
+        page = _page_with(views, memory, answer, opened) or 0
+        listing = _read(views, memory, answer, page)
+    at = _row_with(listing, opened)
+    if at is None:
+        return None
+    ids, number = [row.id for row in listing.rows], PAGE_ROWS * (page - 1) + at + 1
+    before = ids[at - 1 : at] or ([row.id for row in _read(views, memory, answer, page - 1).rows] if page > 1 else [])
+    after = ids[at + 1 :] or (
+        [row.id for row in _read(views, memory, answer, page + 1).rows] if number < listing.n else []
+    )
+    return Place(number=number, n=listing.n, previous=next(iter(before[-1:]), None), next=next(iter(after), None))
+
+
+def _row_with(listing: Listing[Any], record_id: str) -> int | None:
+    return next((at for at, row in enumerate(listing.rows) if record_id == row.id or record_id in row.ids), None)
 
 
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
@@ -203,9 +252,18 @@ def _read(views: KindViews[Any], memory: MemorySystem, answer: Answer, page: int
     make = partial(listed_page, memory, views, answer.query)
     if answer.result is not None:
         make = partial(found_page, memory, views, answer.query, answer.result)
-    key = (views.kind.noun, (answer.store, answer.state), digest(answer.query, answer.result is not None))
-    listing: Listing[Any] = _listed(*key, page, _list=make)
+    listing: Listing[Any] = _listed(*_key(views, answer), page, _list=make)
     return listing
+
+
+def _page_with(views: KindViews[Any], memory: MemorySystem, answer: Answer, record_id: str) -> int | None:
+    make = partial(page_with, memory, views, answer.query, answer.result, record_id)
+    page: int | None = _found_page(*_key(views, answer), record_id, _find=make)
+    return page
+
+
+def _key(views: KindViews[Any], answer: Answer) -> tuple[str, object, str]:
+    return (views.kind.noun, (answer.store, answer.state), digest(answer.query, answer.result is not None))
 
 
 def _draw_table(kind: Kind, answer: Answer, rows: Sequence[Any], is_beside: bool) -> None:
@@ -269,3 +327,8 @@ def _card(kind: str, state: object, key: str, record_id: str, *, _make: Callable
 @st.cache_data(max_entries=256, show_spinner=False)
 def _listed(kind: str, state: object, key: str, page: int, *, _list: Callable[[int], Any]) -> Any:
     return _list(page)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _found_page(kind: str, state: object, key: str, record_id: str, *, _find: Callable[[], Any]) -> Any:
+    return _find()

@@ -10,13 +10,15 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds.kind import Kind
 from atlas.views.lists.facts import marks_facts
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.listing import similar_rows
+from atlas.views.lists.queries import Place
 from pages.components.lists.edit_forms import draw_form
 from pages.components.lists.editing import draw_mark_acts, draw_note, draw_tags
 from pages.components.lists.facts import draw_facts
-from pages.components.lists.record_table import close_opened, experience_table
+from pages.components.lists.record_table import close_opened, experience_table, open_experience
 from pages.components.lists.versions import draw_versions
 from pages.components.shared.plans import draw_act
 from pages.components.shared.purging import draw_purging
@@ -57,11 +59,13 @@ def draw_panel(
     memory: MemorySystem,
     record_id: str,
     explain: Callable[[], None] = lambda: None,
+    draw_walk: Callable[[], None] = lambda: None,
 ) -> None:
     """Draw a record in full.
 
     Args:
         explain: Draws the explanation of a hit.
+        draw_walk: Draws the place of the record in the list beside it.
     """
     detail, kind = views.detail(memory, record_id), views.kind
     with st.container(key="opened"):  # on a phone it is above the list
@@ -72,6 +76,7 @@ def draw_panel(
                 with st.popover("Remove", icon=":material/delete:", key=f"{kind.noun}_remove"):
                     _draw_removal(views, panel, memory, detail)
                     draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
+            draw_walk()
             st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
         if detail is None:
             problem = f"This {kind.noun} is not in the {kind.home}. It may have been deleted since."
@@ -83,6 +88,21 @@ def draw_panel(
         panel.draw_head(memory, detail)
         draw_facts(marks_facts(detail.marks), key=f"{kind.noun}_marks_{detail.id}")
         _draw_tabs(views, panel, memory, detail)
+
+
+def draw_walk(kind: Kind, place: Place | None) -> None:
+    """Draw the place of a record in the list beside it, between the buttons that open the rows above and below."""
+    with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="opened_walk"):
+        if place is None:
+            st.caption("Not in this list", width="content")
+            return
+        st.button("Previous", key=f"{kind.noun}_previous", icon=":material/keyboard_arrow_up:", shortcut="k",
+                  disabled=place.previous is None, on_click=open_experience, args=(place.previous,),
+                  help="Previous in the list")  # fmt: skip
+        st.caption(f"{place.number:,} of {place.n:,}", width="content")
+        st.button("Next", key=f"{kind.noun}_next", icon=":material/keyboard_arrow_down:", shortcut="j",
+                  disabled=place.next is None, on_click=open_experience, args=(place.next,),
+                  help="Next in the list")  # fmt: skip
 
 
 def _draw_removal(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail: Any) -> None:

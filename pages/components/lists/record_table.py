@@ -142,8 +142,9 @@ def opened_id() -> str | None:
 
 
 def _opened_of(rows: Sequence[Row]) -> str | None:
-    """Return the id of the open record if it is in a table, or None. The address may contain any text."""
-    return next((row.id for row in rows if row.id == opened_id()), None)
+    """Return the id of the row with the open record, or None if no row has it. The address may contain any text."""
+    opened = opened_id()
+    return next((row.id for row in rows if opened == row.id or opened in row.ids), None)
 
 
 def open_experience(record_id: str) -> None:

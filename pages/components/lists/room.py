@@ -12,7 +12,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.kind_views import KindViews
-from atlas.views.lists.queries import Query
+from atlas.views.lists.queries import Place, Query
 from atlas.views.lists.selection import SelectionSummary
 from pages.components.lists.cards import hit_card
 from pages.components.lists.empty import draw_empty as draw_empty_store
@@ -27,7 +27,7 @@ from pages.components.lists.listing import (
     find,
     split,
 )
-from pages.components.lists.panel import Panel, draw_panel
+from pages.components.lists.panel import Panel, draw_panel, draw_walk
 from pages.components.lists.record_table import opened_id
 from pages.components.shared.scope import draw_awaited, n_records
 from pages.components.shared.snapshot import page_memory
@@ -112,25 +112,27 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
             query = room.ask(memory, kind)
         if room.draw_above is not None:
             room.draw_above(memory, query)
+    place: Place | None = None
     with beside:
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
-            draw_list(room.views, memory, answer, is_beside=bool(opened), head=head, bar=bar,
-                      finish=room.finish)  # fmt: skip
+            place = draw_list(room.views, memory, answer, is_beside=bool(opened), head=head, bar=bar,
+                              finish=room.finish)  # fmt: skip
             with head:
                 room.draw_finding(memory, query)
         if not opened:
             room.draw_below(memory)
     if opened and panel is not None:
         with panel:
-            draw_panel(room.views, room.panel, memory, opened, partial(_draw_why, room.views, memory, answer, opened))
+            draw_panel(room.views, room.panel, memory, opened, partial(_draw_why, room.views, memory, answer, opened),
+                       draw_walk=partial(draw_walk, kind, place))  # fmt: skip
 
 
 def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opened: str) -> None:
-    """Draw why the open record was found, if there is a query."""
-    if answer.result is None:
+    """Draw why the open record was found, if a query found it."""
+    if answer.result is None or opened not in answer.result.ids:
         return
-    noun, is_found = views.kind.noun, opened in answer.result.ids
-    st.caption("Why it is here" if is_found else f"The open {noun} is not among the results of this search.")
-    for card in cards_of(views, memory, answer, [opened] if is_found else []):
-        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}", is_open=True)  # the title follows below
+    st.caption("Why it is here")
+    for card in cards_of(views, memory, answer, [opened]):
+        # the title follows below
+        hit_card(replace(card, title=""), key=f"{views.kind.noun}_why_{card.id}", is_open=True)
