@@ -54,9 +54,6 @@ def test_a_selection_is_told_apart_from_the_rest_and_leaves_the_canvas_as_it_is(
     assert tray["y"] + tray["height"] < before["y"] + before["height"], "the tray lies over the map"
     shoot(map_page, "map-page-selected", themes=True)
     expect(map_page.get_by_text("What is different about this selection")).to_be_visible()
-    map_page.locator(".stage").press("d")
-    assert look(map_page)["isContoured"]
-    shoot(map_page, "map-difference")
     map_page.get_by_role("button", name="Pin", exact=True).click()
     expect(map_page.get_by_role("button", name="Undo")).to_be_visible()
     settle(map_page)

@@ -2,7 +2,6 @@
 //
 //   const map = mountMap(element, payload, callbacks)      null where the browser has no WebGL2
 //   map.update(payload)                                    any of the layers below; what is left out stays as it is
-//   map.measure()                                          after what floats over it has changed its size
 //   map.retheme()                                          after the page's colours have changed
 //   map.destroy()
 //   map.look(), map.where(point)                           what it shows, and where on the stage a point lies; for tests
@@ -26,7 +25,7 @@
 //
 // Callbacks, each optional:
 //   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'keys' | 'clear' })   mask in base64
-//   onAsk({ text })    onFull()    onPanel()    onLegend({ height }) of the open one    onDomain({ number })    onOpen({ points, point })    onHover({ points, point })    onTitles({ points, wanted: [point …] })
+//   onAsk({ text })    onFull()    onLegend({ height }) of the open one    onDomain({ number })    onOpen({ points, point })    onHover({ points, point })    onTitles({ points, wanted: [point …] })
 //   onView({ x, y, scale, tool, days, first_day, hidden, lasso })
 //
 // Each map_*.js beside this holds one part. A part is made with the map, on which it finds what all parts share and one another.
@@ -108,7 +107,6 @@ function mountMap(element, payload, callbacks = {}) {
     renderer.draw({ view, width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })
     overlay.wipe()
     map.labels.shade()
-    if (map.tools.isContoured()) overlay.drawContours()
     map.marked.draw()
     map.pulse.draw()
     map.titles.draw(map.labels.draw())
@@ -257,10 +255,10 @@ function mountMap(element, payload, callbacks = {}) {
   function look() {
     const { view, tool, days, hidden, hovered, width, height, points } = map
     return {
-      ...map.marked.look(), isPlaying: map.replay.isPlaying(), isWalking: map.keys.isWalking(), isContoured: map.tools.isContoured(),
+      ...map.marked.look(), isPlaying: map.replay.isPlaying(), isWalking: map.keys.isWalking(),
       key: points?.key, n: points?.n, nChosen: map.selection.n(), view, tool, days, hidden: [...hidden], hovered, width, height,
       nPulsing: map.pulse.n(), titles: map.titles.look(), labels: map.labels.look(), insets: map.insets, isMoving: map.camera.isFlying(),
     }
   }
-  return { update, retheme, measure, destroy, look, where: map.camera.where }
+  return { update, retheme, destroy, look, where: map.camera.where }
 }

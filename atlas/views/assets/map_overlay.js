@@ -1,4 +1,4 @@
-// What is drawn over the points on a canvas of its own: text, rings, outlines and lines of equal density.
+// What is drawn over the points on a canvas of its own: text, rings and outlines.
 
 const OUTLINE_PIXELS = 1.5, OUTLINE_STRENGTH = 0.75 // of a shade
 
@@ -93,21 +93,5 @@ function mapOverlay(map, canvas) {
     pen.fillText(text, px, py + 0.5)
   }
 
-  let contours = null
-  // Worked out again where other points are to be seen; while one pans and zooms the same lines are only moved.
-  function drawContours() {
-    const of = [map.points.key, map.marks.shown, [...map.hidden].join(), map.days.join()].join(' ')
-    if (contours?.of !== of) contours = { of, levels: densityLines(map.points.xy, map.isVisible) }
-    pen.save()
-    pen.translate(...map.camera.toScreen(0, 0))
-    pen.scale(map.view.scale, -map.view.scale)
-    pen.lineWidth = 1.2 / map.view.scale
-    contours.levels.forEach((lines, level) => {
-      pen.strokeStyle = css(map.theme.text, 0.16 + 0.12 * level)
-      pen.stroke(lines)
-    })
-    pen.restore()
-  }
-
-  return { pen, wipe, measure, write, line, ring, shade, badge, drawOutline, drawContours }
+  return { pen, wipe, measure, write, line, ring, shade, badge, drawOutline }
 }
