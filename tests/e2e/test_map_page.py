@@ -142,3 +142,4 @@ def test_a_narrow_window_has_the_map_and_the_panel_of_what_is_opened(map_page: P
     map_page.locator(".stage").press("Enter")
     expect(map_page.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
     assert map_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(map_page.locator(".track .caption")).to_have_text("success rate so far")

@@ -18,11 +18,10 @@ function mapDays(map, brush) {
     return [from === 0 ? from : along(from), to === OPEN_END ? to : along(to)]
   }
 
-  // By rank: the moment by then, and how many experiences there were.
+  // By rank: the moment by then.
   function momentText(step) {
-    const { moments, n, n_days } = map.points
-    const moment = moments[Math.round((step / Math.max(1, n_days - 1)) * (moments.length - 1))]
-    return `${moment} (${Math.round(((Number(step) + 1) / n_days) * n).toLocaleString('en')})`
+    const { moments, n_days } = map.points
+    return moments[Math.round((step / Math.max(1, n_days - 1)) * (moments.length - 1))]
   }
 
   function dateText(day, parts) {
@@ -57,13 +56,12 @@ function mapDays(map, brush) {
     tell()
   }
 
-  /** What the bars and the line over time are, and their scales. */
+  /** What the bars and the line over time are. Where time runs by rank, all bars would be alike, so there are none. */
   function makeCaption() {
-    const caption = make('div', 'caption', null), most = Math.max(...counts).toLocaleString('en')
+    const caption = make('div', 'caption', null)
+    if (!isRanked()) make('i', 'bar', caption), caption.append(last() < BARS ? 'experiences a day' : 'experiences over time')
     make('i', '', caption)
-    caption.append(isRanked() ? 'experiences in their order' : `experiences a ${last() < BARS ? 'day' : 'bar'}, at most ${most}`)
-    make('i', '', caption)
-    caption.append('success rate so far, 0 to 100%')
+    caption.append('success rate so far')
     return caption
   }
 
@@ -125,7 +123,7 @@ function mapDays(map, brush) {
     const all = last() + 1, n = counts.length, most = Math.max(...counts), { days } = map, pencil = bars.getContext('2d')
     bars.width = n * 4
     bars.height = TALL
-    counts.forEach((count, i) => {
+    if (!isRanked()) counts.forEach((count, i) => {
       const day = (i / n) * all
       pencil.fillStyle = css(map.theme.accent, day >= days[0] - 1 && day <= days[1] ? 0.55 : 0.15)
       const tall = count ? Math.max(1.5, (count / most) * (TALL - 12)) : 0
