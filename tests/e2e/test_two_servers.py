@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.map import open_map
-from tests.support.browser.page import settle
+from tests.support.browser.page import choose, settle
 from tests.support.browser.server import dashboard
 from tests.support.browser.tables import click_row
 from tests.support.records import KINDS, kinds
@@ -43,6 +43,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     expect(there.get_by_text("90 experiences ·")).to_be_visible()
 
     open_map(here, addresses[0])
+    choose(here, here.get_by_role("combobox", name="Colour by"), "Domain")
     name = here.locator(".legend .name").first.inner_text()
     click_row(here, name, row_pixels=DOMAIN_PIXELS)
     here.get_by_text("Rename", exact=True).click()
@@ -52,6 +53,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     here.get_by_role("button", name="Show all of the legend").click()
     expect(named).to_be_visible()
     open_map(there, addresses[1])
+    choose(there, there.get_by_role("combobox", name="Colour by"), "Domain")
     there.get_by_role("button", name="Show all of the legend").click()
     expect(there.locator(".legend .name").filter(has_text="Trips of pilgrims")).to_be_visible()
     assert there.locator(".legend .name").all_inner_texts() == here.locator(".legend .name").all_inner_texts()

@@ -12,8 +12,9 @@
 //   points   { key, n, xy: Float32Array(2n), outcome: Uint8Array(n) 0 succeeded 1 failed 2 unknown,
 //              day: Uint16Array(n) from `first_day`, first_day: '2026-03-01', n_days, label,
 //              moments: [text …] at even distances; then `day` is a place in time, and not a day }
-//   colours  { points, title, category: Uint8Array(n), entries: [{ name, n, colour | shade, label }] }   at most 64 entries; label: its place in `labels`
-//              colour: place in the theme's categorical colours, -1 for grey; shade: in [0, 1], a place on a ramp
+//   colours  { points, title, domains: whether the colours are about domains, category: Uint8Array(n),
+//              entries: [{ name, n, colour | shade, hollow, label }] }   at most 64 entries; label: its place in `labels`
+//              colour: place in the theme's categorical colours, -1 for grey, -2 for red, -3 for neutral; shade: in [0, 1], a place on a ramp
 //              labels: [{ x, y, radius, number, name, note, colour }] of the domains, the worst three first, then the largest; colour may be null
 //              legend: [place of an entry …] in their order, heading; an entry's rate as text
 //              label_of: Uint8Array(n) the label of each point, 255 for none
@@ -100,8 +101,7 @@ function mountMap(element, payload, callbacks = {}) {
   function draw() {
     const { theme, view, width, height, ratio, days, hidden, marks, overlay, camera } = map
     const ring = [...theme.ground, 1], faint = [...theme.grey, map.replay.isPlaying() ? 0 : 0.22] // what is not there yet is not to be seen at all
-    const isByDomain = map.colours.labels.some((label) => label.colour !== null) // other colours have a scale, which stays as it is
-    const bold = [...theme.text, isByDomain ? (theme.isDark ? 0.2 : 0.45) : 0] // white outshines all else on dark
+    const bold = [...theme.text, map.colours.domains ? (theme.isDark ? 0.2 : 0.45) : 0] // other colours have a scale, which stays as it is; white outshines all else on dark
     const someOut = map.shown || hidden.size || days[0] > 0 || days[1] < OPEN_END
     const someChosen = map.selection.n() > 0, someHit = Boolean(marks.hits?.length), size = camera.pointSize()
     renderer.draw({ view, width, height, ratio, size, days, palette: paletteOf(map), faint, ring, bold, someOut, someChosen, someHit })

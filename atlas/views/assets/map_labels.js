@@ -76,7 +76,7 @@ function mapLabels(map) {
   /** The points of the domains that do clearly worse than the rest. None where the colours mean something else. */
   function weakPoints() {
     const { points, colours } = map, found = []
-    const isWeak = colours.labels.map(({ weak, colour }) => weak && colour != null)
+    const isWeak = colours.labels.map(({ weak }) => weak && colours.domains)
     if (!isWeak.includes(true)) return found
     for (let i = 0; i < points.n && found.length <= WEAK_MOST; i++) if (isWeak[colours.label_of[i]] && map.isVisible(i)) found.push(i)
     return found.length <= WEAK_MOST ? found : []
@@ -160,7 +160,7 @@ function mapLabels(map) {
     }
     return colours.labels.flatMap((label, i) => {
       const { n, known, succeeded } = counts[i]
-      return n >= FORMED ? [{ ...label, note: known ? percentOf(succeeded, known) : '' }] : []
+      return n >= FORMED ? [{ ...label, note: label.weak && known ? percentOf(succeeded, known) : '' }] : []
     })
   }
 

@@ -1,7 +1,7 @@
 // The legend: what the colours mean, in one row that opens to all of it. The mark of an entry shows or hides its points, with
 // Shift it shows them alone. The name of a domain flies there and opens its panel; that of any other entry is as its mark.
 
-const SHAPES = ['●', '✕', '◆'] // succeeded, failed, unknown
+const SHAPES = ['●', '✕', '◆'], OUTCOMES = ['succeeded', 'failed', 'unknown']
 
 function mapLegend(map, legend) {
   let isOpen = false
@@ -9,20 +9,34 @@ function mapLegend(map, legend) {
 
   function draw() {
     const { colours } = map, hasDomains = colours.entries.some((entry) => entry.label != null)
+    const isPlain = colours.domains && !hasDomains // the names on the map say all that a list would
     const scrolled = legend.querySelector('.entries')?.scrollLeft ?? 0
     legend.setAttribute('aria-label', colours.heading)
     legend.classList.toggle('domains', hasDomains)
+    legend.classList.toggle('plain', isPlain)
+    if (isPlain) return legend.replaceChildren(makeKey())
     const opener = makeButton(map, null, isOpen ? 'Fold the legend' : 'Show all of the legend', `${colours.heading} ${isOpen ? '▾' : '▴'}`, toggle)
     opener.className = 'title'
     opener.setAttribute('aria-expanded', String(isOpen))
     const list = make('div', 'entries', null)
-    const marks = make('span', 'shapes', null)
-    legend.replaceChildren(opener, list, marks)
+    legend.replaceChildren(opener, list, makeKey())
     colours.legend.forEach((i) => drawEntry(list, i))
     list.scrollLeft = scrolled
-    if (!colours.shapes && map.camera.pointSize() >= 5) marks.append('● succeeded  ✕ failed  ◆ unknown')
-    if (hasDomains && colours.entries.some((entry) => entry.label == null)) marks.append('  · grey: no domain')
-    if (hasDomains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', marks, 'clearly below the average')
+  }
+
+  /** What the shapes of points mean, of those that are on the map. */
+  function makeKey() {
+    const { colours, points } = map, key = make('span', 'shapes', null)
+    if (!colours.shapes && map.camera.pointSize() >= 5) OUTCOMES.forEach((name, i) => points.outcome.includes(i) && addSign(key, SHAPES[i], name))
+    if (colours.entries.some(({ hollow }) => hollow)) addSign(key, '○', 'in no domain')
+    if (colours.domains && colours.labels.some(({ weak }) => weak)) make('span', 'weak', key, 'weak domain')
+    return key
+  }
+
+  function addSign(key, sign, words) {
+    const item = make('span', '', key)
+    make('b', '', item, sign)
+    item.append(words)
   }
 
   function toggle() {
@@ -38,7 +52,7 @@ function mapLegend(map, legend) {
     const act = `${entry.name}: show or hide; with Shift, show it alone`, hide = (event) => filter(i, event.shiftKey)
     const chip = isDomain ? make('span', 'chip', list) : makeButton(map, list, act, '', hide)
     const mark = isDomain ? makeButton(map, chip, act, '', hide) : chip
-    const swatch = make('span', 'swatch', mark, map.colours.shapes ? SHAPES[i] : '■')
+    const swatch = make('span', 'swatch', mark, map.colours.shapes ? SHAPES[i] : entry.hollow ? '○' : '■')
     swatch.style.color = css(entryColour(map.theme, entry))
     const words = isDomain ? makeButton(map, chip, `${entry.name}: go there`, '', () => map.labels.open(map.colours.labels[entry.label].number)) : chip
     chip.classList.add('chip')

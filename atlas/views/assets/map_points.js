@@ -18,9 +18,12 @@ out vec4 colour;
 out vec4 edge;
 out float thickness;
 flat out int shape;
+flat out int hollow;
 void main() {
   int bits = int(flags + .5);
   vec4 own = palette[int(category + .5)];
+  hollow = own.a > 1. && size > 4.5 ? 1 : 0;
+  if (own.a > 1.) own.a -= 2.;
   bool out_ = (bits & 1) == 0 || own.a == 0. || day < days.x || day > days.y;
   bool chosen = !out_ && (bits & 2) != 0;
   bool failed = !out_ && int(outcome + .5) == 1;
@@ -41,11 +44,13 @@ in vec4 colour;
 in vec4 edge;
 in float thickness;
 flat in int shape;
+flat in int hollow;
 out vec4 pixel;
 void main() {
   vec2 p = abs(gl_PointCoord * 2. - 1.);
   float d = shape == 1 ? max(abs(p.x - p.y) * 1.6 + .42, max(p.x, p.y)) : shape == 2 ? (p.x + p.y) : length(p);
   float inside = 1. - smoothstep(1. - thickness, 1., d);
+  if (hollow == 1 && shape != 1) inside *= smoothstep(1. - 2.6 * thickness, 1. - 1.6 * thickness, d);
   if (inside <= 0.) discard;
   vec4 mixed = mix(colour, edge, edge.a * smoothstep(1. - 1.7 * thickness, 1. - 1.2 * thickness, d));
   float alpha = mixed.a * inside;

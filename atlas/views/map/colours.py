@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +16,8 @@ from atlas.maps.map import UNCLUSTERED, Domain, MemoryMap
 from atlas.views.charts.palette import PALETTE
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE
 
-DOMAIN, OUTCOME, AGE, USE, AGENT, SOURCE = "Domain", "Outcome", "Age", "Use", "Agent", "Source"
+WEAK_DOMAINS, DOMAIN = "Weak domains", "Domain"
+OUTCOME, AGE, USE, AGENT, SOURCE = "Outcome", "Age", "Use", "Agent", "Source"
 
 COLUMNS: Mapping[str, str] = {
     OUTCOME: "outcome",
@@ -27,12 +28,17 @@ COLUMNS: Mapping[str, str] = {
 }
 """Columns of the colour values. Domains are read from the map."""
 
-COLOURED_BY = (DOMAIN, *COLUMNS)
+COLOURED_BY = (WEAK_DOMAINS, DOMAIN, *COLUMNS)
+"""Selectable colours. The first is the default."""
+
 ENTRIES = 64
 """Maximum number of legend entries. The smallest are combined."""
 
-GREY = -1
+GREY, RED, NEUTRAL = -1, -2, -3
+"""Colours outside the theme's categorical ones: for no value, for trouble, and for all that is as usual."""
+
 OTHERS = "(all others)"
+NO_DOMAIN = "In no domain"
 
 AGES = ((1, "last day"), (7, "last week"), (30, "last month"), (90, "last quarter"), (365, "last year"))
 """Days before the newest record, and the words for them."""
@@ -54,7 +60,7 @@ class Entry:
 
     n: int
     colour: int | None = None
-    """The index in the theme's categorical colours, or `GREY` for a value without a category."""
+    """The index in the theme's categorical colours, or `GREY`, `RED` or `NEUTRAL`."""
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""
@@ -62,10 +68,13 @@ class Entry:
     domain: int = UNCLUSTERED
     """The number of the domain that it stands for, or `UNCLUSTERED`."""
 
+    is_hollow: bool = False
+    """True if its points are drawn as outlines, because they are in no domain."""
+
     def as_json(self) -> dict[str, Any]:
         """Return the entry as the renderer takes it."""
         paint = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
-        return {"name": self.name, "n": self.n, **paint}
+        return {"name": self.name, "n": self.n, "hollow": self.is_hollow, **paint}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +90,23 @@ class Colouring:
     """True if the entries are the outcomes, which have distinct shapes."""
 
 
+def by_weakness(memory_map: MemoryMap, weak: Collection[int]) -> Colouring:
+    """Return red for the weak domains and one neutral colour for the others, so that only the weak ones stand out.
+
+    Args:
+        weak: Numbers of the weak domains.
+    """
+    labels = memory_map.labels
+    if not memory_map.domains:
+        entry = Entry(name="Experiences", n=len(labels), colour=NEUTRAL)
+        return Colouring(title=WEAK_DOMAINS, entries=(entry,), category=np.zeros(len(labels), np.uint8))
+    category = np.where(labels == UNCLUSTERED, 2, np.where(np.isin(labels, list(weak)), 0, 1)).astype(np.uint8)
+    counts = np.bincount(category, minlength=3).tolist()
+    names, colours = (WEAK_DOMAINS, "Other domains", NO_DOMAIN), (RED, NEUTRAL, GREY)
+    entries = (Entry(name=names[i], n=counts[i], colour=colours[i], is_hollow=i == 2) for i in range(3))
+    return _without_empty(Colouring(title=WEAK_DOMAINS, entries=tuple(entries), category=category))
+
+
 def by_domain(memory_map: MemoryMap) -> Colouring:
     """Return a colour for each domain. Outliers and the smallest domains are grey."""
     named = memory_map.domains[: ENTRIES - 1]
@@ -92,8 +118,8 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
     n_rest = int((category == rest).sum())
     unclustered = int((memory_map.labels == UNCLUSTERED).sum())
     if n_rest:
-        name = "In no domain" if n_rest == unclustered else "In no domain or a smaller one"
-        entries.append(Entry(name=name, n=n_rest, colour=GREY))
+        name = NO_DOMAIN if n_rest == unclustered else "In no domain or a smaller one"
+        entries.append(Entry(name=name, n=n_rest, colour=GREY, is_hollow=bool(named)))
     return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
 
 

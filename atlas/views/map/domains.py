@@ -30,11 +30,11 @@ FAILED = 1
 """Number of the outcome `failed` in `OUTCOMES`."""
 
 DOMAIN_COLUMNS = (
-    Column("name", "Domain", 140),
+    Column("name", "Domain", 120),
     Column(
         "rate",
         "Succeeded",
-        104,
+        96,
         "meter",
         "Of the attempts whose outcome is known. Red is clearly below the average: even the upper end of the likely "
         "range is",
@@ -82,7 +82,7 @@ class DomainRow:
             "radius": self.radius,
             "number": self.number,
             "name": self.name,
-            "note": self.note,
+            "note": self.note if self.is_weak else "",
             "weak": self.is_weak,
         }
 

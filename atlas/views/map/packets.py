@@ -21,7 +21,6 @@ RENDERER = (
     "map_shared",
     "map_colours",
     "map_points",
-    "map_density",
     "map_camera",
     "map_overlay",
     "map_labels",

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from atlas.maps.map import MemoryMap
+from atlas.maps.map import UNCLUSTERED, MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.views.map.colours import (
     AGE,
     DOMAIN,
     GREY,
     OUTCOME,
+    RED,
     USE,
+    WEAK_DOMAINS,
     Colouring,
     by_age,
     by_domain,
     by_outcome,
     by_use,
     by_value,
+    by_weakness,
 )
 from atlas.views.map.domains import DomainRow
 from atlas.views.map.packets import mask_text, pack
@@ -100,7 +103,9 @@ class Marks:
     """The user's view of the map from the last visit."""
 
 
-def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any]) -> Colouring:
+def colouring_of(
+    memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any], *, weak: Collection[int] = ()
+) -> Colouring:
     """Return the colouring of the points.
 
     Args:
@@ -108,9 +113,11 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
         points: Points of this map.
         by: One of `COLOURED_BY`.
         column: The values of `COLUMNS[by]` by id; unused for domains and outcomes.
+        weak: Numbers of the weak domains.
     """
     values = [column.get(record_id) for record_id in points.ids]
     makers: dict[str, Callable[[], Colouring]] = {
+        WEAK_DOMAINS: lambda: by_weakness(memory_map, weak),
         DOMAIN: lambda: by_domain(memory_map),
         OUTCOME: lambda: by_outcome(points.outcomes),
         AGE: lambda: by_age(values),
@@ -125,10 +132,9 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     Args:
         rows: The domains, worst first.
     """
-    is_by_domain = colouring.title == DOMAIN
     rank_by_domain = {row.number: rank for rank, row in enumerate(rows)}
     rates = {row.number: rate_text(row.rate) for row in rows if row.rate.n_known}
-    colour_by_domain = {entry.domain: entry.colour for entry in colouring.entries}
+    colour_by_domain = _label_colours(colouring, rows)
     labelled = [*rows[:WORST], *sorted(rows[WORST:], key=lambda row: -row.n)]
     label_slot_by_domain = {row.number: slot for slot, row in enumerate(labelled[:MAX_LABELS])}
     entries = [
@@ -143,17 +149,26 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     layer = {
         "points": points.key,
         "title": colouring.title,
-        "heading": counted(len(rows), "domain") if is_by_domain and rows else colouring.title,
+        "domains": colouring.title in (WEAK_DOMAINS, DOMAIN),
+        "heading": counted(len(rows), "domain") if colouring.title == DOMAIN and rows else colouring.title,
         "shapes": colouring.has_shapes,
         "entries": entries,
         "legend": sorted(range(len(entries)), key=entry_ranks.__getitem__),
-        "labels": [
-            {**row.as_label(), "colour": colour_by_domain.get(row.number, GREY) if is_by_domain else None}
-            for row in labelled
-        ],
+        "labels": [{**row.as_label(), "colour": colour_by_domain.get(row.number)} for row in labelled],
     }
     label_slots = [label_slot_by_domain.get(domain, NO_LABEL) for domain in memory_map.labels.tolist()]
     return pack(layer, category=colouring.category, label_of=np.array(label_slots, np.uint8))
+
+
+def _label_colours(colouring: Colouring, rows: Sequence[DomainRow]) -> Mapping[int, int | None]:
+    """Return the colours of the domains' names, by number. Those without one have the colour of text."""
+    if colouring.title == WEAK_DOMAINS:
+        return {row.number: RED for row in rows if row.is_weak}
+    if colouring.title == DOMAIN:
+        return dict.fromkeys((row.number for row in rows), GREY) | {
+            entry.domain: entry.colour for entry in colouring.entries
+        }
+    return {}
 
 
 def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
@@ -233,6 +248,12 @@ def shown_text(memory_map: MemoryMap) -> str:
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
     return f"{counted(len(memory_map.ids), 'experience')}{placed}"
+
+
+def members_text(memory_map: MemoryMap) -> str:
+    """Return how much is on the map, and how much of it is in no domain."""
+    n_outside = int((memory_map.labels == UNCLUSTERED).sum())
+    return f"{shown_text(memory_map)} · {n_outside:,} in no domain"
 
 
 def quality_text(memory_map: MemoryMap) -> str:

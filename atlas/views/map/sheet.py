@@ -56,7 +56,8 @@ def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
         by: One of `COLOURED_BY`.
     """
     values = column(COLUMNS[by]) if by in COLUMNS else {}
-    colouring = colouring_of(sheet.map, sheet.points, by, values)
+    weak = [row.number for row in sheet.domains if row.is_weak]
+    colouring = colouring_of(sheet.map, sheet.points, by, values, weak=weak)
     return Colours(colouring=colouring, packet=colours_packet(sheet.map, sheet.points, colouring, sheet.domains))
 
 

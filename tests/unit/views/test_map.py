@@ -22,9 +22,12 @@ from atlas.views.map.colours import (
     DOMAIN,
     ENTRIES,
     GREY,
+    NEUTRAL,
     OUTCOME,
+    RED,
     SOURCE,
     USE,
+    WEAK_DOMAINS,
     by_value,
     domain_colours,
 )
@@ -49,6 +52,7 @@ from atlas.views.map.page import (
     colours_packet,
     hits_of,
     marks_packet,
+    members_text,
     neighbours_of,
     quality_help,
     quality_text,
@@ -191,7 +195,7 @@ def test_domains_come_worst_first_with_their_interval(points):
     assert domain_sentence(rows[0], success_rate(points.outcomes)) == (
         "2 of 2 experiences with a known outcome · likely 0–66% · average 82%"
     )
-    assert rows[0].as_label()["note"] == "0% succeeded"
+    assert [row.as_label()["note"] for row in rows] == ["0% succeeded", "", ""], "only weak domains have theirs"
     assert (rows[0].as_line().id, rows[0].as_line().name) == (str(rows[0].number), "web")
     assert rows[0].as_line().rate == {"share": 0.0, "text": "0% of 2", "weak": True}
 
@@ -278,6 +282,23 @@ def test_points_are_coloured_by_domain(points):
     assert colouring.category.tolist() == [0] * 5 + [1] * 4 + [2, 2, 3]
 
 
+def test_weak_domains_are_red_all_others_alike_and_what_is_in_none_hollow(points):
+    colouring = colouring_of(make_map(), points, WEAK_DOMAINS, {}, weak=[2])
+    assert [(entry.name, entry.n, entry.colour, entry.is_hollow) for entry in colouring.entries] == [
+        ("Weak domains", 2, RED, False),
+        ("Other domains", 9, NEUTRAL, False),
+        ("In no domain", 1, GREY, True),
+    ]
+    assert colouring.category.tolist() == [1] * 9 + [0, 0, 2]
+
+
+def test_a_map_without_domains_has_one_colour_and_nothing_hollow(points):
+    memory_map = make_map(labels=[UNCLUSTERED] * N, names=())
+    for by in (WEAK_DOMAINS, DOMAIN):
+        entries = colouring_of(memory_map, points, by, {}).entries
+        assert [(entry.n, entry.is_hollow) for entry in entries] == [(N, False)]
+
+
 def test_a_failing_domain_names_the_tasks_that_its_attempts_were_made_at(tmp_path):
     ids = make_store(tmp_path, [attempt(f"Mend {n}", n >= 5, task_id=f"t{n % 2 if n < 5 else n}") for n in range(N)])
     with opened_store(tmp_path) as memory:
@@ -362,7 +383,20 @@ def test_the_packet_of_colours_lists_legend_and_labels(points):
     assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "In no domain"]
     assert [label["name"] for label in layer["labels"]] == ["web", "tax", "soup"]  # the worst first
     assert [entry["label"] for entry in layer["entries"]] == [1, 2, 0, None]
+    assert [label["colour"] for label in layer["labels"]] == [2, 0, 1]
     assert layer["labels"][1]["x"] == pytest.approx(-7 / 11, abs=1e-6)
+
+
+def test_only_the_names_of_weak_domains_are_red(points):
+    memory_map = make_map()
+    rows = domain_rows(memory_map, points.outcomes)
+    colouring = colouring_of(memory_map, points, WEAK_DOMAINS, {}, weak=[2])
+    layer = unpacked(colours_packet(memory_map, points, colouring, rows))
+    assert [(label["name"], label["colour"]) for label in layer["labels"]] == [
+        ("web", RED),
+        ("tax", None),
+        ("soup", None),
+    ]
 
 
 def test_marks_speak_of_points_by_number(points):
@@ -407,6 +441,7 @@ def test_what_is_drawn_takes_the_place_of_is_added_to_or_taken_from_the_selectio
 def test_quality_says_what_made_the_map_and_how_much_came_since():
     memory_map = make_map()
     assert quality_text(memory_map) == "12 experiences · UMAP (built in)"
+    assert members_text(memory_map) == "12 experiences · 1 in no domain"
     assert quality_help(memory_map).startswith("98% of neighbours are true, and the seed is 42.")
     memory_map.is_placed[:3] = True
     assert shown_text(memory_map) == "12 experiences · 3 placed since the map was made"
