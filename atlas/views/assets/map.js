@@ -216,7 +216,7 @@ function mountMap(element, payload, callbacks = {}) {
     Object.assign(map, { width: box.width, height: box.height, ratio: Math.min(devicePixelRatio || 1, 2) })
     for (const one of [canvas, surface]) (one.width = map.width * map.ratio), (one.height = map.height * map.ratio)
     measure()
-    if (map.points && !isTouched) map.camera.fit() // all of it, as long as nobody has looked closer: the window gives the map its size late
+    if (map.points && !isTouched) map.camera.fit(), map.labels.forget() // all of it, as long as nobody has looked closer: the window gives the map its size late
     dirty()
   }
 
@@ -224,7 +224,7 @@ function mountMap(element, payload, callbacks = {}) {
   function measure() {
     const right = parseFloat(getComputedStyle(root).getPropertyValue('--atlas-panel-room')) || 0
     const bottom = LEGEND_ROW + (brush.hidden ? 0 : brush.offsetHeight), { width, height } = map
-    map.insets = { left: 0, top: 44, right, bottom }
+    map.insets = { left: map.tools.edge(), top: 72, right, bottom }
     const count = [width - right - 120, 36, width - right, 62] // where the number of the selected stands
     map.covered = [...map.tools.boxes(), count, [width - right, 0, width, height], [0, height - bottom, width, height]]
     map.camera.forget()

@@ -30,13 +30,14 @@ function mapCamera(map) {
   }
 
   /** The view of all points. */
-  const fitting = () => (fitted ??= framing(...bounds(Array.from({ length: map.points.n }, (_, i) => i)), [Math.min(90, map.width * 0.1), 80]))
+  const fitting = () => (fitted ??= framing(...bounds(Array.from({ length: map.points.n }, (_, i) => i)), [Math.min(70, map.width * 0.08), 80]))
 
   /** How much larger the points stand apart than where all of them are seen. */
   const magnification = () => map.view.scale / fitting().scale
 
   function pointSize() {
-    const crowd = Math.min(7, Math.max(0.6, 170 / Math.sqrt(map.points.n + 30))) + 1.6
+    const room = Math.min(1, Math.max(0.75, (map.width - map.insets.right) / 700)) // on a narrow stage points lie closer
+    const crowd = Math.min(7, Math.max(0.6, 170 / Math.sqrt(map.points.n + 30))) * room + 1.6
     return Math.min(13, crowd * Math.max(0.8, magnification()) ** 0.4)
   }
 

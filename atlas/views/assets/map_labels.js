@@ -6,18 +6,20 @@ const FORMED = 4 // members from which a domain is named while the memory grows
 const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
 const CELL_PIXELS = 6
 const ANGLES = 32
-const DISTANCES = [6, 14, 20, 26, 34, 44, 56, 70, 86, 105, 126, 150] // pixels from the edge of a domain's core
+const DISTANCES = [-40, -20, 6, 14, 20, 26, 34, 44, 56, 70, 86, 105, 126, 150] // pixels from the edge of a domain's core
 const NEAR = 70, FAR = 110 // pixels to the domain of a name that need not stand, of many names and of few: a map of many long lines is hard to read
 const FEW = 20 // names
 const NAME_SIZE = 13, NOTE_SIZE = 11
 const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
-const LEADER_FROM = 22 // pixels from a name to the nearest point of its domain from which a line leads there
+const LEADER_FROM = 30 // pixels from a name to the nearest point of its domain, or to its shade, from which a line leads there
+const ASIDE = 0.35, BELOW = 14, OWN = 16, LED = 30 // costs of a place: for each pixel from the middle, below the domain, for each point of it that is covered, with a line
+const OWN_COVERED = 3 // points of its own domain that a name may cover
 const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
 const MEMBERS = 150 // points of a domain that are looked at for the nearest
 
 const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
-const isWithin = ([left, top, right, bottom], { width, height }) => left >= 0 && top >= 0 && right <= width && bottom <= height
+const isWithin = ([left, top, right, bottom], { width, height, insets }) => left >= insets.left && top >= 0 && right <= width && bottom <= height
 
 const isIn = ([px, py], [left, top, right, bottom]) => px >= left && px <= right && py >= top && py <= bottom
 /** Whether a line, which may be missing, runs over a box. */
@@ -28,29 +30,51 @@ function mapLabels(map) {
   let standing = [], crowd = null, members = null
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
-  /** How many points are to be seen in a box: sums over a grid, worked out anew where the view or the points change. */
+  const cell = (pixel) => Math.floor(pixel / CELL_PIXELS)
+  /** How many points are to be seen in a box: sums over a grid, of all points and of those that are shaded. Worked out anew where the view or the points change. */
   function crowdNow() {
-    const { points, view, width, height, hidden, days, marks } = map
-    const of = [points.key, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
+    const { points, colours, view, width, height, hidden, days, marks } = map
+    const of = [points.key, colours.title, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
     if (crowd?.of === of) return crowd
-    const wide = Math.ceil(width / CELL_PIXELS) + 1, tall = Math.ceil(height / CELL_PIXELS) + 1, sums = new Uint32Array(wide * tall)
-    for (let i = 0; i < points.n; i++) {
+    const wide = cell(width) + 2, tall = cell(height) + 2
+    const seen = Array.from({ length: points.n }, (_, i) => i).filter(map.isVisible)
+    return (crowd = { of, wide, tall, all: sumsOf(seen, wide, tall), shaded: sumsOf(weakPoints(), wide, tall) })
+  }
+
+  function sumsOf(numbers, wide, tall) {
+    const sums = new Uint32Array(wide * tall)
+    for (const i of numbers) {
       const [px, py] = map.camera.where(i)
-      if (px >= 0 && py >= 0 && px < width && py < height && map.isVisible(i)) sums[(Math.floor(py / CELL_PIXELS) + 1) * wide + Math.floor(px / CELL_PIXELS) + 1]++
+      if (px >= 0 && py >= 0 && px < map.width && py < map.height) sums[(cell(py) + 1) * wide + cell(px) + 1]++
     }
     for (let row = 1; row < tall; row++) for (let at = 1; at < wide; at++) {
       const here = row * wide + at
       sums[here] += sums[here - 1] + sums[here - wide] - sums[here - wide - 1]
     }
-    return (crowd = { of, wide, tall, sums })
+    return sums
   }
 
-  function pointsIn([left, top, right, bottom], weak) {
-    const { wide, tall, sums } = crowdNow(), pad = weak ? WEAK_PIXELS : map.camera.pointSize() / 2 // a shade is no ground for a name
-    const column = (px) => Math.min(wide - 1, Math.max(0, Math.floor(px / CELL_PIXELS))), row = (py) => Math.min(tall - 1, Math.max(0, Math.floor(py / CELL_PIXELS)))
-    const [x0, x1, y0, y1] = [column(left - pad), Math.min(wide - 1, column(right + pad) + 1), row(top - pad), Math.min(tall - 1, row(bottom + pad) + 1)]
+  /** The cells of a box with its surroundings. */
+  function cellsOf([left, top, right, bottom], pad) {
+    const { wide, tall } = crowdNow(), within = (pixel, n) => Math.min(n - 2, Math.max(0, cell(pixel)))
+    return [within(left - pad, wide), within(right + pad, wide) + 1, within(top - pad, tall), within(bottom + pad, tall) + 1]
+  }
+
+  function countIn(sums, [x0, x1, y0, y1]) {
+    const { wide } = crowdNow()
     return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
   }
+
+  /** How many points of its own domain, whose places are given, a name would cover, and how many others. A shade is no ground for a name. */
+  function pointsIn(box, weak, places) {
+    const { all, shaded } = crowdNow(), around = cellsOf(box, WEAK_PIXELS)
+    const cells = weak ? around : cellsOf(box, map.camera.pointSize() / 2), n = countIn(all, cells), [x0, x1, y0, y1] = cells
+    const own = n ? places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length : 0
+    return { own, others: Math.max(0, n - own) + (weak ? 0 : countIn(shaded, around)) }
+  }
+
+  /** Whether a name may stand on what a box covers: on nothing of other domains, and on few points of its own, if these are all known and not shaded. */
+  const isBare = ({ own, others }, weak) => !others && own <= (weak ? 0 : OWN_COVERED)
 
   /** Points of a domain: all, or some of very many. */
   function membersOf(number) {
@@ -108,18 +132,18 @@ function mapLabels(map) {
     const half = Math.max(overlay.measure(text, NAME_SIZE, 600), note ? overlay.measure(note, NOTE_SIZE, 600) + 8 : 0) / 2 + 4, low = note ? 18 : 11
     const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
     const before = spots.get(number), places = membersOf(number).filter(map.isVisible).map(map.camera.where)
-    const spot = before && isFree(box(before), taken) && !pointsIn(box(before), weak) ? before : nearest(box, places, taken, half, radius * map.view.scale, isSure, weak)
+    const spot = before && isFree(box(before), taken) && isBare(pointsIn(box(before), weak, places), weak) ? before : nearest(box, places, taken, half, radius * map.view.scale, isSure, weak)
     if (!spot) return null
     spots.set(number, spot)
-    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM ? found : null
+    const found = leaderFrom(box(spot), places), leader = found?.length > LEADER_FROM + (weak ? WEAK_PIXELS : 0) ? found : null
     write(label, text, px, py, spot, leader)
-    return { box: box(spot), number, name, onPoints: pointsIn(box(spot)), leader }
+    return { box: box(spot), number, name, note, covered: pointsIn(box(spot), weak, places), leader }
   }
 
   /** Whether the line from a name to its domain would cross another name, or the name another line. */
   const isCrossed = (box, leader) => standing.some((other) => isOver(leader, other.box) || isOver(other.leader, box))
 
-  /** The free place nearest to the points of a domain. Where none is bare of points, that with the fewest, if a name has to stand. */
+  /** The free place nearest to the points of a domain, above its middle if it can be. Where none is bare of points, that with the fewest, if a name has to stand. */
   function nearest(box, places, taken, half, reach, isSure, weak) {
     const core = Math.min(reach * 1.3, 120), near = map.colours.labels.length <= FEW ? FAR : NEAR
     let best = null, least = Infinity
@@ -128,10 +152,10 @@ function mapLabels(map) {
         const angle = (2 * Math.PI * (turn - ANGLES / 4)) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
         const spot = [across * (core + distance + half), down * (core + distance + 14)]
         if (!isFree(box(spot), taken)) continue
-        const n = pointsIn(box(spot), weak)
-        if (n && !isSure) continue
+        const covered = pointsIn(box(spot), weak, places)
+        if (!isSure && !isBare(covered, weak)) continue
         const leader = leaderFrom(box(spot), places), far = leader?.length ?? distance, crosses = isCrossed(box(spot), leader)
-        const cost = n * 60 + far + 8 * Math.abs(across) + (crosses ? 80 : 0)
+        const cost = covered.others * 60 + covered.own * (weak ? 60 : OWN) + far + (far > LEADER_FROM ? LED : 0) + ASIDE * Math.abs(spot[0]) + (down > 0 ? BELOW : 0) + (crosses ? 80 : 0)
         if ((isSure || (!crosses && far <= near)) && cost < least) (least = cost), (best = spot)
       }
     return best
@@ -174,5 +198,5 @@ function mapLabels(map) {
     map.callbacks.onDomain?.({ number })
   }
 
-  return { draw, shade, isFree, at, open, look: () => standing }
+  return { draw, shade, isFree, at, open, forget: () => spots.clear(), look: () => standing }
 }
