@@ -214,6 +214,8 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "map")
     app.session_state["map_domain"] = worst = domain_numbers(app)[0]
     app.run()
+    assert "**Found, best first**" in [each.value for each in app.markdown]
+    assert app.session_state["map_domain"] is None, "what is found takes the place of the open domain"
     assert any("20 of 20 experiences with a known outcome" in element.value for element in app.caption)
     assert "**:red[0% succeeded]**" in [element.value for element in app.markdown]
     app.button(key="map_domain_select").click().run()

@@ -163,6 +163,9 @@ def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
 
 
 def _ask(event: dict[str, Any]) -> None:
+    st.session_state[OPEN_DOMAIN] = None  # what the question finds takes the place of what is open
+    if opened_id() is not None:
+        close_opened()
     narrow_to(replace(current_scope(), text=str(event.get("text", ""))[:MAX_QUERY_CHARACTERS]))
 
 
