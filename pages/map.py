@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.colours import COLOURED_BY
-from atlas.views.map.page import MIN_EXPERIENCES, shown_text
+from atlas.views.map.page import MIN_EXPERIENCES
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
@@ -17,7 +17,7 @@ from pages.components.lists.empty import draw_empty
 from pages.components.lists.record_table import opened_id
 from pages.components.lists.room import draw_opened
 from pages.components.map.beside import draw_difference, draw_hits
-from pages.components.map.domains import draw_domains
+from pages.components.map.domains import draw_domains, draw_verdict
 from pages.components.map.interaction import OPEN_DOMAIN, draw_map
 from pages.components.map.refit import draw_refit
 from pages.components.shared.live import refreshing
@@ -30,12 +30,12 @@ ABOUT = "Experiences that are about the same thing lie close together. Groups of
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it the hits, the selection and the domains, or the open experience."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
-        st.title("Map", anchor=False, width="content")
+        st.title("Map", anchor=False, width="content", help=ABOUT)
+        draw_verdict(sheet)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
             st.caption("Colour by", width="content")
             by = st.selectbox("Colour by", COLOURED_BY, label_visibility="collapsed", key="map_colour_by",
                               persist_state="session", width=140)  # fmt: skip
-        st.caption(shown_text(sheet.map), help=ABOUT, width="content")
     beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by))

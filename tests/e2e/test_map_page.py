@@ -10,13 +10,39 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.map import draw, look, open_map
-from tests.support.browser.page import settle, shoot
+from tests.support.browser.page import THEMES, choose, settle, shoot, show_theme
 from tests.support.browser.server import Serve
 from tests.support.records import START, kinds
 from tests.support.stores import make_store
 
 RESTED = "() => !atlasMap.look().isMoving"
 PLACES = "() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))"
+
+
+RED_PIXELS = """([left, top, right, bottom]) => {
+    const stage = document.querySelector('[data-testid=stMain]').querySelector('.st-key-map_stage')
+    const roots = [...stage.querySelectorAll('*')].flatMap((each) => each.shadowRoot ?? [])
+    const canvas = roots.map((root) => root.querySelector('canvas.overlay')).find(Boolean)
+    const ratio = canvas.width / canvas.clientWidth
+    const box = [left, top, right - left, bottom - top].map((side) => Math.round(side * ratio))
+    const { data } = canvas.getContext('2d').getImageData(...box)
+    let n = 0
+    for (let at = 0; at < data.length; at += 4) n += data[at + 3] > 200 && data[at] - data[at + 2] > 60 ? 1 : 0
+    return n
+}"""
+"""How many pixels of a box of the stage are red."""
+
+BRIGHTNESS = """() => {
+    const stage = document.querySelector('.st-key-map_stage')
+    const roots = [...stage.querySelectorAll('*')].flatMap((each) => each.shadowRoot ?? [])
+    const swatches = roots.flatMap((root) => [...root.querySelectorAll('.legend .swatch')])
+    const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    return swatches.map((swatch) => {
+        const [red, green, blue] = getComputedStyle(swatch).color.match(/[0-9.]+/g).map((part) => linear(part / 255))
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    })
+}"""
+"""The luminance of each colour in the legend, in [0, 1]."""
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +87,17 @@ def test_a_selection_is_told_apart_from_the_rest_and_leaves_the_canvas_as_it_is(
     map_page.get_by_role("button", name="Undo").click()
 
 
-def test_names_stand_off_the_points_and_each_other_and_the_legend_lists_them_once_it_is_opened(map_page: Page):
+def test_names_stand_off_the_points_of_others_and_each_other_and_the_legend_lists_them_once_it_is_opened(
+    map_page: Page,
+):
     found = look(map_page)
     boxes = [label["box"] for label in found["labels"]]
     assert len(boxes) > 1
     points = map_page.evaluate(PLACES)
-    for left, top, right, bottom in boxes:
-        assert [(x, y) for x, y in points if left < x < right and top < y < bottom] == []
+    assert [label["name"] for label in found["labels"] if label["covered"]["others"]] == []
+    for left, top, right, _ in boxes:
+        assert left >= found["insets"]["left"]
+        assert top > map_page.locator(".tools").bounding_box()["height"]
         assert right <= found["width"] - found["insets"]["right"]
     assert not [
         pair
@@ -78,6 +108,7 @@ def test_names_stand_off_the_points_and_each_other_and_the_legend_lists_them_onc
         if label["leader"]:
             to = label["leader"]["to"]
             assert min(abs(x - to[0]) + abs(y - to[1]) for x, y in points) < 1, "a line ends at a point"
+    choose(map_page, map_page.get_by_role("combobox", name="Colour by"), "Domain")
     worst = map_page.locator(".legend .name").first.inner_text()
     assert worst in {label["name"] for label in found["labels"]}
 
@@ -85,14 +116,56 @@ def test_names_stand_off_the_points_and_each_other_and_the_legend_lists_them_onc
     canvas = map_page.locator(".stage .overlay").bounding_box()
     assert legend.bounding_box()["height"] < 40
     expect(legend.locator(".chip").first).to_be_hidden()
-    open_legend(map_page)
+    map_page.get_by_role("button", name="Show all of the legend").click()
     for chip in legend.locator(".chip").all():
         expect(chip).to_be_in_viewport(ratio=1)
     assert map_page.locator(".stage .overlay").bounding_box() == canvas
 
 
 def open_legend(page: Page) -> None:
+    """Colour by domain, and open the list of the colours."""
+    choose(page, page.get_by_role("combobox", name="Colour by"), "Domain")
     page.get_by_role("button", name="Show all of the legend").click()
+
+
+def test_the_first_look_shows_which_domain_is_weak_and_what_the_marks_mean(map_page: Page):
+    expect(map_page.get_by_text("1 of 3 domains is clearly below the average of 67%.")).to_be_in_viewport()
+    expect(map_page.get_by_text("90 experiences · 0 in no domain")).to_be_in_viewport()
+    assert map_page.locator(".legend .shapes > span").all_inner_texts() == ["●succeeded", "✕failed", "weak domain"]
+    for theme in THEMES:
+        show_theme(map_page, theme)
+        worst, *others = look(map_page)["labels"]
+        assert worst["note"] == "0% succeeded"
+        assert map_page.evaluate(RED_PIXELS, worst["box"]) > 100
+        assert [(label["note"], map_page.evaluate(RED_PIXELS, label["box"])) for label in others] == [("", 0)] * 2
+    shoot(map_page, "map-page", themes=True)
+    map_page.get_by_role("button", name="See its failures").click()
+    expect(map_page.get_by_role("heading", name="Experiences")).to_be_visible()
+    expect(map_page.get_by_text("30 of 90 experiences in scope")).to_be_visible()
+
+
+def test_every_tool_says_what_it_does(map_page: Page):
+    tools = map_page.locator(".tools button:visible")
+    assert [tool.get_attribute("title") for tool in tools.all()] == [
+        "Move (M)",
+        "Select a box (B)",
+        "Select with a lasso (L)",
+        "Zoom in (+)",
+        "Zoom out (−)",
+        "Show all (0)",
+        "Full screen (F)",
+    ]
+    assert tools.all_inner_texts() == ["Move", "Box", "Lasso", "", "", "Show all", "Full screen"]
+
+
+def test_on_dark_all_domains_are_equally_bright(map_page: Page):
+    show_theme(map_page, "dark")
+    open_legend(map_page)
+    bright = map_page.evaluate(BRIGHTNESS)
+    assert len(bright) == 3
+    assert max(bright) - min(bright) < 0.02
+    assert min(bright) > 0.3
+    shoot(map_page, "map-page-dark-domains")
 
 
 def test_a_legend_entry_flies_to_its_domain_and_a_name_on_the_map_opens_its_panel(map_page: Page):
@@ -120,6 +193,7 @@ def test_a_legend_entry_flies_to_its_domain_and_a_name_on_the_map_opens_its_pane
 
 
 def test_where_all_came_on_one_day_time_runs_by_rank(map_page: Page):
+    expect(map_page.locator(".track .caption")).to_have_text("success rate so far")
     until = map_page.get_by_label("Until which day")
     assert until.get_attribute("max") == "89"
     until.fill("29")
@@ -142,4 +216,3 @@ def test_a_narrow_window_has_the_map_and_the_panel_of_what_is_opened(map_page: P
     map_page.locator(".stage").press("Enter")
     expect(map_page.get_by_role("button", name="Close", exact=True)).to_be_in_viewport()
     assert map_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    expect(map_page.locator(".track .caption")).to_have_text("success rate so far")

@@ -60,8 +60,29 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
     assert len(layer(app, "map_colours")["labels"]) == len(domains(app))
     assert_no_problem(app)
+    assert "**1 of 3 domains is clearly below the average of 67%.**" in [each.value for each in app.markdown]
+    assert "60 experiences · 0 in no domain" in [each.value for each in app.caption]
     [heading] = [each for each in app.markdown if each.value == "**Domains, weakest first**"]
     assert "The lowest success rate first." in heading.help
+
+
+def test_the_verdict_leads_to_the_failures_of_the_weak_domains(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, kinds(60))
+    app = dashboard(tmp_path, "map")
+    weak = domain_numbers(app)[0]
+    app.button(key="map_failures").click().run()
+    scope = app.session_state["scope"]
+    assert (scope.domains, scope.values) == ((int(weak),), {"outcomes": ("failed",)})
+    assert [element.value for element in app.title] == ["Experiences"]
+    assert len(table(app)) == 20
+    assert_no_problem(app)
+
+
+def test_where_no_domain_is_weak_the_verdict_says_so_and_offers_nothing(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(each.task.description) for each in kinds(60)])
+    app = dashboard(tmp_path, "map")
+    assert "**None of 3 domains is clearly below the average of 100%.**" in [each.value for each in app.markdown]
+    assert "map_failures" not in [button.key for button in app.button]
 
 
 def test_a_read_only_store_is_drawn_and_nothing_is_written_into_it(dashboard: Dashboard, tmp_path):
@@ -190,7 +211,11 @@ def test_the_scope_dims_what_it_leaves_out_and_marks_what_is_found(dashboard: Da
 def test_a_question_that_is_asked_on_the_map_is_the_scopes_and_its_hits_stand_beside(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map", scope_by="Words")
+    app.session_state["map_domain"] = domain_numbers(app)[0]
+    app.run()
     tell(app, "map_points", "asked", {"text": "cron"})
+    assert "**Found, best first**" in [each.value for each in app.markdown]
+    assert app.session_state["map_domain"] is None, "what is found takes the place of the open domain"
     assert app.query_params["scope_text"] == "cron"
     marks = layer(app, "map_marks")
     assert marks["asked"] == "cron"
@@ -204,6 +229,7 @@ def test_colours_change_without_the_points_being_sent_anew(dashboard: Dashboard,
     make_store(tmp_path, kinds(30))
     app = dashboard(tmp_path, "map")
     before = parts(app)["map_points"].bytes
+    assert [entry["name"] for entry in layer(app, "map_colours")["entries"]] == ["Weak domains", "Other domains"]
     app.selectbox(key="map_colour_by").set_value("Outcome").run()
     assert parts(app)["map_points"].bytes == before
     assert [entry["name"] for entry in layer(app, "map_colours")["entries"]] == ["succeeded", "failed", "unknown"]
@@ -214,8 +240,6 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "map")
     app.session_state["map_domain"] = worst = domain_numbers(app)[0]
     app.run()
-    assert "**Found, best first**" in [each.value for each in app.markdown]
-    assert app.session_state["map_domain"] is None, "what is found takes the place of the open domain"
     assert any("20 of 20 experiences with a known outcome" in element.value for element in app.caption)
     assert "**:red[0% succeeded]**" in [element.value for element in app.markdown]
     app.button(key="map_domain_select").click().run()

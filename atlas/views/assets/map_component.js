@@ -53,14 +53,13 @@ function mount(parent, points, setTriggerValue, desk) {
   const ask = (name) => (value) => desk.layers.talk?.send(name, value)
   const map = mountMap(parent, { points }, {
     onSelect: (value) => setTriggerValue('selected', value),
-    onOpen: (value) => (page.classList.remove('atlas-no-panel'), map.measure(), setTriggerValue('opened', value), showPanel(parent)),
+    onOpen: (value) => (setTriggerValue('opened', value), showPanel(parent)),
     onHover: ask('hovered'),
     onTitles: ask('wanted'),
     onView: ask('viewed'),
     onFull: full,
     onLegend: ({ height }) => page.style.setProperty('--atlas-legend-height', `${height}px`),
-    onPanel: () => page.classList.toggle('atlas-no-panel'),
-    onDomain: (value) => (page.classList.remove('atlas-no-panel'), map.measure(), setTriggerValue('domain', value), showPanel(parent)),
+    onDomain: (value) => (setTriggerValue('domain', value), showPanel(parent)),
     onAsk: (value) => setTriggerValue('asked', value),
   })
   if (!map) return null
@@ -81,7 +80,7 @@ function leave(parent, { map, take, life }, desk) {
   life.abort()
   if (desk.take === take) desk.take = undefined
   if (globalThis.atlasMap === map) globalThis.atlasMap = undefined
-  page.classList.remove('atlas-full', 'atlas-no-panel')
+  page.classList.remove('atlas-full')
   for (const name of ['--atlas-map-height', '--atlas-legend-height']) page.style.removeProperty(name)
   if (document.fullscreenElement) document.exitFullscreen()
   map.destroy()

@@ -14,7 +14,7 @@ function mapKeys(map, stage) {
     Escape: () => (isWalking ? stopWalking() : map.selection.clear()),
     Enter: () => (isWalking && map.hovered != null ? map.pointer.open(map.hovered) : walk(null)),
     ' ': () => isWalking && map.selection.toggle(map.hovered), '/': () => tools.focusQuestion(), p: () => map.replay.play(), f: () => tools.full(),
-    d: () => tools.toggleContours(), m: () => tools.take('pan'), b: () => tools.take('box'), l: () => tools.take('lasso'), // told with the next move
+    m: () => tools.take('pan'), b: () => tools.take('box'), l: () => tools.take('lasso'), // told with the next move
   }
 
   function press(event) {

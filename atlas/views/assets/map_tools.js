@@ -5,15 +5,14 @@ const TOOL_WORDS = { pan: 'Move', box: 'Box', lasso: 'Lasso' } // beside signs t
 const SIGNS = { // paths in a square of 16
   pan: 'M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2', box: 'M2 3h12v10H2z',
   lasso: 'M8 2c3.5 0 6 1.700 6 4s-2.500 4-6 4-6-1.700-6-4 2.500-4 6-4M5 9.500c-1 2 0 3 1 3.500s1 1.500 0 2.500',
-  full: 'M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4M5 5h6v6H5z', contours: 'M8 7.500a1 1 0 1 0 .1 0M8 5c2 0 3 1.500 3 3.200S9.500 11 8 11 5 10 5 8s1-3 3-3M8 2c4 0 6 3 6 6s-2.500 6-6 6-6-2.500-6-6 2-6 6-6',
-  panel: 'M2 3h12v10H2zM10 3v10',
+  full: 'M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4M5 5h6v6H5z',
   plus: 'M8 3v10M3 8h10', minus: 'M3 8h10', all: 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4', clear: 'M4 4l8 8M12 4l-8 8',
 }
 
 function mapTools(map, root, stage, surface) {
   const bar = make('div', 'tools', stage)
   const ask = make('form', 'ask', stage), question = make('input', '', ask)
-  let isContoured = false, isAsked = false
+  let isAsked = false
   Object.assign(question, { type: 'search', placeholder: 'Search the map', ariaLabel: 'Search the map', title: 'Find similar tasks and fly to them (/)', maxLength: 2000 })
   ask.hidden = !map.callbacks.onAsk
 
@@ -36,23 +35,14 @@ function mapTools(map, root, stage, surface) {
   group = make('span', 'group', bar)
   icon('Zoom in (+)', 'plus', () => map.camera.zoom(1.5))
   icon('Zoom out (−)', 'minus', () => map.camera.zoom(1 / 1.5))
-  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()))
+  icon('Show all (0)', 'all', () => (map.camera.fit(), map.changed()), 'Show all')
   group = make('span', 'group', bar)
-  const contourButton = icon('Show density (D)', 'contours', toggleContours, 'Density')
-  contourButton.setAttribute('aria-pressed', 'false')
-  icon('Full screen (F)', 'full', full)
-  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()))
+  icon('Full screen (F)', 'full', full, 'Full screen')
 
   function full() {
     if (map.callbacks.onFull) map.callbacks.onFull()
     else if (document.fullscreenElement) document.exitFullscreen()
     else root.requestFullscreen()
-  }
-
-  function toggleContours() {
-    isContoured = !isContoured
-    contourButton.setAttribute('aria-pressed', String(isContoured))
-    map.dirty()
   }
 
   function take(name) {
@@ -80,5 +70,6 @@ function mapTools(map, root, stage, surface) {
   map.on(ask, 'submit', (event) => (event.preventDefault(), (isAsked = true), map.callbacks.onAsk?.({ text: question.value.trim() })))
   map.on(question, 'search', () => question.value || map.callbacks.onAsk?.({ text: '' })) // its cross was clicked
   map.on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
-  return { boxes, take, full, toggleContours, tellQuestion, tellSelection, focusQuestion: () => question.focus(), hasAsked, isContoured: () => isContoured }
+  const edge = () => bar.offsetLeft
+  return { boxes, edge, take, full, tellQuestion, tellSelection, focusQuestion: () => question.focus(), hasAsked }
 }

@@ -19,8 +19,9 @@ from atlas.views.map.domains import (
     sizes_offered,
     weak_sentence,
 )
+from atlas.views.map.page import members_text
 from atlas.views.map.sheet import Sheet
-from atlas.views.shared.scope import Scope
+from atlas.views.shared.scope import Scope, scope_with
 from pages.components.lists.record_table import experience_table, plain_table
 from pages.components.lists.selection import select
 from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
@@ -28,6 +29,18 @@ from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.undo_toast import announce_problem
+
+
+def draw_verdict(sheet: Sheet) -> None:
+    """Draw how many domains are weak, and a button that lists their failures."""
+    if not sheet.domains:
+        return
+    st.markdown(f"**{weak_sentence(sheet.domains, sheet.rate)}**", width="content")
+    weak = [row.number for row in sheet.domains if row.is_weak]
+    words = "See its failures" if len(weak) == 1 else "See their failures"
+    scope = scope_with(domains=weak, outcomes=("failed",))
+    if weak and st.button(words, key="map_failures", on_click=narrow_to, args=(scope,)):
+        go_to("pages/experiences.py")
 
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
@@ -40,7 +53,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
         return
-    st.caption(f"{weak_sentence(sheet.domains, sheet.rate)} Click one to see its tasks.")
+    st.caption("Click one to see its tasks.")
     plain_table(
         [row.as_line() for row in sheet.domains],
         columns=DOMAIN_COLUMNS,
@@ -48,6 +61,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
         key=f"map_domains_{sheet.points.key}",
         on_opened=partial(_look, sheet),
     )
+    st.caption(members_text(sheet.map))
     draw_suggesting(memory, sheet)
 
 
