@@ -179,10 +179,10 @@ def test_a_legend_entry_flies_to_its_domain_and_a_name_on_the_map_opens_its_pane
 
     map_page.wait_for_function(RESTED)
     map_page.locator(".stage").press("0")
+    open_legend(map_page)
     entry = map_page.locator(".legend .name").first
     name = entry.inner_text()
     assert name != label["name"]
-    open_legend(map_page)
     entry.click()
     expect(map_page.locator(".st-key-map_domain_name")).to_contain_text(name)
     expect(map_page.get_by_role("button", name="Select all ")).to_be_in_viewport()
