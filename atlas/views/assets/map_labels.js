@@ -12,7 +12,7 @@ const FEW = 20 // names
 const NAME_SIZE = 13, NOTE_SIZE = 11
 const WEAK_PIXELS = 20, WEAK_STRENGTH = 0.13, WEAK_STRENGTH_ON_DARK = 0.2, WEAK_MOST = 3000 // reach and opacities of the shade about the points of weak domains, and points up to which it is drawn
 const LEADER_FROM = 30 // pixels from a name to the nearest point of its domain, or to its shade, from which a line leads there
-const ASIDE = 0.35, BELOW = 14, OWN = 16, LED = 30 // costs of a place: for each pixel from the middle, below the domain, for each point of it that is covered, with a line
+const ASIDE = 0.35, BELOW = 14, OWN = 20, STRANGER = 5, LED = 30 // costs of a place: for each pixel from the middle, below the domain, for each point of it that is covered, for each one of others near by, with a line
 const OWN_COVERED = 3 // points of its own domain that a name may cover
 const STEPS = [...Array(17).keys()].map((step) => step / 16) // shares of a line at which it is looked at
 const MEMBERS = 150 // points of a domain that are looked at for the nearest
@@ -68,9 +68,15 @@ function mapLabels(map) {
   /** How many points of its own domain, whose places are given, a name would cover, and how many others. A shade is no ground for a name. */
   function pointsIn(box, weak, places) {
     const { all, shaded } = crowdNow(), around = cellsOf(box, WEAK_PIXELS)
-    const cells = weak ? around : cellsOf(box, map.camera.pointSize() / 2), n = countIn(all, cells), [x0, x1, y0, y1] = cells
-    const own = n ? places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length : 0
+    const cells = weak ? around : cellsOf(box, map.camera.pointSize() / 2), n = countIn(all, cells), own = n ? ownIn(places, cells) : 0
     return { own, others: Math.max(0, n - own) + (weak ? 0 : countIn(shaded, around)) }
+  }
+
+  const ownIn = (places, [x0, x1, y0, y1]) => places.filter(([px, py]) => cell(px) >= x0 && cell(px) < x1 && cell(py) >= y0 && cell(py) < y1).length
+  /** How many points of others lie so close to a name that it might seem to be theirs. */
+  function strangersNear(box, places) {
+    const cells = cellsOf(box, WEAK_PIXELS), n = countIn(crowdNow().all, cells)
+    return n && Math.max(0, n - ownIn(places, cells))
   }
 
   /** Whether a name may stand on what a box covers: on nothing of other domains, and on few points of its own, if these are all known and not shaded. */
@@ -155,7 +161,7 @@ function mapLabels(map) {
         const covered = pointsIn(box(spot), weak, places)
         if (!isSure && !isBare(covered, weak)) continue
         const leader = leaderFrom(box(spot), places), far = leader?.length ?? distance, crosses = isCrossed(box(spot), leader)
-        const cost = covered.others * 60 + covered.own * (weak ? 60 : OWN) + far + (far > LEADER_FROM ? LED : 0) + ASIDE * Math.abs(spot[0]) + (down > 0 ? BELOW : 0) + (crosses ? 80 : 0)
+        const cost = covered.others * 60 + covered.own * (weak ? 60 : OWN) + far + (far > LEADER_FROM ? LED : 0) + ASIDE * Math.abs(spot[0]) + (down > 0 ? BELOW : 0) + (crosses ? 80 : 0) + STRANGER * strangersNear(box(spot), places)
         if ((isSure || (!crosses && far <= near)) && cost < least) (least = cost), (best = spot)
       }
     return best
