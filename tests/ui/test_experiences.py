@@ -189,7 +189,7 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     assert ":red[**1 of 1 task loses its best record**]" in [element.value for element in app.markdown]
     assert app.button(key="plan_apply").proto.shortcut == ""  # the key does only what costs no task its best record
     app.button(key="plan_apply").click().run()
-    assert "Buried 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]
+    assert "Retired 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]
     with atlas.open_memory(tmp_path, read_only=True, settings=atlas.Settings()) as memory:
         assert memory.history(1)[0].reason == "1 of 1 task loses its best record"
     tags_box(app).set_value(["new"]).run()

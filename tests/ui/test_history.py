@@ -48,7 +48,7 @@ def test_each_operation_is_a_sentence_about_what_it_did(dashboard: Dashboard, tm
     assert {"feedback: Check the [units → names]", "unknown → succeeded"} <= {*lines}
     assert any(line.startswith("feedback, now: Ask whoever wrote the report Ask") for line in lines)
     assert [line[:24] for line in lines if "eleted" in line] == ["Undid: deleted experienc", "Deleted experience “Task"]
-    assert any(line.startswith("Buried experience “") for line in lines)
+    assert any(line.startswith("Retired experience “") for line in lines)
 
 
 def test_an_operation_on_records_of_two_kinds_names_the_first_and_counts_the_other(

@@ -63,7 +63,7 @@ def test_it_says_what_is_gone_and_acts_on_the_rest(dashboard: Dashboard, tmp_pat
 
 @pytest.mark.parametrize(
     ("acts", "back", "mark"),
-    [(["tray_pin"], "Unpin", "marks.pinned"), (["tray_bury", "plan_apply"], "Unbury", "marks.buried")],
+    [(["tray_pin"], "Unpin", "marks.pinned"), (["tray_bury", "plan_apply"], "Bring back", "marks.buried")],
 )
 def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_path, memory, acts, back, mark):
     ids = memory.experience.ids()[:3]

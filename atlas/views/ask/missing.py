@@ -136,7 +136,7 @@ def _missing_sentence(memory: MemorySystem, record: NamedRecord, question: Quest
     if marks.held_for:
         return "It waits for review, so searches leave it out."
     if marks.buried:
-        return "It is buried, so searches leave it out. Its own page can unbury it."
+        return "It is retired, so searches leave it out. Its own page can bring it back."
     if _own_hit(memory, record, question, with_buried=False) is None:
         return "It is retired, because it failed too often, so searches leave it out."
     if hit.relevance < part.level:

@@ -71,7 +71,7 @@ function fit(element) {
 }
 
 // Marks of ours, which stand before the tags of people.
-const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'buried', 'note'])
+const STATES = new Set(['in quarantine', 'waiting for review', 'pinned', 'retired', 'note'])
 
 const tags = (marks) => (marks ? marks.split(', ') : []).map((mark) => made('span', STATES.has(mark) ? 'tag state' : 'tag', mark))
 const facts = (texts) => texts.map((text) => made('span', '✓✗'.includes(text[0]) ? `fact ${signOf(text)}` : 'tag', text))

@@ -24,7 +24,7 @@ from atlas.views.shared.removals import BuryRequest
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.proposals import RetireRequest
 
-Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "retire", "bury", "withdraw", "delete"]
+Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "retire", "withdraw", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
 def hiding_or_deleting(decisions: Sequence[Decision]) -> str:
     """Return how hiding a record differs from deleting it, or an empty string if not both are offered."""
     names = [decision.name for decision in decisions]
-    hiding = next((name for name in ("retire", "bury", "quarantine") if name in names), "")
+    hiding = next((name for name in ("retire", "quarantine") if name in names), "")
     if not hiding or "delete" not in names:
         return ""
     return f"{hiding.capitalize()} hides it from agents and keeps it. Delete moves it to the trash. Both can be undone."
@@ -92,9 +92,8 @@ def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
     if name == "withdraw":
         return WithdrawRequest(tuple(record_id for case in cases for record_id in case.ids))
     if name == "retire":
-        return RetireRequest(tuple(case.ids[0] for case in cases))
-    if name == "bury":
-        return BuryRequest(EXPERIENCE, tuple(case.ids[0] for case in cases))
+        ids = tuple(case.ids[0] for case in cases)
+        return RetireRequest(ids) if first.noun == STRATEGY.noun else BuryRequest(EXPERIENCE, ids)
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
     if name == "merge" and first.noun == EXPERIENCE.noun:
@@ -174,14 +173,10 @@ def _keeping(case: Case, many: str) -> Decision:
 
 def _hiding(case: Case, many: str) -> list[Decision]:
     """Return the answer that hides a case from agents and keeps it, if its queue asks for that."""
-    preview = "It is kept, and can be brought back. You see a preview first."
-    if case.queue == FAILING and case.noun == STRATEGY.noun:
-        help_text = f"Agents are not given it any more. {preview}"
-        return [Decision(name="retire", label=f"Retire{many} …", key="t", help_text=help_text)]
-    if case.queue in (STALE, NEVER):
-        help_text = f"Agents do not find it any more. {preview}"
-        return [Decision(name="bury", label=f"Bury{many} …", key="b", help_text=help_text)]
-    return []
+    if case.queue not in (STALE, NEVER) and (case.queue, case.noun) != (FAILING, STRATEGY.noun):
+        return []
+    help_text = "Agents do not find it any more. It is kept, and can be brought back. You see a preview first."
+    return [Decision(name="retire", label=f"Retire{many} …", key="t", help_text=help_text)]
 
 
 def _deleting(case: Case, many: str) -> Decision:

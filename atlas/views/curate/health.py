@@ -144,7 +144,7 @@ def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[H
             f"{counted(len(health.stale), 'experience')} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}",
         ),
         UNKNOWN: (health.n_unknown, f"{counted(health.n_unknown, 'experience')} of unknown outcome"),
-        BURIED: (health.n_buried, f"{counted(health.n_buried, 'buried experience')}, which agents do not find"),
+        BURIED: (health.n_buried, f"{counted(health.n_buried, 'retired experience')}, which agents do not find"),
     }
     return tuple(
         HealthLine(queue=queue, n=sentences[queue][0], sentence=sentences[queue][1])

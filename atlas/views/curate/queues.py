@@ -81,7 +81,7 @@ TITLES = {
     NEVER: "Never retrieved",
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
-    BURIED: "Buried",
+    BURIED: "Retired",
     RULE: "Prune",
     REFINE: "Refine",
     COMPRESS: "Compress",
@@ -123,7 +123,7 @@ MEANINGS = {
         "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
         "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
     ),
-    BURIED: "Agents do not find these. They are kept, and can be unburied.",
+    BURIED: "Agents do not find these. They are kept, and can be brought back.",
     RULE: f"{PHRASES[RULE]} You see exactly what would be removed before anything is removed.",
     REFINE: f"{PHRASES[REFINE]} Each decision has a reason, and you see all of them before anything is done.",
     COMPRESS: (

@@ -45,7 +45,7 @@ def _named(memory: MemorySystem, case: Case) -> tuple[Name | None, str]:
     named: dict[str, tuple[Name, str]] = {
         DUPLICATES: ("merge", "they do not differ"),
         REPEATED: ("keep", "their solutions or actions differ"),
-        STALE: ("bury", f"it was not used for {UNUSED_DAYS} days"),
-        NEVER: ("bury", "no search has returned it"),
+        STALE: ("retire", f"it was not used for {UNUSED_DAYS} days"),
+        NEVER: ("retire", "no search has returned it"),
     }
     return named.get(case.queue, (None, ""))

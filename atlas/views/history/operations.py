@@ -32,7 +32,7 @@ MEANINGS = {
     "prune": "Experiences were pruned",
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
-    "mark": "Tags, pins, notes or burials were changed",
+    "mark": "Records were tagged, pinned, retired or given a note, or one of these was taken back",
     "quarantine": "Records were put into quarantine, or released from it",
     "outcome": "Outcomes were set",
     "restore": "Experiences were restored from the trash",
@@ -272,12 +272,17 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
             is_there=(kind.noun, change.record_id) in existing,
             page=kind.page,
             fields=tuple(
-                FieldChange(name=name, before=_text(before), after=_text(after))
+                FieldChange(name=_field_name(change, name), before=_text(before), after=_text(after))
                 for name, before, after in change.fields
             ),
         )
         for change, kind in zip(changes, kinds, strict=True)
     )
+
+
+def _field_name(change: RecordChange, name: str) -> str:
+    """Return the name of a field as pages show it: a buried record is retired."""
+    return "retired" if change.kind == "marked" and name == "buried" else name
 
 
 def change_rows(diffs: Sequence[RecordDiff]) -> tuple[ChangeRow, ...]:

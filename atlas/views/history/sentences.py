@@ -41,7 +41,7 @@ _VERBS = {
     "refuse a link": "Refused a link of {}",
     "compact": "Shortened {}",
 }
-_SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Buried {}", "Unburied {}")}
+_SWITCHES = {"pinned": ("Pinned {}", "Unpinned {}"), "buried": ("Retired {}", "Brought back {}")}
 _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
 """Words for an outcome, as a change has it."""
 

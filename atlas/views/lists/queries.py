@@ -86,7 +86,7 @@ class Row:
 
     id: str
     marks: str = ""
-    """`pinned, buried`, and the tags."""
+    """`pinned, retired`, and the tags."""
 
     relevance: float | None = None
     """Relevance to the question, in [0, 1], or None in a list that is not ranked by best match."""
@@ -245,12 +245,12 @@ def row_state(marks: Marks, *, is_problem: bool = False, is_retired: bool = Fals
 
 
 def marks_text(marks: Marks) -> str:
-    """Return `pinned, buried` and the tags, as one line."""
+    """Return `pinned, retired` and the tags, as one line."""
     words = {
         "in quarantine": bool(marks.quarantine),
         "waiting for review": bool(marks.held_for),
         "pinned": marks.pinned,
-        "buried": marks.buried,
+        "retired": marks.buried,
         "note": bool(marks.note),
     }
     return ", ".join([*(name for name, holds in words.items() if holds), *marks.tags])

@@ -252,29 +252,25 @@ def deleting_view(
     )
 
 
-def hiding_view(
-    titles: Mapping[str, str], noun: str, verb: str, *, notes: Sequence[str] = (), loss: CurationLoss | None = None
-) -> PlanView:
-    """Return the view of a plan that hides records from agents and keeps them.
+def hiding_view(titles: Mapping[str, str], noun: str) -> PlanView:
+    """Return the view of a plan that retires records: agents do not find them any more, and they are kept.
 
     Args:
         titles: Titles of the records, by id.
         noun: The word for one of the records.
-        verb: `Bury` or `Retire`.
     """
     many = counted(len(titles), noun)
     return PlanView(
-        title=verb,
+        title="Retire",
         headline=f"Agents would not be given {many} any more.",
-        button=f"{verb} {many}" if titles else "",
-        notes=tuple(notes),
+        button=f"Retire {many}" if titles else "",
+        notes=(f"{'It is' if len(titles) == 1 else 'They are'} kept, and can be brought back.",) if titles else (),
         rows=tuple(PlanRow(id=record_id, title=title, goes=True, why="") for record_id, title in titles.items()),
         subject=noun.capitalize(),
-        caption="What is hidden",
-        nothing="Nothing would be hidden.",
+        caption="What is retired",
+        nothing="Nothing would be retired.",
         undo=f"Undo lets agents find {'it' if len(titles) == 1 else f'all {len(titles):,}'} again.",
         n_going=len(titles),
-        loss=loss,
     )
 
 

@@ -143,7 +143,7 @@ def loss_without(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Curati
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuryProposal:
-    """Records of a kind that would be buried."""
+    """Records of a kind that would be retired, which marks them as buried."""
 
     request: BuryRequest
     view: PlanView
@@ -153,19 +153,19 @@ class BuryProposal:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the records that would be buried."""
+        """The ids of the records that would be retired."""
         return tuple(row.id for row in self.view.rows)
 
     @property
     def done_sentence(self) -> str:
-        """`Buried 2 entries; 1 of 2 tasks loses its best record`."""
-        return reason_with_loss(f"Buried {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
+        """`Retired 2 entries; 1 of 2 tasks loses its best record`."""
+        return reason_with_loss(f"Retired {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Apply the burial as one operation, whose reason in the history is the loss, and return its id.
+        """Retire the records as one operation, whose reason in the history is the loss, and return its id.
 
         Raises:
-            PlanOutdated: A record of the plan was deleted, renamed or buried since. The store is unchanged.
+            PlanOutdated: A record of the plan was deleted, renamed or retired since. The store is unchanged.
         """
         kind = self.request.kind
         if self.request.view(memory) != replace(self.view, loss=None):
@@ -179,7 +179,7 @@ class BuryProposal:
 
 @dataclass(frozen=True, slots=True)
 class BuryRequest:
-    """A request to bury records of one kind."""
+    """A request to retire records of one kind."""
 
     kind: Kind
     ids: tuple[str, ...]
@@ -189,15 +189,15 @@ class BuryRequest:
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def view(self, memory: MemorySystem) -> PlanView:
-        """Return a plan to bury the records that are not buried yet, without the measured loss."""
+        """Return a plan to retire the records that are not retired yet, without the measured loss."""
         records: Any = self.kind.records(memory)
         present = records.titles(self.ids)
         marks = records.marks(list(present))
         titles = {record_id: title for record_id, title in present.items() if not marks[record_id].buried}
-        return hiding_view(titles, self.kind.noun, "Bury", notes=("Searches leave them out. They can be unburied.",))
+        return hiding_view(titles, self.kind.noun)
 
     def propose(self, memory: MemorySystem) -> BuryProposal:
-        """Return a plan to bury the records that still exist, with the measured loss."""
+        """Return a plan to retire the records that still exist, with the measured loss."""
         view = self.view(memory)
         loss = loss_without(memory, self.kind, [row.id for row in view.rows])
         return BuryProposal(request=self, view=replace(view, loss=loss))

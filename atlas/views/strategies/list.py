@@ -99,7 +99,7 @@ def strategy_rows(
             bar=rate_bar(rates[each.id]),
             last_used=last_use(usage[each.id]),
             status=f"retired {rates[each.id].retired}" if rates[each.id].retired else "",
-            marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # it is shown as retired
+            marks=marks_text(replace(marks.get(each.id, NO_MARKS), buried=False)),  # its status says so
             state=row_state(
                 marks.get(each.id, NO_MARKS), is_problem=each.id in worse, is_retired=bool(rates[each.id].retired)
             ),

@@ -50,7 +50,7 @@ class RetirePlan:
         """
         if _retiring_view(memory, self.ids) != replace(self.view, loss=None):
             raise PlanOutdated("the strategies have changed since this was planned; nothing was done. Plan again")
-        scoped = memory.strategies.within("mark", reason_with_loss("retired", self.view.loss))
+        scoped = memory.strategies.within("mark", reason_with_loss("", self.view.loss))
         return scoped.operation_id if scoped.retire(self.ids) else None
 
 
@@ -90,7 +90,7 @@ class BringBackPlan:
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Bring them back as one operation and return its id, or None if there is no change."""
-        scoped = memory.strategies.within("mark", "brought back")
+        scoped = memory.strategies.within("mark")
         return scoped.operation_id if scoped.unretire(self.ids) else None
 
 
@@ -98,7 +98,7 @@ def _retiring_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     """Return the view of a plan that retires strategies, without the measured loss."""
     retired = memory.strategies.retired()
     titles = memory.strategies.titles([strategy_id for strategy_id in ids if strategy_id not in retired])
-    return hiding_view(titles, STRATEGY.noun, "Retire", notes=("They are kept, and can be brought back.",))
+    return hiding_view(titles, STRATEGY.noun)
 
 
 def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:

@@ -66,7 +66,6 @@ ICONS: Mapping[Name, str] = {
     "keep": ":material/task_alt:",
     "merge": ":material/merge:",
     "retire": ":material/visibility_off:",
-    "bury": ":material/visibility_off:",
     "withdraw": ":material/account_tree:",
     "delete": ":material/delete:",
 }

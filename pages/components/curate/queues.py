@@ -278,13 +278,13 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
         )
         if queue == BURIED:
             st.button(
-                f"Unbury all {n_found:,}",
+                f"Bring all {n_found:,} back",
                 key="curate_unbury",
                 icon=":material/visibility:",
                 disabled=disabled,
                 help=why,
                 on_click=change_marks,
-                args=(memory, ids, f"Unburied {counted(n_found, 'experience')}"),
+                args=(memory, ids, f"Brought back {counted(n_found, 'experience')}"),
                 kwargs={"buried": False},
             )
         st.button(

@@ -17,7 +17,7 @@ KINDS = {
     "store": "Stored",
     "import": "Imported",
     "edit": "Edited",
-    "mark": "Tagged, pinned or buried",
+    "mark": "Tagged, pinned or retired",
     "outcome": "Outcome set",
     "merge": "Merged",
     "prune": "Pruned",

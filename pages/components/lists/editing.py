@@ -1,4 +1,4 @@
-"""Editing a record's marks: tags, pin, buried and note. Each change can be undone."""
+"""Editing a record's marks: tags, pin, retirement and note. Each change can be undone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACEHOLDER = "What you want to remember about it"
 
 
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """Draw the buttons that pin and bury a record."""
+    """Draw the buttons that pin and retire a record."""
     draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
     if kind.can_bury:
         draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
@@ -39,15 +39,15 @@ def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, 
 
 
 def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
-    """Draw the button that buries records, or unburies them if they are buried."""
+    """Draw the button that retires records, or brings them back if they are retired."""
     if not is_buried:
-        help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept. You see a preview first."
-        draw_proposing(memory, "Bury …", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
+        help_text = f"Agents do not find retired {plural(kind.noun)}. They are kept. You see a preview first."
+        draw_proposing(memory, "Retire …", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
                        help_text=help_text, is_possible=bool(ids))  # fmt: skip
         return
     disabled = memory.storage.read_only
-    st.button("Unbury", key=key, icon=":material/visibility:", disabled=disabled or not ids, on_click=change_marks,
-              args=(memory, ids, f"Unburied {counted(len(ids), kind.noun)}", kind), kwargs={"buried": False},
+    st.button("Bring back", key=key, icon=":material/visibility:", disabled=disabled or not ids, on_click=change_marks,
+              args=(memory, ids, f"Brought back {counted(len(ids), kind.noun)}", kind), kwargs={"buried": False},
               help=READ_ONLY if disabled else f"Agents find the {plural(kind.noun)} again.")  # fmt: skip
 
 

@@ -88,7 +88,7 @@ def test_what_is_buried_or_left_out_says_so(memory):
     )
     memory.experience.mark({record_id: Marks(buried=True)})
     assert why(memory, "experience", record_id).sentence == (
-        "It is buried, so searches leave it out. Its own page can unbury it."
+        "It is retired, so searches leave it out. Its own page can bring it back."
     )
 
 

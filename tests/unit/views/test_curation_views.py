@@ -125,7 +125,7 @@ def test_health_lists_what_there_is_and_nothing_else(memory):
         NEVER: "4 experiences that no search found in 30 days or more",
         STALE: "4 experiences older than 180 days and unused for 90",
         UNKNOWN: "1 experience of unknown outcome",
-        BURIED: "1 buried experience, which agents do not find",
+        BURIED: "1 retired experience, which agents do not find",
     }
 
 

@@ -146,7 +146,7 @@ def test_rows_say_their_domain_and_what_was_said_of_them(memory):
     ids = memory.experience.store_many(attempts(2))
     memory.experience.change_marks([ids[1]], add_tags=["red"], pinned=True, buried=True)
     rows = placed_and_marked(memory, listed_page(memory, EXPERIENCES, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
-    assert [(row.domain, row.marks) for row in rows] == [("", "pinned, buried, red"), ("eggs", "")]
+    assert [(row.domain, row.marks) for row in rows] == [("", "pinned, retired, red"), ("eggs", "")]
 
 
 def test_tags_are_counted_most_frequent_first(memory):

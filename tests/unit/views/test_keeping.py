@@ -125,7 +125,7 @@ def test_retiring_is_measured_before_and_tells_the_history_what_it_costs(memory)
     assert [record.id for record in proposal.view.loss.lost] == [strategy_id]
     assert request.sparing([strategy_id]).propose(memory).view.button == ""
     operation = proposal.apply(memory)
-    assert memory.storage.operation(operation).reason == "retired; 1 of 1 task loses its best record"
+    assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
 
 
 @pytest.fixture
@@ -143,13 +143,13 @@ def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named
     proposal = request.propose(memory)
     assert proposal.view.loss == memory.curation_loss("concepts", dict.fromkeys(ids, ""))
     assert {*proposal.view.loss.ids_to_keep} == found
-    assert (proposal.view.button, proposal.removed_ids) == ("Bury 2 concepts", ())
+    assert (proposal.view.button, proposal.removed_ids) == ("Retire 2 concepts", ())
     assert memory.concepts.count({"marks.buried": True}) == 0
     kept = request.sparing(ids[:1]).propose(memory)
     operation = kept.apply(memory)
     assert memory.concepts.ids({"marks.buried": True}) == [ids[1]]
     assert memory.storage.operation(operation).reason == kept.view.loss.sentence
-    assert kept.done_sentence == f"Buried 1 concept; {kept.view.loss.sentence}"
+    assert kept.done_sentence == f"Retired 1 concept; {kept.view.loss.sentence}"
 
 
 def test_a_burial_is_refused_once_a_record_of_it_was_buried(memory, ids):
