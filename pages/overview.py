@@ -38,24 +38,24 @@ def draw(memory: MemorySystem, view: Overview) -> None:
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
-    """Draw the sample-data notice and the button that removes it."""
+    """Draw the sample-data notice and the button that deletes it."""
     with st.container(horizontal=True, vertical_alignment="center", width="content"):
         n_others = view.rate.n - view.n_sample
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
         st.markdown(f"This is **sample data**, made up for a first look{share}.", width="content")
         st.button(
-            "Remove it",
+            "Delete it",
             key="overview_remove_sample",
             icon=":material/delete:",
             on_click=remove,
             args=(memory,),
             disabled=memory.storage.read_only,
-            help=READ_ONLY if memory.storage.read_only else "This removes nothing else, and can be undone.",
+            help=READ_ONLY if memory.storage.read_only else "This deletes nothing else, and can be undone.",
         )
 
 
 def remove(memory: MemorySystem) -> None:
-    """Remove the sample data."""
+    """Delete the sample data."""
     with announcing_problems():
         if done := remove_sample_data(memory):
             announce(done.operation_id, done.sentence)

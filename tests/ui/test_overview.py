@@ -60,7 +60,7 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     assert any(": 1 of 2 experiences" in element.value for element in app.markdown)
     app.button(key="overview_remove_sample").click().run()
     assert totals(app) == ["1 experience, 100% succeeded (likely 21–100%)"]
-    assert any(element.value == "Removed the sample data, 1 record" for element in app.text)
+    assert any(element.value == "Deleted the sample data, 1 record" for element in app.text)
     undo_button(app).click().run()
     assert totals(app) == ["2 experiences, 100% succeeded (likely 34–100%)"]
 

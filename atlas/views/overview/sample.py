@@ -23,5 +23,5 @@ def remove_sample_data(memory: MemorySystem) -> CompletedAct | None:
     n_removed = n_sample_records(memory)
     operation_id = remove_sample(memory)
     return (
-        CompletedAct(operation_id, f"Removed the sample data, {counted(n_removed, 'record')}") if operation_id else None
+        CompletedAct(operation_id, f"Deleted the sample data, {counted(n_removed, 'record')}") if operation_id else None
     )

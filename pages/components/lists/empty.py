@@ -44,7 +44,7 @@ def _draw_sample(memory: MemorySystem) -> None:
     st.subheader("Look around first", anchor=False)
     st.text(
         "The sample data shows what made-up agents at a made-up bike rental attempted, learned and noted. "
-        "One click removes it again."
+        "One click deletes it again."
     )
     if not any(SAMPLE.glob("*.jsonl")):
         st.caption("This installation has no sample data. It is in the directory sample_data of the source code.")

@@ -73,7 +73,7 @@ def draw_panel(
             if detail is not None:
                 draw_mark_acts(memory, detail.id, detail.marks, kind)
                 panel.draw_acts(memory, detail)
-                with st.popover("Remove", icon=":material/delete:", key=f"{kind.noun}_remove"):
+                with st.popover("Delete", icon=":material/delete:", key=f"{kind.noun}_remove"):
                     _draw_removal(views, panel, memory, detail)
                     draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
             draw_walk()

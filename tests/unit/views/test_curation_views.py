@@ -75,7 +75,7 @@ def test_removing_the_sample_data_leaves_the_rest_and_can_be_undone(memory):
     assert overview(memory).n_sample == 1
     done = remove_sample_data(memory)
     assert done is not None
-    assert done.sentence == "Removed the sample data, 1 record"
+    assert done.sentence == "Deleted the sample data, 1 record"
     assert memory.experience.ids() == [own]
     memory.undo(done.operation_id)
     assert len(memory.experience) == 2
