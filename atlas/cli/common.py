@@ -273,7 +273,7 @@ def changes_sentence(memory: MemorySystem, operation_id: str | None) -> str:
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
     """Print the summary of a plan, and each record that it removes or keeps."""
     if with_head:
-        print(safe(view.headline), *map(safe, view.notes), sep="\n")
+        print("\n".join(safe(line) for line in (view.headline, view.rule, *view.notes) if line))
     if view.loss is not None and view.loss.n_removed:
         print_loss(view.loss)
     if show_all:

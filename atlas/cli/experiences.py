@@ -305,7 +305,7 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
         elif plan.removals:
             scoped = memory.experience.within("prune", plan.reason)
             n_removed = scoped.apply_prune(plan)
-            print(f"Removed {n_removed}. To bring them back: atlas undo {str(scoped.operation_id)[:8]}")
+            print(f"Deleted {n_removed}. To bring them back: atlas undo {str(scoped.operation_id)[:8]}")
     return 0
 
 

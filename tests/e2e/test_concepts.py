@@ -74,7 +74,7 @@ def test_two_are_merged_as_previewed_and_parted_again(page: Page, serve: Serve, 
     expect(page.get_by_text("2 selected from rows on Concepts")).to_be_visible()
     page.get_by_role("button", name="Merge …").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text(f"2 concepts would become 1: 1 of {N_CONCEPTS} would be removed (3%).")).to_be_visible()
+    expect(dialog.get_by_text(f"2 concepts would become 1: 1 of {N_CONCEPTS} would be deleted (3%).")).to_be_visible()
     shoot(page, "concepts-merge")
     dialog.get_by_role("button", name="Merge 2 concepts into 1").click()
     expect(page.get_by_text("Merged 2 concepts into 1")).to_be_visible()

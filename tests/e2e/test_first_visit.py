@@ -30,7 +30,7 @@ def store(tmp_path) -> Path:
     return tmp_path
 
 
-def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Page, serve: Serve, store):
+def test_a_clump_is_found_lassoed_deleted_as_previewed_and_brought_back(page: Page, serve: Serve, store):
     address = serve(store)
     page.route(lambda url: not url.startswith(address), lambda route: route.abort())
     page.goto(address)
@@ -44,19 +44,21 @@ def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Pag
         expect(page.get_by_text(f"{N_ALIKE} selected from lasso on the map")).to_be_visible()
         assert look(page)["nChosen"] == N_ALIKE
         writer.write("add", "meanwhile")
-        page.get_by_role("button", name="Prune …").click()
+        page.get_by_role("button", name="Delete …").click()
         dialog = page.get_by_role("dialog")
-        expect(dialog.get_by_text("experiences would be removed")).to_be_visible()
+        expect(dialog.get_by_text("experiences would be deleted")).to_be_visible()
+        expect(dialog.get_by_text(f"No rule: you chose these {N_ALIKE}. A pinned one stays.")).to_be_visible()
+        expect(dialog.get_by_text(re.compile(r"^Domains?: .+ → \d+.* unchanged\.$"))).to_be_visible()
         shoot(page, "first-visit-prune", themes=True)
         writer.write("add", "late")
-        expect(dialog.get_by_text(f"{N_NEEDED} are kept")).to_be_visible()
-        dialog.get_by_role("button", name=f"Prune {N_ALIKE - N_NEEDED} experiences").click()
-        expect(page.get_by_text(f"Pruned {N_ALIKE - N_NEEDED} experiences")).to_be_visible()
+        expect(dialog.get_by_text(f"{N_NEEDED} more stay, because")).to_be_visible()
+        dialog.get_by_role("button", name=f"Delete {N_ALIKE - N_NEEDED} experiences").click()
+        expect(page.get_by_text(f"Deleted {N_ALIKE - N_NEEDED} experiences")).to_be_visible()
         ready(page)
         assert n_attempts(store) == N_NEEDED
         writer.write("add", "afterwards")
         page.get_by_role("button", name="Undo").click()
-        expect(page.get_by_text(f"Undone: pruned {N_ALIKE - N_NEEDED} experiences")).to_be_visible()
+        expect(page.get_by_text(f"Undone: deleted {N_ALIKE - N_NEEDED} experiences")).to_be_visible()
         assert n_attempts(store) == N_ALIKE
     shoot(page, "first-visit-undone", themes=True)
 

@@ -55,14 +55,14 @@ def ids(store: Path) -> list[str]:
         return memory.experience.ids()
 
 
-def begin_to_prune(page: Page) -> None:
-    """Tick the first row, and open the preview of pruning it."""
+def begin_to_delete(page: Page) -> None:
+    """Tick the first row, and open the preview of deleting it."""
     expect(rows(page).first).to_be_attached()
     settle(page)
     tick(page, 0)
     expect(page.get_by_text("1 selected from rows on Experiences")).to_be_visible()
-    page.get_by_role("button", name="Prune …").click()
-    expect(page.get_by_role("dialog").get_by_role("button", name="Prune 1 experience")).to_be_visible()
+    page.get_by_role("button", name="Delete …").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Delete 1 experience")).to_be_visible()
 
 
 def test_a_reload_in_the_middle_of_a_preview_changes_nothing_and_the_person_goes_on(
@@ -70,17 +70,17 @@ def test_a_reload_in_the_middle_of_a_preview_changes_nothing_and_the_person_goes
 ):
     before = make_store(tmp_path, attempts(N))
     page.goto(f"{serve(tmp_path)}/experiences")
-    begin_to_prune(page)
+    begin_to_delete(page)
     page.reload()
     expect(page.get_by_text(f"{N} experiences ·")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert ids(tmp_path) == before
-    begin_to_prune(page)
-    page.get_by_role("dialog").get_by_role("button", name="Prune 1 experience").click()
-    expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
+    begin_to_delete(page)
+    page.get_by_role("dialog").get_by_role("button", name="Delete 1 experience").click()
+    expect(page.get_by_text("Deleted 1 experience")).to_be_visible()
     page.reload()  # what was done is in the history, though the bar that offers to undo it is gone
     page.get_by_role("link", name="History").click()
-    expect(page.get_by_text(re.compile("^Pruned experience “"))).to_have_count(1)
+    expect(page.get_by_text(re.compile("^Deleted experience “"))).to_have_count(1)
     assert len(ids(tmp_path)) == N - 1
 
 
@@ -89,16 +89,16 @@ def test_a_server_that_dies_in_a_preview_comes_back_with_all_of_the_store_and_th
 ):
     before = make_store(server.store, attempts(N))
     page.goto(f"{server.start()}/experiences")
-    begin_to_prune(page)
+    begin_to_delete(page)
     server.kill()
     expect(page.get_by_text("Connection error").or_(page.get_by_text("Connecting")).first).to_be_visible()
     server.start()
     page.goto(f"{server.address}/experiences")
     expect(page.get_by_text(f"{N} experiences ·")).to_be_visible()
     assert ids(server.store) == before
-    begin_to_prune(page)
-    page.get_by_role("dialog").get_by_role("button", name="Prune 1 experience").click()
-    expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
+    begin_to_delete(page)
+    page.get_by_role("dialog").get_by_role("button", name="Delete 1 experience").click()
+    expect(page.get_by_text("Deleted 1 experience")).to_be_visible()
     expect(page.get_by_text(f"{N - 1} experiences ·")).to_be_visible()
     assert len(ids(server.store)) == N - 1
 

@@ -39,7 +39,7 @@ def test_what_another_process_does_is_told(page: Page, serve: Serve, store, writ
         expect(page.get_by_text(f"{n_new} new")).to_be_visible()
     writer.write("delete", ids[0])
     writer.write("edit", ids[1])
-    expect(page.get_by_text("3 new · 1 changed · 1 removed")).to_be_visible()
+    expect(page.get_by_text("3 new · 1 changed · 1 deleted")).to_be_visible()
     expect(page.get_by_text("60 experiences ·")).to_be_visible()
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("62 experiences ·")).to_be_visible()

@@ -39,7 +39,7 @@ def test_what_is_done_on_one_server_is_seen_on_another(new_page: Callable[[], Pa
     here.locator(".st-key-experience_remove button").click()
     here.get_by_role("button", name="Delete").click()
     expect(here.get_by_text("89 experiences ·")).to_be_visible()
-    expect(there.get_by_text("1 removed")).to_be_visible()
+    expect(there.get_by_text("1 deleted")).to_be_visible()
     expect(there.get_by_text("90 experiences ·")).to_be_visible()
 
     open_map(here, addresses[0])

@@ -97,7 +97,7 @@ def test_the_status_says_what_the_level_costs_once_it_is_measured(store, capsys)
 
 def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
-    assert "2 of 4 experiences would be removed (50%)" in said
+    assert "2 of 4 experiences would be deleted (50%)" in said
     assert "sort a list  (failed; success rate 0% (n = 1) is under 50%)" in said
     assert "Nothing was changed" in said
     assert "experiences      4" in run(capsys, "status")
@@ -105,7 +105,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
 
 def test_prune_removes_what_the_dry_run_named_and_undo_brings_it_back(store, capsys):
     said = run(capsys, "prune", "--min-success-rate", "0.5")
-    assert "Removed 2. To bring them back: atlas undo " in said
+    assert "Deleted 2. To bring them back: atlas undo " in said
     assert "experiences      2" in run(capsys, "status")
     assert "took back prune" in run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert "experiences      4" in run(capsys, "status")
@@ -114,13 +114,13 @@ def test_prune_removes_what_the_dry_run_named_and_undo_brings_it_back(store, cap
 def test_prune_by_tag_prints_what_goes_before_it_does_and_leaves_the_rest(store, capsys):
     run(capsys, "tag", ids_of(store)["parse a date"], "--add", "crawl")
     printed = run(capsys, "prune", "--tag", "crawl", "--max-age-days", "0", "--all")
-    assert printed.index("1 of 4 experiences would be removed") < printed.index("Removed 1. To bring them back")
+    assert printed.index("1 of 4 experiences would be deleted") < printed.index("Deleted 1. To bring them back")
     assert "parse a date" in printed
     assert "max_age_days 0.0, tag crawl" in run(capsys, "history")
 
 
 def test_a_criterion_of_zero_is_one(store, capsys):
-    assert "4 of 4 experiences would be removed" in run(capsys, "prune", "--max-count", "0", "--dry-run")
+    assert "4 of 4 experiences would be deleted" in run(capsys, "prune", "--max-count", "0", "--dry-run")
 
 
 def test_undo_without_an_operation_walks_back_through_the_history(store, capsys):
@@ -448,7 +448,7 @@ def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
     ids = ids_of(store)
     chosen = [ids["sort a list"][:12], ids["draw a chart"]]
     said = run(capsys, "merge", *chosen, "--dry-run")
-    assert "2 experiences would become 1: 1 of 4 would be removed (25%)." in said
+    assert "2 experiences would become 1: 1 of 4 would be deleted (25%)." in said
     chart = ids["draw a chart"][:8]
     assert f"+ {chart}  draw a chart  (succeeded; stays: it succeeded; stands for 1 succeeded, 1 failed)" in said
     assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
@@ -485,7 +485,7 @@ def test_prune_prints_what_agents_would_lose_and_keeps_what_is_named(store, caps
     assert f"  ! {ids['sort a list'][:8]}  sort a list\n" in printed
     kept = run(capsys, "prune", "--min-success-rate", "0.5", "--keep", ids["sort a list"], "--dry-run")
     assert "1 of 1 task loses its best record:\n" in kept
-    assert "1 is protected." in kept
+    assert "1 more is protected." in kept
     assert "protected: you keep it" in kept
 
 

@@ -224,7 +224,7 @@ def _detail(memory: MemorySystem, recipe_id: str) -> RecipeDetail | None:
 def _delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     book = recipe_book(memory)
     rows = [PlanRow(id=one.id, title=one.text, goes=True, why="chosen") for one in book.get_many(ids)]
-    return deleting_view(rows, RECIPE.noun, book.count(), caption="What is removed")
+    return deleting_view(rows, RECIPE.noun, book.count(), caption="What is deleted")
 
 
 RECIPES = KindViews(
@@ -233,7 +233,7 @@ RECIPES = KindViews(
     card=lambda memory, recipe, text: CardText(title=recipe.text, outcome=recipe.cuisine, sources={"Do": recipe.text}),
     detail=_detail,
     editable=EditableRecipe.of,
-    acts=(deleting(partial(DeleteRequest, RECIPE, _delete_view), "You first see what would be removed."),),
+    acts=(deleting(partial(DeleteRequest, RECIPE, _delete_view), "You first see what would be deleted."),),
 )
 
 # Its page

@@ -198,7 +198,7 @@ def test_two_are_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_
     memory.concepts.update_stats(second, success=True)
     app = selecting("concepts", dashboard(tmp_path, "concepts"), first, second)
     app.button(key="tray_merge").click().run()
-    assert "**2 concepts would become 1: 1 of 25 would be removed (4%).**" in [
+    assert "**2 concepts would become 1: 1 of 25 would be deleted (4%).**" in [
         element.value for element in app.markdown
     ]
     app.button(key="plan_apply").click().run()
@@ -214,7 +214,7 @@ def test_deleting_says_first_who_would_lack_it(dashboard: Dashboard, tmp_path, m
     memory.concepts.add_many([concept(number) for number in range(30)])
     app = dashboard(tmp_path, "concepts", id=crop)
     app.button(key="concept_delete").click().run()
-    assert "1 concept calls a concept that would be removed, and would not run without it." in [
+    assert "1 concept calls a concept that would be deleted, and would not run without it." in [
         e.value for e in app.caption
     ]
     assert any("its code calls crop" in why for why in plan_tables(app)[0]["why"])

@@ -76,7 +76,7 @@ def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dash
     before = memory.experience.ids()
     app = dashboard(tmp_path, "curate", curate_queue="duplicates")
     app.button(key="curate_merge_0").click().run()
-    assert any("4 experiences would become 1: 3 of 16 would be removed (19%)." in text for text in said(app))
+    assert any("4 experiences would become 1: 3 of 16 would be deleted (19%)." in text for text in said(app))
     assert app.button(key="plan_apply").disabled
     app.text_input(key="plan_count").set_value("3").run()
     app.button(key="plan_apply").click().run()
@@ -171,7 +171,7 @@ def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, 
     app.toggle(key="curate_diverse").set_value(False)
     app.button(key="FormSubmitter:curate_rule-Preview").click().run()
     assert not app.exception
-    assert any("4 of 16 experiences would be removed" in text for text in said(app))
+    assert any("4 of 16 experiences would be deleted" in text for text in said(app))
     assert any("4 have no known outcome" in text for text in said(app))
     assert len(memory.experience) == 16
 
@@ -214,7 +214,7 @@ def test_where_the_store_is_read_only_nothing_can_be_changed(dashboard: Dashboar
     assert app.button(key="curate_merge_all").disabled
     assert app.button(key="curate_merge_0").disabled
     app = dashboard(tmp_path, "curate", read_only=True, curate_queue="unknown")
-    assert app.button(key="curate_prune_all").disabled
+    assert app.button(key="curate_delete_all").disabled
     assert (
         dashboard(tmp_path, "curate", read_only=True, curate_queue="rule")
         .button(key="FormSubmitter:curate_rule-Preview")
@@ -374,7 +374,7 @@ def test_a_suspicious_record_is_withdrawn_with_its_reach_in_view(dashboard: Dash
     app.text_input(key="plan_count").input("1").run()
     app.button(key="plan_apply").click().run()
     assert planted not in memory.strategies.ids()
-    assert "Withdrew 1 record" in said(app)
+    assert "Deleted 1 record" in said(app)
     undo_button(app).click().run()
     assert planted in memory.strategies.ids()
     assert_no_problem(app)

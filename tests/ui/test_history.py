@@ -67,7 +67,7 @@ def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboar
     assert line_button(app, "Undo").help == "Undo brings back 2 experiences"
     line_button(app, "Undo").click().run()
     assert len(memory.experience) == 3
-    assert line_button(app, "Redo").help == "Redo removes 2 experiences again"
+    assert line_button(app, "Redo").help == "Redo deletes 2 experiences again"
     assert "Redid: pruned 2 experiences" not in main_texts(app)
     line_button(app, "Redo").click().run()
     assert len(memory.experience) == 1
@@ -82,7 +82,7 @@ def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path
     assert undoing == [
         "Undo restores the former marks of 2 experiences",
         "Undo puts 1 experience back as before",
-        "Undo removes 3 experiences",
+        "Undo deletes 3 experiences",
     ]
 
 

@@ -82,7 +82,7 @@ def test_it_is_shown_as_text_in_the_queues_the_tray_and_its_plans(dashboard: Das
     app = dashboard(tmp_path, "curate" if asked else "history", **asked)
     app.session_state["selection"] = Selection(tuple(ids), "lasso on the map", 1)
     assert_only_text(app.run())
-    for act in ("tray_show", "tray_prune", "plan_cancel", "tray_merge"):
+    for act in ("tray_show", "tray_delete", "plan_cancel", "tray_merge"):
         app.button(key=act).click().run()
         assert act == "plan_cancel" or showing(app)
         assert_only_text(app)

@@ -75,7 +75,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
     app = dashboard(tmp_path, "curate", **REFINE)
     assert (
         "**15 experiences judged: 13 stay, 2 would be merged into them, 0 dropped. "
-        "2 of 15 would be removed (13%).**" in (said(app))
+        "2 of 15 would be deleted (13%).**" in (said(app))
     )
     assert "Judged by rules, without a language model" in said(app)
     shown = app.dataframe[0].value
@@ -87,7 +87,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
     app.button(key="plan_apply").click().run()
     assert "Refined: 2 merged, 0 dropped" in said(app)
     assert len(memory.experience) == 13
-    assert "What it would remove is no longer in the store" in said(app)
+    assert "What it would delete is no longer in the store" in said(app)
     assert app.button(key="refine_apply").disabled
     undo_button(app).click().run()
     assert memory.experience.ids() == before

@@ -181,7 +181,7 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     assert set(memory.strategies.retired()) == {first, second}
     undo_button(app).click().run()
     app.button(key="tray_merge").click().run()
-    assert "**2 strategies would become 1: 1 of 25 would be removed (4%).**" in [
+    assert "**2 strategies would become 1: 1 of 25 would be deleted (4%).**" in [
         element.value for element in app.markdown
     ]
     touch_table(app, "chosen", {"ids": [first], "isChosen": False}, tables(app) - 1)

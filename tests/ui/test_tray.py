@@ -89,15 +89,15 @@ def test_tags_are_added_to_and_taken_from_all(dashboard: Dashboard, tmp_path, me
     assert memory.experience.count({"marks.tags": "old"}) == 0
 
 
-def test_pruning_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tmp_path, memory):
+def test_deleting_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tmp_path, memory):
     before = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "experiences"), before[3], before[5])
-    app.button(key="tray_prune").click().run()
-    assert "2 of 40 experiences would be removed (5%)." in said(app)
+    app.button(key="tray_delete").click().run()
+    assert "2 of 40 experiences would be deleted (5%)." in said(app)
     assert memory.experience.ids() == before
     app.button(key="plan_apply").click().run()
     assert memory.experience.ids() == [record_id for record_id in before if record_id not in (before[3], before[5])]
-    assert "Pruned 2 experiences" in said(app)
+    assert "Deleted 2 experiences" in said(app)
     assert "selected from" not in said(app)
     undo_button(app).click().run()
     assert memory.experience.ids() == before
@@ -106,7 +106,7 @@ def test_pruning_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tm
 def test_a_plan_that_was_put_away_does_nothing(dashboard: Dashboard, tmp_path, memory):
     ids = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "history"), *ids[:2])
-    app.button(key="tray_prune").click().run()
+    app.button(key="tray_delete").click().run()
     app.button(key="plan_cancel").click().run()
     assert [button for button in app.button if button.key == "plan_apply"] == []
     assert memory.experience.ids() == ids
@@ -115,7 +115,7 @@ def test_a_plan_that_was_put_away_does_nothing(dashboard: Dashboard, tmp_path, m
 def test_much_goes_only_after_its_count_was_typed(dashboard: Dashboard, tmp_path, memory):
     ids = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "history"), *ids[:10])
-    app.button(key="tray_prune").click().run()
+    app.button(key="tray_delete").click().run()
     assert app.button(key="plan_apply").disabled
     app.text_input(key="plan_count").set_value("9").run()
     assert app.button(key="plan_apply").disabled
@@ -127,7 +127,7 @@ def test_much_goes_only_after_its_count_was_typed(dashboard: Dashboard, tmp_path
 def test_a_plan_that_no_longer_holds_is_told_and_can_be_made_anew(dashboard: Dashboard, tmp_path, memory):
     first, second, *rest = memory.experience.ids()
     app = selecting(dashboard(tmp_path, "history"), first, second)
-    app.button(key="tray_prune").click().run()
+    app.button(key="tray_delete").click().run()
     memory.experience.edit(first, feedback="changed meanwhile")
     app.button(key="plan_apply").click().run()
     assert "Nothing was done." in said(app)
@@ -142,19 +142,20 @@ def test_what_tasks_need_is_unticked_and_goes_once_it_is_ticked(dashboard: Dashb
         [attempt("Water the garden", success=n == 0, agent=f"agent {n}") for n in range(3)]
     )
     app = selecting(dashboard(tmp_path, "history"), *alike)
-    app.button(key="tray_prune").click().run()
-    assert "2 of 43 experiences would be removed (5%), 1 is kept." in said(app)
+    app.button(key="tray_delete").click().run()
+    assert "2 of 43 experiences would be deleted (5%). 1 more stays, because 1 task finds it first." in said(app)
     assert "no task loses its best record" in said(app)
     (rows,) = plan_tables(app)
     assert (rows["id"][0], rows["advice"][0]) == (alike[0], "kept: best for 1 task")
     assert (app.button(key="plan_apply").label, bool(app.button(key="plan_apply").proto.shortcut)) == (
-        "Prune 2 experiences", True,
+        "Delete 2 experiences", True,
     )  # fmt: skip
     touch_table(app, "chosen", {"ids": [alike[0]], "isChosen": True})
     assert "1 of 1 task loses its best record" in said(app)
-    assert app.button(key="plan_apply").label == "Prune 3 experiences"
+    assert app.button(key="plan_apply").label == "Delete 3 experiences"
     touch_table(app, "chosen", {"ids": [alike[0], alike[2]], "isChosen": False})
-    assert "1 of 43 experiences would be removed (2%), 2 are kept." in said(app)
+    assert "1 of 43 experiences would be deleted (2%)." in said(app)
+    assert "1 task finds it first. 1 more stays, because you unticked it." in said(app)
     app.button(key="plan_apply").click().run()
     assert set(alike) & set(memory.experience.ids()) == {alike[0], alike[2]}
 
@@ -176,8 +177,8 @@ def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memor
     first, second, *_ = memory.experience.ids()
     memory.experience.change_marks([first], pinned=True)
     app = selecting(dashboard(tmp_path, "history"), first, second)
-    app.button(key="tray_prune").click().run()
-    assert "1 of 40 experiences would be removed (3%), 1 is protected." in said(app)
+    app.button(key="tray_delete").click().run()
+    assert "1 of 40 experiences would be deleted (3%). 1 more is protected." in said(app)
     going, saved = plan_tables(app)
     assert ["it is pinned" in why for why in saved["why"]] == [True]
     rows = {row["id"]: row["outcomes"] for found in (going, saved) for row in found.to_dict("records")}
@@ -204,7 +205,7 @@ def test_many_are_listed(dashboard: Dashboard, tmp_path, memory):
 
 def test_a_read_only_store_offers_looking_and_exporting_only(dashboard: Dashboard, tmp_path, memory):
     app = selecting(dashboard(tmp_path, "experiences", read_only=True), *memory.experience.ids()[:3])
-    for act in ("pin", "bury", "merge", "prune"):
+    for act in ("pin", "bury", "merge", "delete"):
         assert app.button(key=f"tray_{act}").disabled
         assert (
             app.button(key=f"tray_{act}").help

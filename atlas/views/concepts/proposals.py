@@ -67,7 +67,7 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
     notes = [*gone_notes(n_asked - len(going))]
     if calling:
         many = f"{counted(len(calling), 'concept')} {'calls' if len(calling) == 1 else 'call'}"
-        notes.append(f"{many} a concept that would be removed, and would not run without it.")
+        notes.append(f"{many} a concept that would be deleted, and would not run without it.")
     rows = [
         *(PlanRow(id=concept.id, title=concept.name, goes=True, why=_uses(concept)) for concept in going),
         *(
@@ -75,7 +75,7 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
             for concept in lacking
         ),
     ]
-    return deleting_view(rows, CONCEPT.noun, n_total, caption="What is removed, and what depends on it", notes=notes)
+    return deleting_view(rows, CONCEPT.noun, n_total, caption="What is deleted, and what depends on it", notes=notes)
 
 
 def _uses(concept: CodeConcept) -> str:

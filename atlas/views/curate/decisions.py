@@ -71,7 +71,12 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     found += _hiding(first, many)
     if first.waiting is None and (first.finding is not None or first.quarantine is not None):
         help_text = "You first see what came from it, and the tasks whose contexts would contain it."
-        found.append(Decision(name="withdraw", label=f"Withdraw{many} …", key="w", help_text=help_text))
+        pronoun = "them" if many else "it"
+        found.append(
+            Decision(
+                name="withdraw", label=f"Delete{many} with what came from {pronoun} …", key="w", help_text=help_text
+            )
+        )
     if first.ids:
         found.append(_deleting(first, many))
     return tuple(found)
@@ -181,7 +186,7 @@ def _hiding(case: Case, many: str) -> list[Decision]:
 
 def _deleting(case: Case, many: str) -> Decision:
     word = "Reject" if case.waiting is not None else "Delete copies" if _removed(case) != case.ids else "Delete"
-    return Decision(name="delete", label=f"{word}{many} …", key="x", help_text="You first see what would be removed.")
+    return Decision(name="delete", label=f"{word}{many} …", key="x", help_text="You first see what would be deleted.")
 
 
 def _can_merge(cases: Sequence[Case]) -> bool:

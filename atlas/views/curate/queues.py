@@ -88,7 +88,7 @@ TITLES = {
 }
 
 PHRASES = {
-    RULE: "Remove the experiences that match a rule.",
+    RULE: "Delete the experiences that match a rule.",
     REFINE: "Judge similar experiences together: keep, merge or drop each.",
     COMPRESS: "Find functions that successful programs have in common.",
 }
@@ -124,7 +124,7 @@ MEANINGS = {
         "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
     ),
     BURIED: "Agents do not find these. They are kept, and can be brought back.",
-    RULE: f"{PHRASES[RULE]} You see exactly what would be removed before anything is removed.",
+    RULE: f"{PHRASES[RULE]} You see exactly which before anything is deleted.",
     REFINE: f"{PHRASES[REFINE]} Each decision has a reason, and you see all of them before anything is done.",
     COMPRESS: (
         f"{PHRASES[COMPRESS]} Each is proven by running the programs' own tests. "

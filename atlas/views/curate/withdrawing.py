@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.plans import PlanRow, PlanView
-from atlas.views.shared.wording import counted, share_text
+from atlas.views.shared.plans import PlanRow, PlanView, deletion_words
+from atlas.views.shared.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class WithdrawalProposal:
 
     @property
     def done_sentence(self) -> str:
-        """`Withdrew 4 records`."""
-        return f"Withdrew {counted(len(self.plan.records), 'record')}"
+        """`Deleted 4 records`."""
+        return f"Deleted {counted(len(self.plan.records), 'record')}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Delete the records as one operation and return its id.
@@ -66,9 +66,9 @@ def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
     n, reach = len(plan.records), plan.reach
     share = n / n_total if n_total else 0.0
     return PlanView(
-        title="Withdraw",
-        headline=f"{n:,} of {counted(n_total, 'record')} would be removed ({share_text(share)}).",
-        button=f"Withdraw {counted(n, 'record')}",
+        title="Delete with what came from it",
+        headline=f"{deletion_words(n, n_total, 'record')}.",
+        button=f"Delete {counted(n, 'record')}",
         notes=(
             f"{counted(len(plan.uses), 'use')} of these by attempts are recorded, and the attempts stay.",
             f"Searches returned these {counted(reach.n_retrieved, 'time')}.",
@@ -76,7 +76,7 @@ def withdrawal_view(plan: Withdrawal, n_total: int) -> PlanView:
         ),
         rows=tuple(_rows(plan)),
         subject="Record or task",
-        caption="What would be removed, and tasks whose contexts would contain it now",
+        caption="What would be deleted, and tasks whose contexts would contain it now",
         n_going=n,
         share=share,
     )

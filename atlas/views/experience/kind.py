@@ -10,7 +10,7 @@ from atlas.views.experience.selection import chosen
 from atlas.views.experience.trials import grouped_ids, task_page
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import CardText
-from atlas.views.lists.kind_views import Act, KindViews, merging
+from atlas.views.lists.kind_views import KindViews, deleting, merging
 from atlas.views.shared.wording import signed
 
 
@@ -43,12 +43,7 @@ EXPERIENCES = KindViews(
             lambda ids: MergeRequest(groups=(ids,)),
             "Merges them into the best attempt. You see a preview first.",
         ),
-        Act(
-            name="prune",
-            label="Prune …",
-            request=lambda ids: PruneRequest(among=ids),
-            help_text="You first see what would be removed.",
-        ),
+        deleting(lambda ids: PruneRequest(among=ids), "You first see what would be deleted."),
     ),
     selection=chosen,
 )

@@ -8,8 +8,8 @@ from dataclasses import replace
 from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
-from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view, undo_of_removals
-from atlas.views.shared.wording import counted, share_text
+from atlas.views.shared.plans import PlanRow, PlanView, deletion_words, gone_notes, merging_view, undo_of_removals
+from atlas.views.shared.wording import counted
 
 SUBJECT = "Task"
 
@@ -31,18 +31,19 @@ CLAUSES = {
 
 
 def prune_plan_view(plan: PrunePlan, unticked: Collection[str] = ()) -> PlanView:
-    """Return the view of pruning.
+    """Return the view of pruning by a rule, or of deleting what a person chose.
 
     Args:
         unticked: Ids of records that the headline does not count as protected, as an `Offer` counts them itself.
     """
     n_going, n_saved = len(plan.removals), sum(decision.id not in unticked for decision in plan.saved)
-    share = share_text(plan.share)
-    exempt = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
+    verb = "Prune" if has_rule(plan) else "Delete"
+    protected = f" {n_saved:,} more {'is' if n_saved == 1 else 'are'} protected." if n_saved else ""
     return PlanView(
-        title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({share}){exempt}.",
-        button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
+        title=verb,
+        headline=f"{deletion_words(n_going, plan.n_total, 'experience')}.{protected}",
+        button=f"{verb} {counted(n_going, 'experience')}" if n_going else "",
+        rule=_rule(plan),
         notes=tuple(_prune_notes(plan)),
         undo=undo_of_removals(n_going, "experience"),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -66,17 +67,17 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 def refine_plan_view(plan: RefinePlan) -> PlanView:
     """Return the view of a refinement, with a row and a reason for each removed record."""
-    merged, dropped, share = len(plan.merged), len(plan.dropped), share_text(plan.share)
+    merged, dropped = len(plan.merged), len(plan.dropped)
     return PlanView(
         title="Refine",
         headline=(
             f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({share})."
+            f"{deletion_words(len(plan.removed_ids), plan.n_total, 'experience')}."
         ),
         button=f"Refine: {refine_words(plan)}" if plan.removed_ids else "",
         rows=tuple(_refine_rows(plan)),
         subject=SUBJECT,
-        caption="What is removed, and what it is merged into",
+        caption="What is deleted, and what it is merged into",
         n_going=len(plan.removed_ids),
         undo=undo_of_removals(len(plan.removed_ids), "experience"),
         share=plan.share,
@@ -109,8 +110,6 @@ def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
-    if rule := _rule(plan):
-        yield rule
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
@@ -118,18 +117,27 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
         yield f"{count:,} {'has' if is_single else 'have'} {lack}, so {so} {'it' if is_single else 'them'}."
 
 
+def has_rule(plan: PrunePlan) -> bool:
+    """Return whether a rule chose the experiences, and not a person."""
+    return bool(plan.criteria.in_use())
+
+
 def _rule(plan: PrunePlan) -> str:
-    """Return by what rule the experiences were chosen, as a sentence, or empty for those that a person chose."""
+    """Return what chose the experiences, how many that are, and what it spares. Empty if there are none."""
+    n = len(plan.removals) + len(plan.saved)
+    if not n:
+        return ""
+    if not has_rule(plan):
+        return f"No rule: you chose these {n:,}. A pinned one stays." if n > 1 else "No rule: you chose this one."
     used, is_tagged = plan.criteria.in_use(), plan.criteria.tag is not None
     parts = [clause.format(_limit_text(name, used[name])) for name, clause in CLAUSES.items() if name in used]
     chosen = "has the tag" if is_tagged else "was chosen"
     if parts:
         chosen = (f"{chosen}, and " if is_tagged else "") + " or ".join(parts)
     among = f", among the {plan.n_judged:,} chosen" if parts and not is_tagged and plan.n_judged != plan.n_total else ""
-    spared = ". The best of each group of similar ones stays" if plan.criteria.keep_diverse else ""
-    if not (parts or is_tagged or spared):
-        return ""
-    return f"Rule: remove what {chosen}{among}{spared}."
+    spared = ", and the best of each group of similar ones" if plan.criteria.keep_diverse else ""
+    match = "matches" if n == 1 else "match"
+    return f"Rule: delete what {chosen}{among}. {n:,} {match}. Pinned ones stay{spared}."
 
 
 def _limit_text(criterion: str, limit: float) -> str:

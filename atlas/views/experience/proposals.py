@@ -9,9 +9,10 @@ from typing import Any
 from atlas.core.statistics import SuccessRate
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
+from atlas.memory.loss import reason_with_loss
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
+from atlas.views.experience.plan_views import has_rule, merge_plan_view, prune_plan_view, refine_plan_view, refine_words
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.rates import rate_text
@@ -49,7 +50,7 @@ class PruneRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneProposal:
-    """Experiences that would be pruned."""
+    """Experiences that would be pruned by a rule, or deleted because a person chose them."""
 
     plan: PrunePlan
     view: PlanView
@@ -57,8 +58,9 @@ class PruneProposal:
 
     @property
     def done_sentence(self) -> str:
-        """`Pruned 9 experiences`."""
-        return f"Pruned {counted(len(self.removed_ids), EXPERIENCE.noun)}"
+        """`Pruned 9 experiences`, or `Deleted …` without a rule."""
+        verb = "Pruned" if has_rule(self.plan) else "Deleted"
+        return f"{verb} {counted(len(self.removed_ids), EXPERIENCE.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply the plan as one operation, and return its id.
@@ -66,8 +68,10 @@ class PruneProposal:
         Raises:
             PlanOutdated: The store has changed since the plan was made. Nothing was applied.
         """
-        scoped = memory.experience.within("prune", self.plan.reason)
-        scoped.apply_prune(self.plan)
+        plan = self.plan
+        kind, reason = ("prune", plan.reason) if has_rule(plan) else ("delete", reason_with_loss("", plan.loss))
+        scoped = memory.experience.within(kind, reason)
+        scoped.apply_prune(plan)
         return scoped.operation_id
 
 
@@ -198,5 +202,5 @@ def _rate_notes(old: SuccessRate, new: SuccessRate) -> tuple[str, ...]:
     if old.share is None or new.share is None or rate_text(old) == rate_text(new):
         return ()
     if new.share > old.share:
-        return ("The rate rises because failures are removed, not because the agent improved.",)
-    return ("The rate falls because successes are removed, not because the agent got worse.",)
+        return ("The rate rises because failures are deleted, not because the agent improved.",)
+    return ("The rate falls because successes are deleted, not because the agent got worse.",)

@@ -72,7 +72,7 @@ def headline(plan: RefinePlan) -> str:
         return f"{judged}: all of them are worth keeping as they are.{unjudged}"
     return (
         f"{judged}: {n_judged - len(plan.removed_ids):,} stay, {len(plan.merged):,} would be merged into them, "
-        f"{len(plan.dropped):,} dropped. {len(plan.removed_ids):,} of {plan.n_total:,} would be removed "
+        f"{len(plan.dropped):,} dropped. {len(plan.removed_ids):,} of {plan.n_total:,} would be deleted "
         f"({share_text(plan.share)}).{unjudged}"
     )
 
@@ -109,7 +109,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
     """Return why it cannot be applied any more or was made in another scope, or an empty string."""
     if plan.removed_ids and not memory.experience.titles(plan.removed_ids):
-        return "What it would remove is no longer in the store. The plan may have been applied."
+        return "What it would delete is no longer in the store. The plan may have been applied."
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:

@@ -163,7 +163,7 @@ class ChangeRow:
 
     record_id: str
     change: str
-    """`added`, `changed`, `removed`, `marked` or `purged`."""
+    """`added`, `changed`, `deleted`, `marked` or `purged`."""
 
     title: str
     """Untrusted text, like the field and the difference."""
@@ -280,6 +280,11 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
     )
 
 
+def change_word(kind: str) -> str:
+    """Return the word for a kind of change: `deleted` for `removed`, and the others as they are."""
+    return "deleted" if kind == "removed" else kind
+
+
 def _field_name(change: RecordChange, name: str) -> str:
     """Return the name of a field as pages show it: a buried record is retired."""
     return "retired" if change.kind == "marked" and name == "buried" else name
@@ -294,7 +299,7 @@ def _change_rows(diff: RecordDiff) -> Iterator[ChangeRow]:
     for field in diff.fields or (None,):
         yield ChangeRow(
             record_id=diff.record_id,
-            change=diff.kind,
+            change=change_word(diff.kind),
             title=diff.title,
             field=field.name if field else "",
             difference=word_diff(_whole(field.before), _whole(field.after)) if field else "",
@@ -368,14 +373,14 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
 
 
 def _counts(operation: Operation) -> str:
-    return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
+    return ", ".join(f"{n:,} {change_word(name)}" for name, n in operation.counts.items())
 
 
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """Return `concept crop added`, or how many of them."""
     if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
-        return f"{kind.noun} {shortened(first.title, TITLE_CHARACTERS)} {first.kind}"
-    return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
+        return f"{kind.noun} {shortened(first.title, TITLE_CHARACTERS)} {change_word(first.kind)}"
+    return ", ".join(f"{counted(n, kind.noun)} {change_word(name)}" for name, n in operation.counts.items())
 
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:

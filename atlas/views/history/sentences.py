@@ -46,8 +46,8 @@ _OUTCOMES = {"true": "succeeded", "false": "failed", "": "unknown"}
 """Words for an outcome, as a change has it."""
 
 _UNDOING = {
-    "removed": ("brings back {}", "removes {} again"),
-    "added": ("removes {}", "brings back {}"),
+    "removed": ("brings back {}", "deletes {} again"),
+    "added": ("deletes {}", "brings back {}"),
     "changed": ("puts {} back as before", "changes {} again"),
     "marked": ("restores the former marks of {}", "marks {} again"),
 }

@@ -106,12 +106,12 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
     notes = [*gone_notes(n_asked - len(titles))]
     if linking:
         verb = "links" if len(linking) == 1 else "link"
-        notes.append(f"{counted(len(linking), 'entry')} {verb} to removed entries. An undo restores these links.")
+        notes.append(f"{counted(len(linking), 'entry')} {verb} to deleted entries. An undo restores these links.")
     rows = [
         *(PlanRow(id=entry_id, title=title, goes=True, why="chosen") for entry_id, title in titles.items()),
-        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to a removed entry") for row in linking),
+        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to a deleted entry") for row in linking),
     ]
-    return deleting_view(rows, JOURNAL.noun, n_total, caption="What is removed, and what links to it", notes=notes)
+    return deleting_view(rows, JOURNAL.noun, n_total, caption="What is deleted, and what links to it", notes=notes)
 
 
 def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:

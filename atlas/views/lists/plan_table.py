@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from atlas.maps.domains import UNCLUSTERED
+from atlas.maps.map import MemoryMap
 from atlas.memory.experience.pruning import CHOSEN
 from atlas.views.kinds.columns import Column, Columns
 from atlas.views.lists.queries import Row
@@ -15,6 +18,9 @@ from atlas.views.shared.wording import counted, signed
 
 ALIKE = 0.5
 """Least share of common words, in [0, 1], of titles that are compared word by word."""
+
+NAMED_DOMAINS = 3
+"""Most domains whose losses are named one by one."""
 
 HOW_MEASURED = (
     "The task of each record that would leave is searched for twice, with the record and without it. A task loses its "
@@ -78,6 +84,26 @@ def _advice(n_tasks: int, *, is_kept: bool) -> str:
     return f"{'kept' if is_kept else 'keep'}: best for {counted(n_tasks, 'task')}" if n_tasks else ""
 
 
+def domain_sentence(memory_map: MemoryMap, ids: Collection[str]) -> str:
+    """Return which domains of the map would lose how many, or an empty string if no record of it would leave.
+
+    It contains names of domains, which are untrusted text.
+    """
+    leaving = Counter(memory_map.labels[[record_id in ids for record_id in memory_map.ids]].tolist())
+    domains = sorted(memory_map.domains, key=lambda domain: -leaving[domain.number])
+    losing = [domain for domain in domains if leaving[domain.number]]
+    parts = [f"{domain.name} {domain.n:,} → {domain.n - leaving[domain.number]:,}" for domain in losing[:NAMED_DOMAINS]]
+    if others := losing[NAMED_DOMAINS:]:
+        parts.append(
+            f"{sum(leaving[domain.number] for domain in others):,} from {counted(len(others), 'other domain')}"
+        )
+    if n_outside := leaving[UNCLUSTERED]:
+        parts.append(f"{n_outside:,} from no domain")
+    n_same = len(domains) - len(losing)
+    unchanged = f". {'The other one is' if n_same == 1 else f'The other {n_same:,} are'} unchanged" if n_same else ""
+    return f"{'Domain' if len(parts) == 1 else 'Domains'}: {', '.join(parts)}{unchanged}." if parts else ""
+
+
 def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
     """Return the columns that tell lines apart, given the heading of their titles."""
     columns = (
@@ -85,7 +111,10 @@ def plan_columns(lines: Sequence[PlanLine], subject: str) -> Columns:
         (Column("outcomes", "Outcome", 105, "outcomes"), any(line.outcomes for line in lines)),
         (Column("advice", "Advice", 170, "badge"), any(line.advice for line in lines)),
         (Column("title", subject, 400), True),
-        (Column("difference", "What differs", 230, "badge"), any(line.difference for line in lines)),
+        (
+            Column("difference", "What differs", 230, "badge"),
+            2 * sum(bool(line.difference) for line in lines) >= len(lines),
+        ),
         (Column("why", "Why", 300), any(line.why not in ("", CHOSEN) for line in lines)),
         (Column("at", "When (UTC)", 135, "time"), any(line.at for line in lines)),
     )

@@ -12,7 +12,7 @@ OPERATIONS_SEEN = 50
 """Maximum number of operations to compare. With more, the counts are lower bounds."""
 
 UNNAMED = "Changed elsewhere"
-WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "removed"}
+WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "deleted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ def page_state(memory: MemorySystem, state: StoreState) -> PageState:
 
 
 def changes_since(last: PageState, memory: MemorySystem) -> str:
-    """Return `3 new · 1 removed` for the changes since a page was drawn, or an empty string if there are no changes."""
+    """Return `3 new · 1 deleted` for the changes since a page was drawn, or an empty string if there are no changes."""
     now = store_state(memory)
     if now == last.state:
         return ""

@@ -6,7 +6,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -102,6 +102,9 @@ class PlanView:
     button: str
     """Label of the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
 
+    rule: str = ""
+    """The sentence on what chose the records and what it spares, or empty where the headline says so."""
+
     notes: tuple[str, ...] = ()
     """Sentences on records that were not judged or not found."""
 
@@ -118,7 +121,7 @@ class PlanView:
     undo: str = "It can be undone."
     """The sentence on what undoing it does."""
 
-    nothing: str = "Nothing would be removed."
+    nothing: str = "Nothing would be deleted."
     """The sentence for a plan without changes."""
 
     n_going: int = 0
@@ -152,9 +155,21 @@ class Offer:
 
     @property
     def headline(self) -> str:
-        """The plan's headline with the number of unticked removals, such as `, 1 is kept`."""
-        headline, n = self.plan.view.headline, len(self.kept)
-        return f"{headline.removesuffix('.')}, {n:,} {'is' if n == 1 else 'are'} kept." if n else headline
+        """The plan's headline, and why unticked records stay: `1 more stays, because 10 tasks find it first.`."""
+        return " ".join(filter(None, (self.plan.view.headline, *self._whys)))
+
+    @property
+    def _whys(self) -> Iterator[str]:
+        """Why unticked records stay: tasks need them, or a person unticked them."""
+        loss = self.whole.view.loss
+        needed = [record for record in (loss.lost if loss else ()) if record.id in self.kept]
+        n_others = len(self.kept) - len(needed)
+        if needed:
+            n_tasks = len({task for record in needed for task in record.tasks})
+            find = "finds" if n_tasks == 1 else "find"
+            yield f"{_more_stay(len(needed))} {counted(n_tasks, 'task')} {find} {_it(len(needed))} first."
+        if n_others:
+            yield f"{_more_stay(n_others)} you unticked {_it(n_others)}."
 
     @property
     def can_untick(self) -> bool:
@@ -174,6 +189,14 @@ class Offer:
         if not kept or not isinstance(self.request, SparingRequest):
             return replace(self, plan=self.whole, kept=frozenset())
         return replace(self, plan=self.request.sparing(sorted(kept)).propose(memory), kept=kept)
+
+
+def _more_stay(n: int) -> str:
+    return f"{n:,} more {'stays' if n == 1 else 'stay'}, because"
+
+
+def _it(n: int) -> str:
+    return "it" if n == 1 else "them"
 
 
 def offer(memory: MemorySystem, request: PlanRequest[Any], kept: Iterable[str] | None = None) -> Offer:
@@ -212,7 +235,7 @@ def merging_view(
     becoming = f"{counted(n_merged, noun)} would become {n_kept:,}"
     return PlanView(
         title="Merge",
-        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would be removed ({share_text(plan.share)}).",
+        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would be deleted ({share_text(plan.share)}).",
         button=merge_words(noun, n_merged, n_kept),
         notes=tuple(notes),
         rows=tuple(rows),
@@ -223,6 +246,12 @@ def merging_view(
         share=plan.share,
         loss=plan.loss,
     )
+
+
+def deletion_words(n_going: int, n_total: int, noun: str) -> str:
+    """Return `3 of 40 experiences would be deleted (8%)`."""
+    share = n_going / n_total if n_total else 0.0
+    return f"{n_going:,} of {counted(n_total, noun)} would be deleted ({share_text(share)})"
 
 
 def deleting_view(
@@ -240,7 +269,7 @@ def deleting_view(
     share = n_going / n_total if n_total else 0.0
     return PlanView(
         title="Delete",
-        headline=f"{n_going:,} of {counted(n_total, noun)} would be removed ({share_text(share)}).",
+        headline=f"{deletion_words(n_going, n_total, noun)}.",
         button=f"Delete {counted(n_going, noun)}" if n_going else "",
         notes=tuple(notes),
         rows=rows,

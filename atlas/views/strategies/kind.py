@@ -39,6 +39,6 @@ STRATEGIES = KindViews(
         merging(
             partial(MergeRequest, STRATEGY, merge_view), "Merges them into the most used one. You see a preview first."
         ),
-        deleting(partial(DeleteRequest, STRATEGY, delete_view), "You first see what would be removed."),
+        deleting(partial(DeleteRequest, STRATEGY, delete_view), "You first see what would be deleted."),
     ),
 )

@@ -20,7 +20,7 @@ def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     going = memory.strategies.get_many(ids)
     rows = [PlanRow(id=strategy.id, title=strategy.title, goes=True, why=_tries(strategy)) for strategy in going]
     notes = [*gone_notes(len(ids) - len(going)), "To hide them from agents, retire them instead."]
-    return deleting_view(rows, STRATEGY.noun, memory.strategies.count(), caption="What is removed", notes=notes)
+    return deleting_view(rows, STRATEGY.noun, memory.strategies.count(), caption="What is deleted", notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

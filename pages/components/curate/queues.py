@@ -288,20 +288,20 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
                 kwargs={"buried": False},
             )
         st.button(
-            f"Prune all {n_found:,} …",
-            key="curate_prune_all",
-            icon=":material/delete_sweep:",
+            f"Delete all {n_found:,} …",
+            key="curate_delete_all",
+            icon=":material/delete:",
             disabled=disabled,
             on_click=propose,
             args=(memory, PruneRequest(among=ids)),
-            help=why or "You first see what would be removed.",
+            help=why or "You first see what would be deleted.",
         )
 
 
 def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """Draw the form of criteria. Empty ones are ignored."""
     if scope:
-        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope can be removed.")
+        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope can be deleted.")
     with st.form("curate_rule", width=640):
         _draw_limits()
         st.toggle(
@@ -335,9 +335,9 @@ def _draw_limits() -> None:
         placeholder="not used",
         help="Counts its own outcome and the tasks it was used for.",
     )
-    second.number_input("Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
+    second.number_input("Delete what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
     first.number_input(
-        "Prune what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
+        "Delete what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
     )
     second.number_input(
         "Keep at most … experiences",
@@ -347,7 +347,7 @@ def _draw_limits() -> None:
         100,
         key="curate_count",
         placeholder="not used",
-        help="The least successful are removed first, then the oldest.",
+        help="The least successful are deleted first, then the oldest.",
     )
 
 

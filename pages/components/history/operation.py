@@ -15,6 +15,7 @@ from atlas.views.history.operations import (
     OperationRow,
     RecordDiff,
     change_rows,
+    change_word,
     operation_detail,
     operation_diffs,
 )
@@ -101,7 +102,11 @@ def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
 def _draw_diff(diff: RecordDiff, *, key: str) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(diff.kind, icon=SIGNS.get(diff.kind, ":material/edit:"), color=COLOURS.get(diff.kind, "blue"))
+            st.badge(
+                change_word(diff.kind),
+                icon=SIGNS.get(diff.kind, ":material/edit:"),
+                color=COLOURS.get(diff.kind, "blue"),
+            )
             draw_prose(Text(diff.title), key=f"{key}_title")
             if diff.is_there:
                 st.page_link(f"pages/{diff.page}.py", label="Open", query_params={"id": diff.record_id})

@@ -11,11 +11,12 @@ import streamlit as st
 
 from atlas import AtlasError, InvalidInput, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
-from atlas.views.lists.plan_table import HOW_MEASURED, loss_words, plan_columns, plan_lines
+from atlas.views.lists.plan_table import HOW_MEASURED, domain_sentence, loss_words, plan_columns, plan_lines
 from atlas.views.shared.plans import CurationLoss, Figure, Offer, Plan, PlanRequest, PlanRow, PlanView, offer
 from atlas.views.shared.wording import READ_ONLY, share_text
 from pages.components.lists.record_table import close_opened, opened_id, ticked_table
 from pages.components.lists.selection import unselect
+from pages.components.shared.snapshot import page_map
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
 MAX_ROWS = 500
@@ -25,7 +26,7 @@ APPLYING = "Mod+Enter"
 
 _SHOWN, _OUTDATED, _REFUSED = "plan_shown", "plan_outdated", "plan_refused"
 
-ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
+ICONS = {"merge": ":material/merge:", "delete": ":material/delete:"}
 """Icons of actions by name."""
 
 P = TypeVar("P", bound=Plan)
@@ -125,7 +126,10 @@ def _draw(memory: MemorySystem) -> None:
     plan = open_plan.offer.plan
     with st.container(gap="xsmall"):
         st.markdown(f"**{open_plan.offer.headline}**")
+        if plan.view.rule:
+            st.text(plan.view.rule)
         _draw_effect(plan.view)
+        _draw_domains(memory, plan)
         for note in plan.view.notes:
             st.caption(note)
     _draw_rows(memory, open_plan)
@@ -149,6 +153,13 @@ def _draw_effect(view: PlanView) -> None:
                 _draw_measuring(loss)
 
 
+def _draw_domains(memory: MemorySystem, plan: Plan) -> None:
+    """Draw which domains would lose how many, once there is a map."""
+    memory_map = page_map(memory)
+    if memory_map is not None and (sentence := domain_sentence(memory_map, frozenset(plan.removed_ids))):
+        st.text(sentence)
+
+
 def _figure_text(figure: Figure) -> str:
     return f"{figure.name} {figure.before} → **{figure.value}**"
 
@@ -170,11 +181,11 @@ def _draw_rows(memory: MemorySystem, open_plan: _OpenPlan) -> None:
     going = [row for row in view.rows if row.goes]
     saved = [row for row in view.rows if not row.goes]
     if going:
-        hint = "Ticked rows are removed, the others stay" if shown.can_untick else f"{len(going):,} would be removed"
+        hint = "Ticked rows are deleted, the others stay" if shown.can_untick else f"{len(going):,} would be deleted"
         _draw_table(memory, open_plan, going, hint)
     if saved:
         are = "is" if len(saved) == 1 else "are"
-        _draw_table(memory, open_plan, saved, f"{len(saved):,} would be removed but {are} protected")
+        _draw_table(memory, open_plan, saved, f"{len(saved):,} {are} protected")
 
 
 def _draw_table(memory: MemorySystem, open_plan: _OpenPlan, rows: Sequence[PlanRow], caption: str) -> None:
@@ -257,7 +268,7 @@ def _draw_confirmation(view: PlanView) -> bool:
     count = str(view.n_going)
     st.text_input(
         f"That is {share_text(view.share)} of the memory. Type {count} to confirm", key="plan_count", live=True,
-        placeholder=count, width=330,
+        width=330,
     )  # fmt: skip
     return _is_typed(view)
 

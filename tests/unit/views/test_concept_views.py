@@ -206,7 +206,7 @@ def test_a_merge_names_callers_by_another_name(memory):
     memory.concepts.add(calling("cut_twice", "cut"))
     memory.concepts.update_stats(crop, success=True)
     view = CONCEPTS.act("merge").request((crop, cut, "gone")).propose(memory).view
-    assert view.headline == "2 concepts would become 1: 1 of 3 would be removed (33%)."
+    assert view.headline == "2 concepts would become 1: 1 of 3 would be deleted (33%)."
     assert [(row.title, row.goes) for row in view.rows] == [("crop", False), ("cut", True), ("cut_twice", False)]
     assert view.rows[2].why == "its code calls cut; change it"
     assert view.notes[0] == "1 of those chosen is not there any more."

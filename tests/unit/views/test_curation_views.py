@@ -225,11 +225,11 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
         ("3", "6"),
         ("50%", "50%"),
     ]
-    assert proposal.view.notes == ()
+    assert proposal.view.rule == "No rule: you chose these 3. A pinned one stays."
     assert proposal.view.undo == "Undo brings back all 3 experiences."
     assert proposal.view.is_large
     operation_id = proposal.apply(memory)
-    assert proposal.done_sentence == "Pruned 3 experiences"
+    assert proposal.done_sentence == "Deleted 3 experiences"
     assert memory.experience.ids() == ids[3:]
     assert memory.history(1)[0].id == operation_id
     memory.undo(operation_id)
@@ -242,10 +242,10 @@ def test_a_proposal_tells_that_removing_outcomes_changes_the_success_rate(memory
     )
     rising, falling = (PruneRequest(among=(record_id,)).propose(memory).view for record_id in (bad, good))
     assert [(figure.value, figure.before) for figure in rising.figures] == [("2", "3"), ("100%", "50%")]
-    assert rising.notes[0] == "The rate rises because failures are removed, not because the agent improved."
+    assert rising.notes[0] == "The rate rises because failures are deleted, not because the agent improved."
     assert falling.figures[1] == Figure("Success rate", "0%", "50%")
-    assert falling.notes[0] == "The rate falls because successes are removed, not because the agent got worse."
-    assert len(PruneRequest(among=(other,)).propose(memory).view.notes) == 0
+    assert falling.notes[0] == "The rate falls because successes are deleted, not because the agent got worse."
+    assert PruneRequest(among=(other,)).propose(memory).view.rule == "No rule: you chose this one."
 
 
 def test_a_proposal_that_no_longer_holds_does_nothing(memory):

@@ -170,7 +170,7 @@ def test_what_others_did_since_is_counted_by_what_it_was(memory):
     memory.experience.edit(ids[0], feedback="new")
     memory.experience.change_marks(ids[:2], pinned=True)
     memory.experience.delete(ids[2:])
-    assert changes_since(drawn, memory) == "2 new · 1 changed · 2 marked · 1 removed"
+    assert changes_since(drawn, memory) == "2 new · 1 changed · 2 marked · 1 deleted"
 
 
 def test_an_operation_that_goes_on_counts_from_where_it_was(memory):

@@ -309,7 +309,7 @@ def test_a_suspicious_record_is_withdrawn_after_a_preview_of_its_reach(memory, p
     request = plan_request("withdraw", [case])
     proposal = request.propose(memory)
     view = proposal.view
-    assert (view.headline, view.button) == ("1 of 2 records would be removed (50%).", "Withdraw 1 record")
+    assert (view.headline, view.button) == ("1 of 2 records would be deleted (50%).", "Delete 1 record")
     assert "The contexts of 1 of 1 replayed task would contain them now." in view.notes
     assert [(row.title, row.goes, row.why) for row in view.rows] == [
         ("Climb", True, "requested"),

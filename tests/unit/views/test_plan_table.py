@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+
 from atlas.memory.loss import NO_LOSS, LostRecord
-from atlas.views.lists.plan_table import distinct_words, loss_words, plan_columns, plan_lines
+from atlas.views.lists.plan_table import distinct_words, domain_sentence, loss_words, plan_columns, plan_lines
 from atlas.views.shared.plans import Offer, PlanRow, PlanView
 
 NIGHT = "Nightly run {} ({}): rebuild the search index after the import. Time limit {} s."
@@ -47,6 +49,24 @@ def test_a_merge_keeps_its_order_and_gives_its_reasons():
     assert [line.sign for line in lines] == ["stays", "goes"]
     columns = [column.name for column in plan_columns(lines, "Task")]
     assert columns == ["sign", "outcomes", "advice", "title", "why"]
+
+
+def map_of(*domains: tuple[str, int], labels: list[int]) -> SimpleNamespace:
+    named = tuple(SimpleNamespace(number=number, name=name, n=n) for number, (name, n) in enumerate(domains))
+    return SimpleNamespace(ids=tuple("abcdefgh"), labels=np.array(labels), domains=named)
+
+
+def test_the_domains_that_lose_records_are_named_the_largest_loss_first():
+    shown = map_of(("eggs", 2), ("shoes", 4), ("pumps", 1), labels=[0, 1, 1, 1, 0, 1, 2, -1])
+    assert domain_sentence(shown, {"b", "c", "a"}) == "Domains: shoes 4 → 2, eggs 2 → 1. The other one is unchanged."
+    assert domain_sentence(shown, {"a"}) == "Domain: eggs 2 → 1. The other 2 are unchanged."
+    assert domain_sentence(shown, {"h", "not on the map"}) == "Domain: 1 from no domain. The other 3 are unchanged."
+    assert domain_sentence(shown, {"not on the map"}) == ""
+
+
+def test_of_many_losing_domains_the_rest_are_counted_together():
+    shown = map_of(*((f"domain {number}", 1) for number in range(6)), labels=[0, 1, 2, 3, 4, 5, -1, -1])
+    assert domain_sentence(shown, set("abcdef")).endswith("domain 2 1 → 0, 3 from 3 other domains.")
 
 
 def test_a_loss_is_told_in_words():

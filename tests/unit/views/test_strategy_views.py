@@ -313,7 +313,7 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
 def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
     proposal = STRATEGIES.act("delete").request((one,)).propose(memory)
-    assert proposal.view.headline == "1 of 2 strategies would be removed (50%)."
+    assert proposal.view.headline == "1 of 2 strategies would be deleted (50%)."
     tried(memory, one, 1, 1)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
@@ -402,7 +402,7 @@ def test_the_history_names_strategies(memory):
     memory.strategies.delete([one])
     rows = operation_page(memory).rows
     assert [row.counts for row in rows] == [
-        "strategy refund removed",
+        "strategy refund deleted",
         "strategy other added",
         "strategy refund added",
     ]
