@@ -57,7 +57,7 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
     current = opened if opened in titles else next(iter(titles))
     suffix = abs(hash((*titles.items(), current)))  # new keys if a count or the URL changes
     queues = [name for name in titles if name not in RULES]
-    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="curate_bar"):
         key = f"curate_tab_{suffix}"
         st.selectbox(
             "Queue",
@@ -70,10 +70,9 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
             placeholder="Back to the inbox",
             width=280,
         )
-        beside = st.container(width="stretch")
         key = f"curate_rule_{suffix}"
         st.segmented_control(
-            "By rule",
+            "Many at once",
             RULES,
             default=current if current in RULES else None,
             format_func=titles.__getitem__,
@@ -82,6 +81,7 @@ def ask(titles: dict[str, str]) -> tuple[str, DeltaGenerator]:
             on_change=_open,
             args=(key,),
         )
+        beside = st.container(width="stretch")
     return current, beside
 
 
@@ -98,7 +98,7 @@ def draw(memory: MemorySystem) -> None:
     scanned = page_scan(memory)
     cases = page_cases(memory, found, duplicates, scope, scanned)
     queue, beside = ask(tabs(cases.counts(), parameter(QUEUE)))
-    st.caption(MEANINGS[queue])
+    st.caption(cases.meaning if queue == INBOX else MEANINGS[queue])
     if queue == SUSPICIOUS and scanned.n_left:
         st.caption(f"{counted(scanned.n_left, 'record')} still to be scanned. Reload to see the newest findings.")
     if queue == RULE:
@@ -134,7 +134,7 @@ def draw_whole_queue(
 memory = page_memory()
 draw_heading(
     "Curate",
-    "Records that need attention. Merging and removing show a preview first. Everything but a purge can be undone.",
+    "Records that need a decision. Whatever merges, retires or deletes shows a preview first, and can be undone.",
 )
 if not n_experiences(memory) and not n_waiting(memory) and not page_scan(memory).findings:
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")

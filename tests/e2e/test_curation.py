@@ -36,7 +36,7 @@ def opened(pristine: Path, serve: Serve, tmp_path) -> tuple[str, Path]:
     return serve(store), store
 
 
-def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, opened):
+def test_rows_are_selected_deleted_as_previewed_and_brought_back(page: Page, opened):
     address, store = opened
     before = contents(store)
     page.goto(f"{address}/experiences")
@@ -100,7 +100,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     make_store(store, [*same, *(attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(4))])
     before = contents(store)
     page.goto(f"{serve(store)}/curate")
-    expect(page.get_by_text("0 decided, 5 left")).to_be_visible()
+    expect(page.get_by_text("5 cases, worst first: 1 near-duplicates and 4 outcome unknown.")).to_be_visible()
     expect(page.get_by_text("3 attempts at one task: 3 succeeded, with the same solution")).to_be_visible()
     shoot(page, "inbox-group", themes=True)
 
@@ -133,7 +133,7 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     press(page, "ArrowRight")
     expect(task(page, "Mend report 2")).to_be_visible()
     press(page, "a")
-    expect(page.get_by_text("The 1 like it", exact=True)).to_be_visible()
+    expect(page.get_by_text("1 more like it", exact=True)).to_be_visible()
     press(page, "f")
     expect(page.get_by_role("dialog").get_by_text("2 experiences would be set to failed.")).to_be_visible()
     press(page, "Control+Enter")
@@ -146,14 +146,14 @@ def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page,
     expect(page.get_by_text("Undone: set 2 experiences to failed")).to_be_visible()
     expect(page.get_by_text("2 decided, 3 left, 1 of them put off")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("0 decided, 3 left")).to_be_visible()  # what was decided stays out of it
+    expect(page.get_by_text("3 cases, worst first")).to_be_visible()  # what was decided stays out of it
 
 
 def test_the_palette_finds_pages_records_and_acts_by_keyboard(page: Page, serve: Serve, tmp_path):
     hostile = "<img src=x onerror=alert(1)> hedgehog ![x](https://example.invalid/p.png)"
     make_store(tmp_path / "store", [attempt(hostile, None), attempt("Mend the succulent fence", None)])
     page.goto(f"{serve(tmp_path / 'store')}/curate")
-    expect(page.get_by_text("0 decided, 2 left")).to_be_visible()
+    expect(page.get_by_text("2 cases, worst first")).to_be_visible()
     found = page.get_by_role("option")
 
     press(page, "Control+k")

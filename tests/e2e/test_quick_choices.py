@@ -74,7 +74,7 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("radio", "Journal", "ask_shown=Journal"),
     ),
     "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),
-    "curate?curate_queue=never": (FAILED, Choice("radio", "Compress", "curate_queue=compress")),
+    "curate?curate_queue=never": (FAILED, Choice("radio", "Compress programs", "curate_queue=compress")),
     "history": (FAILED, Choice("radio", "Trash", "history_tab=Trash")),
     "settings": (
         Choice("radio", "Models", "settings_tab=Models"),

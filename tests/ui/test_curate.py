@@ -46,10 +46,13 @@ def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one
 ):
     app = dashboard(tmp_path, "curate")
     assert tabs(app)[:3] == ["Inbox 5", "Near-duplicates 1", "Outcome unknown 4"]
-    assert next(list(group.options) for group in app.segmented_control if group.label == "By rule") == [
-        "Prune",
-        "Refine",
-        "Compress",
+    assert "5 cases, worst first: 1 near-duplicates and 4 outcome unknown. What is in several queues" in "".join(
+        said(app)
+    )
+    assert next(list(group.options) for group in app.segmented_control if group.label == "Many at once") == [
+        "Prune by rule",
+        "Refine similar ones",
+        "Compress programs",
     ]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     assert {*map(tuple, table(app)["outcomes"])} == {("? unknown",)}
@@ -172,6 +175,7 @@ def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, 
     app.button(key="FormSubmitter:curate_rule-Preview").click().run()
     assert not app.exception
     assert any("4 of 16 experiences would be deleted" in text for text in said(app))
+    assert "Rule: delete what has a success rate under 50%. 4 match. Pinned ones stay." in said(app)
     assert any("4 have no known outcome" in text for text in said(app))
     assert len(memory.experience) == 16
 
@@ -262,7 +266,7 @@ def test_a_failing_strategy_is_suggested_for_retirement_and_its_uses_open_their_
                 good if n < 8 else bad, n < 8, task_id=f"t{n}", trajectory_id=ride.trajectory_id
             )
     app = dashboard(tmp_path, "curate", curate_queue="failing")
-    assert "**Suggested: Retire, 0 of 8 uses succeeded.**" in next(text for text in said(app) if "Suggested" in text)
+    assert "**Suggested: Retire.**" in next(text for text in said(app) if "Suggested" in text)
     assert [button.key for button in app.button if button.proto.type == "primary"] == [f"curate_retire_{bad}"]
     assert [*table(app)["outcomes"]] == [["✗ failed"]] * 8
     touch_table(app, "opened", ids[-1])

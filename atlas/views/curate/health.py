@@ -221,7 +221,7 @@ def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate, n_tas
         percent_succeeded=None if rate.share is None else 100 * rate.share,
         interval=interval_text(rate),
         is_failing=fails,
-        verdict="clearly below the whole" if fails else "",
+        verdict="clearly below the average" if fails else "",
     )
 
 

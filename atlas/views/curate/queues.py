@@ -16,7 +16,6 @@ from atlas.jobs.scan import ScanState as ScanState
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,
-    DOMAIN_ORDER,
     DUPLICATES,
     FAILING,
     NEVER,
@@ -82,9 +81,9 @@ TITLES = {
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
     BURIED: "Retired",
-    RULE: "Prune",
-    REFINE: "Refine",
-    COMPRESS: "Compress",
+    RULE: "Prune by rule",
+    REFINE: "Refine similar ones",
+    COMPRESS: "Compress programs",
 }
 
 PHRASES = {
@@ -95,10 +94,6 @@ PHRASES = {
 """The effect of each rule, in a short phrase."""
 
 MEANINGS = {
-    INBOX: (
-        "One case at a time, worst first, of all memories. What is in several queues comes once. Each decision has a "
-        "key, and U undoes the last one."
-    ),
     REVIEW: (
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."
@@ -116,7 +111,7 @@ MEANINGS = {
         "Attempts at the same task with the same outcome, but with different solutions or actions. "
         "Merging a group keeps one solution of it, so each is merged alone."
     ),
-    FAILING: f"Strategies and domains of the map that do clearly worse than the others. {DOMAIN_ORDER}",
+    FAILING: "Strategies and domains of the map that do clearly worse than the others.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (

@@ -43,6 +43,7 @@ from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, uses_seen
+from atlas.views.shared.texts import Text
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
@@ -71,6 +72,9 @@ ICONS: Mapping[Name, str] = {
 }
 PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 """Labels of prose fields. The others are code or program output."""
+
+NAME_PIXELS = 76
+"""Width of such a label beside its text."""
 
 
 def page_cases(
@@ -126,12 +130,12 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str, beside: 
 
 
 def _draw_progress(queue: str, n_cases: int, n_later: int) -> None:
-    """Draw the progress, relative to the largest number of cases in this session."""
+    """Draw the progress, relative to the largest number of cases in this session. Nothing before the first decision."""
     most: dict[str, int] = st.session_state.setdefault(_MOST, {})
     most[queue] = max(most.get(queue, 0), n_cases)
-    if not most[queue]:
-        return
     n_done = most[queue] - n_cases
+    if not n_done and not n_later:
+        return
     put_off = f", {n_later:,} of them put off" if n_later else ""
     st.progress(n_done / most[queue], text=f"{n_done:,} decided, {n_cases:,} left{put_off}")
 
@@ -152,26 +156,38 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.text(view.reason)
     _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
     if is_with_alike:
-        with st.expander(f"The {len(others):,} like it", expanded=True):
+        with st.expander(f"{len(others):,} more like it", expanded=True):
             for line in preview_lines(memory, others):
                 st.text(line)
     key = _key(case)
     with st.container(key=f"curate_heading_{key}"):
         draw_prose(view.title, key=f"curate_title_{key}")
-    for number, (name, text) in enumerate(view.texts):
-        draw = draw_prose if name in PROSE else draw_code
-        with st.container(gap=None):
-            st.caption(name)
-            draw(text, key=f"curate_text_{number}_{key}")
-    if view.steps:
-        st.caption("Steps")
-        draw_steps(view.steps, of=case.ids[0], key="curate_trace")
-    if view.attempts:
-        _draw_attempts(view, key)
+    _draw_evidence(view, key)
+
+
+def _draw_evidence(view: CaseView, key: str) -> None:
+    """Draw the texts of the case, how the records of a group differ, the steps, and attempts."""
+    if view.texts:
+        with st.container(key=f"curate_texts_{key}", gap="xsmall"):
+            for number, (name, text) in enumerate(view.texts):
+                _draw_text(name, text, key=f"curate_text_{number}_{key}")
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,
                      height=table_height(len(view.differences)), alt="How the others differ")  # fmt: skip
+    if view.steps:
+        draw_steps(view.steps, of=view.case.ids[0], key="curate_trace")
+    if view.attempts:
+        _draw_attempts(view, key)
+
+
+def _draw_text(name: str, text: Text, *, key: str) -> None:
+    """Draw prose beside its name, and code or program output below it."""
+    is_prose = name in PROSE
+    with st.container(horizontal=is_prose, gap="small" if is_prose else None):
+        st.caption(name, width=NAME_PIXELS if is_prose else "stretch")
+        with st.container(width="stretch"):
+            (draw_prose if is_prose else draw_code)(text, key=key)
 
 
 def _draw_attempts(view: CaseView, key: str) -> None:
@@ -195,7 +211,7 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
     why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
     is_off = is_forbidden or is_planning()
     key, decisions = _key(case), decisions_on(cases)
-    advice = suggestion(memory, case, decisions) if len(cases) == 1 else None
+    advice = suggestion(case, decisions) if len(cases) == 1 else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for decision in decisions:
             st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
@@ -206,11 +222,12 @@ def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], o
                   disabled=is_planning(), on_click=_put_off, args=(case,))  # fmt: skip
         if others:
             is_on = len(cases) > 1
-            st.button(f"With the {len(others):,} like it", key=f"curate_alike_{key}", shortcut="a",
+            st.button(f"With {len(others):,} more like it", key=f"curate_alike_{key}", shortcut="a",
                       icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
                       on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
                       help="The next decision holds for these too.")  # fmt: skip
-        st.button("Open and edit", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
+        opening = "Show on the map" if case.domain is not None else "Open and edit"
+        st.button(opening, key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary",
                   shortcut="o", disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
     suggested = f"**{advice.sentence}**" if advice is not None else ""
     if sentences := " ".join(filter(None, (suggested, hiding_or_deleting(decisions)))):

@@ -197,6 +197,10 @@ def draw_domains(memory: MemorySystem, health: Health) -> None:
         **RATE_COLUMNS,
         "verdict": st.column_config.TextColumn("", width=160),
     }
+    st.caption(
+        "All domains of the map, the lowest success rate first. The likely range counts each attempt, so it is too "
+        "narrow where many are at the same task."
+    )
     numbers = tuple(row.number for row in health.domains)
     table = st.dataframe(
         [asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"} for row in health.domains],

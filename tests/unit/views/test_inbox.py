@@ -203,14 +203,14 @@ def test_the_evidence_of_a_case_suggests_a_decision(memory):
     fill(memory)
     by_queue = {}
     for case in cases_of(memory).inbox:
-        advice = suggestion(memory, case, decisions_on([case]))
+        advice = suggestion(case, decisions_on([case]))
         by_queue[case.queue, case.noun] = advice.sentence if advice is not None else None
     assert by_queue == {
-        (FAILING, "strategy"): "Suggested: Retire, 0 of 8 uses succeeded.",
-        (DUPLICATES, "experience"): "Suggested: Merge, they do not differ.",
-        (DUPLICATES, "entry"): "Suggested: Delete copies, they do not differ.",
+        (FAILING, "strategy"): "Suggested: Retire.",
+        (DUPLICATES, "experience"): "Suggested: Merge.",
+        (DUPLICATES, "entry"): "Suggested: Delete copies.",
         (UNKNOWN, "experience"): None,
-        (STALE, "experience"): "Suggested: Retire, it was not used for 90 days.",
+        (STALE, "experience"): "Suggested: Retire.",
     }
 
 
@@ -279,9 +279,9 @@ def test_a_suspicious_record_comes_first_with_its_signs_and_leaves_the_inbox_onc
     assert view.texts[0][0] == "Orders, in its suggestion"
     assert "ignore all previous instructions" in view.texts[0][1].whole
     assert [each.name for each in decisions_on([first])] == ["quarantine", "keep", "withdraw", "delete"]
-    advice = suggestion(memory, first, decisions_on([first]))
+    advice = suggestion(first, decisions_on([first]))
     assert advice is not None
-    assert advice.sentence == "Suggested: Quarantine, it shows signs of an attack."
+    assert advice.sentence == "Suggested: Quarantine."
     _, sentence = change_quarantine(memory, [first])
     assert sentence == "Put 1 strategy into quarantine"
     cases = cases_of(memory)
@@ -289,7 +289,7 @@ def test_a_suspicious_record_comes_first_with_its_signs_and_leaves_the_inbox_onc
     (hidden,) = cases.of(QUARANTINE)
     assert case_view(memory, hidden).reason == memory.quarantined()[0].reason
     assert [each.name for each in decisions_on([hidden])] == ["release", "withdraw", "delete"]
-    assert suggestion(memory, hidden, decisions_on([hidden])) is None
+    assert suggestion(hidden, decisions_on([hidden])) is None
     assert change_quarantine(memory, [hidden])[1] == "Released 1 strategy from quarantine"
     assert cases_of(memory).inbox[0].ids == (planted,)
 
@@ -338,6 +338,6 @@ def test_a_pending_record_is_shown_with_its_signs_and_is_accepted_or_rejected(me
     assert reason.startswith("The key crawler wrote it under review.")
     assert "It orders the reader to give up its instructions." in reason
     assert [each.label for each in decisions_on([first])] == ["Accept", "Reject …"]
-    advice = suggestion(memory, first, decisions_on([first]))
+    advice = suggestion(first, decisions_on([first]))
     assert advice is not None
-    assert advice.sentence == "Suggested: Reject, it shows signs of an attack."
+    assert advice.sentence == "Suggested: Reject."
