@@ -107,6 +107,9 @@ class History(Protocol):
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound`."""
 
+    def blocker(self, operation_id: str) -> Operation | None:
+        """Return the later operation that has to be undone before this one, or None if there is none."""
+
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too."""
 

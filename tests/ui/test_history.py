@@ -26,7 +26,7 @@ def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboar
     memory.experience.within("prune", "too old").delete(memory.experience.ids()[:2])
     operation = memory.history(1)[0]
     lines = main_texts(dashboard(tmp_path, "history"))
-    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old · Undo brings back 2 experiences"
+    circumstances = f"{operation.created_at:%H:%M} · {operation.actor} · too old"
     assert lines.index("Pruned 2 experiences") < lines.index(circumstances) < lines.index("Stored 3 experiences")
 
 
@@ -64,12 +64,12 @@ def test_an_operation_on_records_of_two_kinds_names_the_first_and_counts_the_oth
 def test_an_operation_is_undone_and_done_again_from_its_line(dashboard: Dashboard, tmp_path, memory):
     memory.experience.within("prune").delete(memory.experience.ids()[:2])
     app = dashboard(tmp_path, "history")
-    assert line_button(app, "Undo").help == "Undo brings back 2 experiences"
-    line_button(app, "Undo").click().run()
+    assert line_button(app, "Undo: bring back 2").help == "Undo brings back 2 experiences"
+    line_button(app, "Undo: bring back 2").click().run()
     assert len(memory.experience) == 3
-    assert line_button(app, "Redo").help == "Redo deletes 2 experiences again"
+    assert line_button(app, "Redo: delete 2").help == "Redo deletes 2 experiences again"
     assert "Redid: pruned 2 experiences" not in main_texts(app)
-    line_button(app, "Redo").click().run()
+    line_button(app, "Redo: delete 2").click().run()
     assert len(memory.experience) == 1
     assert "Redid: pruned 2 experiences" in main_texts(app)
 
@@ -78,12 +78,19 @@ def test_each_line_tells_what_undoing_it_would_do(dashboard: Dashboard, tmp_path
     first, second, _ = memory.experience.ids()
     memory.experience.edit(first, feedback="Check the units")
     memory.experience.change_marks([first, second], add_tags=["talk"])
-    undoing = [line.split(" · ")[-1] for line in main_texts(dashboard(tmp_path, "history")) if " · Undo " in line]
-    assert undoing == [
-        "Undo restores the former marks of 2 experiences",
-        "Undo puts 1 experience back as before",
-        "Undo deletes 3 experiences",
+    app = dashboard(tmp_path, "history")
+    undoing = [button for button in app.button if str(button.key).startswith("history_list")]
+    assert [(button.label, button.disabled) for button in undoing] == [
+        ("Undo: put back 2", False),
+        ("Undo: put back 1", False),
+        ("Undo: delete 3", True),
     ]
+    assert undoing[0].help == "Undo restores the former marks of 2 experiences"
+    assert len([line for line in main_texts(app) if line.endswith(" UTC: undo that first")]) == 1
+    assert undoing[2].help.endswith(" UTC: undo that first")
+    for _ in range(2):
+        memory.undo(next(each.id for each in memory.history(9) if each.kind != "undo" and not each.undone_by))
+    assert not line_button(dashboard(tmp_path, "history"), "Undo: delete 3").disabled
 
 
 def test_operations_of_one_sort_are_listed_alone(dashboard: Dashboard, tmp_path, memory):
@@ -134,7 +141,7 @@ def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memor
     deletion = memory.history(1)[0]
     memory.undo(deletion.id)
     app = dashboard(tmp_path, "history", operation=deletion.id)
-    assert undo_button(app, "history").label == "Redo"
+    assert undo_button(app, "history").label == "Redo: delete 2"
     undo_button(app, "history").click().run()
     assert len(memory.experience) == 1
 
@@ -143,11 +150,13 @@ def test_an_undo_that_is_refused_says_why_and_changes_nothing(dashboard: Dashboa
     (edited, *_) = memory.experience.ids()
     memory.experience.edit(edited, feedback="first")
     first = memory.history(1)[0]
-    memory.experience.edit(edited, feedback="second")
     app = dashboard(tmp_path, "history", operation=first.id)
+    memory.experience.edit(edited, feedback="second")
     undo_button(app, "history").click().run()
     assert any("Undo that first" in element.value for element in app.text)
     assert memory.experience.get(edited).feedback == "second"
+    assert undo_button(app, "history").disabled
+    assert any("undo that first. Edited experience “" in line for line in main_texts(app))
 
 
 def test_only_the_chosen_experience_comes_back_from_the_trash(dashboard: Dashboard, tmp_path, memory):

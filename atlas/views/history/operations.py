@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import ANY_OPERATION, UNDO, Operation, Operations, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of, undo_sentence
+from atlas.views.history.sentences import change_of, only_kind, reason_of, sentence_of, undo_label, undo_sentence
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.word_diff import word_diff
@@ -21,6 +21,9 @@ from atlas.views.shared.wording import counted, moment, plural, shortened, signe
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 50
 PAGE_TRASH = 25
+MAX_CHECKED = 1_000
+"""Changes up to which an operation is checked for later changes of its records before it is undone."""
+
 TITLE_CHARACTERS = 60
 
 MEANINGS = {
@@ -101,7 +104,7 @@ class OperationRow:
     """Its kind, as it is stored. Untrusted text."""
 
     undo_label: str
-    """Label of the button that takes it back: `Undo`, or `Redo` for one that was undone."""
+    """Label of the button that takes it back, or does it again if it was undone: `Undo: bring back 12`."""
 
     undo_id: str
     """The operation to undo for that."""
@@ -111,6 +114,17 @@ class OperationRow:
 
     is_final: bool
     """True if it cannot be undone: it was a purge."""
+
+    blocked: str = ""
+    """Why it cannot be undone now: `Changed again on 31 Jan 2026, 09:05 UTC: undo that first`, or empty."""
+
+    blocked_by: str = ""
+    """The sentence on the later change, with a title, which is untrusted text."""
+
+    @property
+    def is_undone(self) -> bool:
+        """True if it was undone, so that it can be done again."""
+        return self.state != ""
 
     @property
     def is_undo(self) -> bool:
@@ -215,6 +229,18 @@ def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
     return _row(memory, operation, _first(memory, operation))
 
 
+def _checked_row(memory: MemorySystem, operation: Operation) -> OperationRow:
+    """Return an operation as one line, with the later operation that stands in the way of undoing it."""
+    row = operation_row(memory, operation)
+    if row.is_final or sum(operation.counts.values()) > MAX_CHECKED:
+        return row
+    later = memory.storage.ledger.history.blocker(row.undo_id)
+    if later is None:
+        return row
+    blocked = f"Changed again on {moment(later.created_at)}: undo that first"
+    return replace(row, blocked=blocked, blocked_by=operation_row(memory, later).sentence)
+
+
 def actors_of(memory: MemorySystem) -> list[str]:
     """Return all actors, the most recent first. Untrusted texts."""
     return memory.actors()
@@ -235,7 +261,7 @@ def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY
     n = memory.count_operations(wanted)
     done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, where=wanted)
     return OperationPage(
-        rows=tuple(operation_row(memory, operation) for operation in done),
+        rows=tuple(_checked_row(memory, operation) for operation in done),
         caption=f"{counted(n, 'operation')}, newest first (UTC)",
     )
 
@@ -248,7 +274,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         return None
     n_changes = sum(operation.counts.values())
     return OperationDetail(
-        row=_row(memory, operation, _first(memory, operation)),
+        row=_checked_row(memory, operation),
         meaning=_meaning(operation, _other(only_kind(memory, operation))),
         facts=_facts(operation),
         n_pages=_pages(n_changes, PAGE_CHANGES),
@@ -365,7 +391,7 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         sentence=sentence_of(memory, operation, first, only),
         change=change_of(operation, first),
         kind=operation.kind,
-        undo_label="Redo" if operation.undone_by else "Undo",
+        undo_label=undo_label(operation),
         undo_id=operation.undone_by or operation.id,
         undo_sentence="" if _is_purge(operation, first) else undo_sentence(operation, only),
         is_final=_is_purge(operation, first),

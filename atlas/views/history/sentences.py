@@ -53,6 +53,14 @@ _UNDOING = {
 }
 """The effects of undoing and of redoing a change of records, by the kind of change."""
 
+_UNDOING_SHORT = {
+    "removed": ("bring back {:,}", "delete {:,}"),
+    "added": ("delete {:,}", "bring back {:,}"),
+    "changed": ("put back {:,}", "change {:,}"),
+    "marked": ("put back {:,}", "mark {:,}"),
+}
+"""The same on a button."""
+
 _OWN_REASONS = {UNDO: "took back ", "outcome": "outcome "}
 """How the reason begins that an operation gets by itself, by its kind."""
 
@@ -85,6 +93,16 @@ def undo_sentence(operation: Operation, kind: Kind | None) -> str:
         if operation.counts.get(change)
     ]
     return f"{'Redo' if is_undone else 'Undo'} {in_words(effects)}" if effects else ""
+
+
+def undo_label(operation: Operation) -> str:
+    """Return `Undo: bring back 12`, `Redo: delete 3`, or `Undo 5 changes` if there are several kinds of changes."""
+    is_undone = operation.undone_by is not None
+    verb, counts = "Redo" if is_undone else "Undo", {name: n for name, n in operation.counts.items() if n}
+    if len(counts) > 1:
+        return f"{verb} {counted(sum(counts.values()), 'change')}"
+    effects = [_UNDOING_SHORT[name][is_undone].format(n) for name, n in counts.items() if name in _UNDOING_SHORT]
+    return ": ".join([verb, *effects])
 
 
 def reason_of(operation: Operation) -> str:

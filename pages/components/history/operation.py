@@ -33,7 +33,7 @@ CHANGE_COLUMNS = {
     "difference": st.column_config.TextColumn("What differs", width="large"),
 }
 
-UNDO_PIXELS = 96
+UNDO_PIXELS = 168
 """Width of the undo button in a list, so that what stands beside it is aligned."""
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
@@ -55,6 +55,8 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
                 st.caption(name)
                 st.text(value)
     draw_undo(memory, detail.row, key="history_undo")
+    if detail.row.blocked:
+        st.text(f"{detail.row.blocked}. {detail.row.blocked_by}")
     page = 1
     if detail.n_pages > 1:
         page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
@@ -63,17 +65,20 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
 
 def draw_undo(memory: MemorySystem, row: OperationRow, *, key: str, is_main: bool = True) -> None:
     """Draw the button that takes an operation back, or does it again."""
-    why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if row.is_final else None
+    if row.is_final:
+        st.badge("Cannot be undone", icon=":material/lock:", color="red", width="content" if is_main else UNDO_PIXELS)
+        return
+    why_not = READ_ONLY if memory.storage.read_only else row.blocked or None
     st.button(
         row.undo_label,
         key=f"{key}_{row.undo_id}",  # a button that was clicked already has no effect
-        icon=f":material/{row.undo_label.lower()}:",
+        icon=f":material/{'redo' if row.is_undone else 'undo'}:",
         type="primary" if is_main else "secondary",
         width="content" if is_main else UNDO_PIXELS,
         disabled=why_not is not None,
         help=why_not or row.undo_sentence or None,
         on_click=undo_and_announce,
-        args=(memory, row.undo_id, row.sentence, REDONE if row.state else UNDONE),
+        args=(memory, row.undo_id, row.sentence, REDONE if row.is_undone else UNDONE),
     )
 
 

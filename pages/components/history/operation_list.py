@@ -32,6 +32,9 @@ ICONS = {
 }
 """Icons of the kinds of operations."""
 
+MARK_ICONS = {"Pinned": "push_pin", "Unpinned": "push_pin", "Retired": "visibility_off", "Brought": "visibility"}
+"""Icons of changes of one mark, by the first word of their sentence."""
+
 OTHER_ICON = "history"
 
 
@@ -45,14 +48,15 @@ def draw_list(memory: MemorySystem, rows: Sequence[OperationRow]) -> None:
 
 
 def _draw_row(memory: MemorySystem, row: OperationRow) -> None:
-    state = "undone" if row.state else "done"
+    state = "undone" if row.is_undone else "done"
     with st.container(horizontal=True, vertical_alignment="center", key=f"history_{state}_{row.id}"):
-        is_pin = row.sentence.startswith(("Pinned ", "Unpinned "))
-        st.markdown(f":material/{'push_pin' if is_pin else ICONS.get(row.kind, OTHER_ICON)}:", width="content")
+        mark = MARK_ICONS.get(row.sentence.split(" ", 1)[0]) if row.kind == "mark" else None
+        icon = f":material/{mark or ICONS.get(row.kind, OTHER_ICON)}:"
+        st.markdown(f":red[{icon}]" if row.is_final else icon, width="content")
         with st.container(gap=None, width="stretch", key=f"history_line_{row.id}"):
             st.text(row.sentence)
-            undoing = "" if row.is_undo or memory.storage.read_only else row.undo_sentence
-            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state, undoing))))
+            blocked = "" if row.is_undo else row.blocked
+            st.text(" · ".join(filter(None, (f"{row.at:%H:%M}", row.actor, row.reason, row.state, blocked))))
             if row.change:
                 st.text(row.change)
         st.button("Details", key=f"history_open_{row.id}", on_click=set_parameter, args=(OPERATION, row.id))

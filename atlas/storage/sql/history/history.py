@@ -18,7 +18,7 @@ from atlas.storage.marks.codec import check_marks
 from atlas.storage.records import Merge, Moment, OperationDraft, Origin, Record, Version
 from atlas.storage.sql.connection import Database
 from atlas.storage.sql.history import diff, operations, trash
-from atlas.storage.sql.history.undo import undo, undo_many
+from atlas.storage.sql.history.undo import blocker, undo, undo_many
 from atlas.storage.sql.history.versions import read_versions
 from atlas.storage.sql.marks import check_authors, put_marks, read_marks
 from atlas.storage.sql.meta import read_purge_id
@@ -76,6 +76,11 @@ class SqlHistory:
         """Return who stored, edited and accepted a collection's records, by id. Deleted records are included."""
         with self._database.read() as connection:
             return operations.read_origins(connection, collection, ids)
+
+    def blocker(self, operation_id: str) -> Operation | None:
+        """Return the later operation that has to be undone before this one, or None if there is none."""
+        with self._database.read() as connection:
+            return blocker(connection, operation_id)
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too.

@@ -239,18 +239,35 @@ def _check_not_purged(
     raise UndoRefused(f"{operation.kind} {operation.id[:8]} cannot be undone: {reason}")
 
 
+def blocker(connection: Connection, operation_id: str) -> Operation | None:
+    """Return the later operation on the same records that has to be undone first, or None if there is none."""
+    operation = read_operation(connection, operation_id)
+    purged = _read_purges(connection, operation.id)
+    changes = [c for c in _read_changes(connection, operation.id) if (c.collection, c.record_id) not in purged]
+    conflict = _find_conflict(connection, changes)
+    return _read_last_operation(connection, conflict) if conflict is not None else None
+
+
 def _check_unchanged_since(connection: Connection, operation: Operation, changes: list[_Change]) -> None:
+    conflict = _find_conflict(connection, changes)
+    if conflict is not None:
+        raise _conflict(connection, operation, conflict)
+
+
+def _find_conflict(connection: Connection, changes: list[_Change]) -> _Change | None:
+    """Return a change, latest first, whose record or marks have changed since, or None if there is none."""
     last_changes: dict[tuple[str, str, str], _Change] = {}
     for change in changes:  # latest first
         last_changes.setdefault((change.collection, change.record_id, change.aspect), change)
     for change in last_changes.values():
         if current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
-            raise _conflict(connection, operation, change)
+            return change
     first_changes = {(change.collection, change.record_id, change.aspect): change for change in changes}
     for key, change in last_changes.items():
         is_removal = change.aspect == RECORD and first_changes[key].before is None
         if is_removal and (*key[:2], MARKS) not in last_changes and _has_new_marks(connection, change):
-            raise _conflict(connection, operation, replace(change, aspect=MARKS))
+            return replace(change, aspect=MARKS)
+    return None
 
 
 def _conflict(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
