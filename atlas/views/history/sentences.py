@@ -30,7 +30,7 @@ _VERBS = {
     "quarantine": "Changed the quarantine of {}",
     "outcome": "Set the outcome of {}",
     "restore": "Restored {} from the trash",
-    "purge": "Erased {} for good",
+    "purge": "Purged {} for good",
     "refuse": "Refused {}",
     "accept": "Accepted {}",
     "compress": "Added {} that programs have in common",

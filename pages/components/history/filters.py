@@ -24,7 +24,7 @@ KINDS = {
     "delete": "Deleted",
     "restore": "Restored",
     "undo": "Undone or redone",
-    "purge": "Erased for good",
+    "purge": "Purged",
 }
 """Kinds of operations that can be asked for, in plain words."""
 
