@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atlas.views.evaluation.verdict import JUDGED, STRICTNESS
+from atlas.views.evaluation.verdict import PROFILES as COMPARE
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
@@ -13,7 +15,7 @@ from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
-OWN, STRICTNESS, JUDGED, COMPARE, TRIALS = "This store", "Strictness", "Judged queries", "Compare profiles", "Trials"
+OWN, TRIALS = "This store", "Trials"
 
 memory = page_memory()
 draw_heading("Evaluation", "Does search find the right memories?")

@@ -40,7 +40,7 @@ class ForeignResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessStep:
-    """Answers of the search for agents to a store's own attempts and to foreign queries, at one strictness."""
+    """Answers of the search for agents to own attempts, judged queries and foreign queries, at one strictness."""
 
     strictness: float
     """Factor on the measured level."""
@@ -53,6 +53,12 @@ class StrictnessStep:
 
     foreign_answered: Estimate
     """Share of the foreign queries with a hit."""
+
+    judged_right: Estimate | None = None
+    """Share of the judged queries whose first hit was judged right. None without judged queries."""
+
+    n_judged: int = 0
+    """Number of judged queries."""
 
 
 def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights, Settings
-from atlas.core.statistics import estimates
+from atlas.core.statistics import Estimate, estimates
 from atlas.core.types import Experience
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
@@ -353,11 +354,11 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     steps = [
         try_strictness(
-            row, tasks[OTHERS], texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
+            row, tasks, texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
         for row in rows
-        if isinstance(row, AgentRow) and OTHERS in tasks
+        if isinstance(row, AgentRow)
     ]  # fmt: skip
     if not any(result.rows for result in results) and outcomes is None:
         raise NotFound(
@@ -380,7 +381,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
 
 def try_strictness(
     row: AgentRow,
-    task: RetrievalTask,
+    tasks: Mapping[str, RetrievalTask],
     texts: Mapping[str, str],
     foreign: Sequence[str],
     *,
@@ -392,40 +393,61 @@ def try_strictness(
 
     Args:
         row: The search for agents.
-        task: Own queries with their right records.
+        tasks: Result of `own_tasks`.
         texts: The description of each record, by its id.
         foreign: Queries that should find nothing.
-        half: The half of the own queries to ask.
+        half: The half of the own and judged queries to ask.
         seed: Seed of the intervals.
         on_progress: Called after each query.
     """
-    queries = answerable_queries(task, texts, half)
-    if not queries or not foreign:
+    own = answerable_queries(tasks[OTHERS], texts, half) if OTHERS in tasks else []
+    judged = answerable_queries(tasks[JUDGED], texts, half) if JUDGED in tasks else []
+    if not own or not foreign:
         return ()
-    asked = [*((query.text, query.excluded) for query in queries), *((text, ()) for text in foreign)]
+    with_answer = [*own, *judged]
+    asked = [*((query.text, query.excluded) for query in with_answer), *((text, ()) for text in foreign)]
+    first_ids = _first_ids(row, asked, on_progress)
+    right_ids = [relevant_ids(query, texts) for query in with_answer]
+    is_right = np.array([np.isin(ids, [*right]) for ids, right in zip(first_ids, right_ids, strict=False)], float)
+    is_empty = np.array(first_ids == "", float)
+    groups = [query.group for query in with_answer]
+    n = len(own)
+    judged_shares: Sequence[Estimate | None] = [None] * len(STEPS)
+    if judged:
+        judged_shares = estimates(is_right[n:], groups[n:], seed=seed)
+    shares = (
+        estimates(is_right[:n], groups[:n], seed=seed),
+        estimates(is_empty[:n], groups[:n], seed=seed),
+        estimates(1 - is_empty[len(with_answer) :], foreign, seed=seed),
+        judged_shares,
+    )
+    return tuple(
+        StrictnessStep(
+            strictness=step,
+            first_right=right,
+            found_nothing=empty,
+            foreign_answered=answered,
+            judged_right=judged_right,
+            n_judged=len(judged),
+        )
+        for step, right, empty, answered, judged_right in zip(STEPS, *shares, strict=True)
+    )
+
+
+def _first_ids(
+    row: AgentRow, asked: Sequence[tuple[str, Collection[str]]], on_progress: Progress
+) -> npt.NDArray[np.str_]:
+    """Return the id of the first hit, or "", with a row for each query and a column for each strictness in `STEPS`."""
     hits_of_queries = list[list[Hit[str]]]()
     for text, excluded in asked:
         hits_of_queries.append(row.unhidden_hits(text, excluded))
         on_progress(len(hits_of_queries), len(asked))
-    first_ids = np.array(
+    return np.array(
         [  # level by level, because the memory keeps the thresholds of its latest level only
             [row.first_id(text, hits, step) for (text, _), hits in zip(asked, hits_of_queries, strict=True)]
             for step in STEPS
         ]
     ).T
-    right_ids = [relevant_ids(query, texts) for query in queries]
-    is_right = np.array([np.isin(ids, [*right]) for ids, right in zip(first_ids, right_ids, strict=False)], float)
-    is_empty = np.array(first_ids == "", float)
-    groups = [query.group for query in queries]
-    shares = (
-        estimates(is_right, groups, seed=seed),
-        estimates(is_empty[: len(queries)], groups, seed=seed),
-        estimates(1 - is_empty[len(queries) :], foreign, seed=seed),
-    )
-    return tuple(
-        StrictnessStep(strictness=step, first_right=right, found_nothing=empty, foreign_answered=answered)
-        for step, right, empty, answered in zip(STEPS, *shares, strict=True)
-    )
 
 
 def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, seed: int) -> dict[str, RetrievalTask]:

@@ -5,7 +5,10 @@ A story beside the attempts fills the other memories. See `sample_data/README.md
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from atlas.importers.sink import MemorySink
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
+from atlas.storage.marks.judgements import Judgement
 
 IS_SAMPLE = {"is_sample": True}
 """Filter that matches exactly the experiences of the sample data."""
@@ -24,6 +28,12 @@ IS_SAMPLE = {"is_sample": True}
 IS_SAMPLE_ELSEWHERE = {f"{METADATA}is_sample": True}
 """Filter for sample records of the other memories."""
 
+
+QUERIES = "queries.json"
+"""Judged queries for these attempts, graded by task."""
+
+RIGHT_GRADE = 2
+"""Grade from which an attempt at a task is a right hit: 3 is the same problem, 2 clearly helps."""
 
 STORY = ("concepts", "strategies", "attempts", "journal", "conversation")
 """Files of the story, in the subdirectory `story`, ordered so that a record comes after those it refers to."""
@@ -46,7 +56,7 @@ class LoadedSample:
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
     """Import the sample data of a directory into every memory, and skip records that exist already.
 
-    A new store uses the measurement of searches that is part of the data.
+    A new store also gets the judged queries and the measurement of searches that are part of the data.
 
     Raises:
         ImportFailed: The data is missing, or a row of it cannot be read.
@@ -57,7 +67,8 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
     sink, was_new = MemorySink(memory, "sample data"), is_new(memory)
     report = import_paths(sink, files, strict=True, settings=settings)
     if was_new:
-        store_measurement(memory, files, directory)
+        _store_judgements(memory, directory / QUERIES)
+        store_measurement(memory, measured_files(directory), directory)
     return LoadedSample(report.added, report.added_attempts, sink.operation_id if report.added else None)
 
 
@@ -65,6 +76,11 @@ def sample_files(directory: Path) -> list[Path]:
     """Return the files of the sample data, in the order in which they are loaded. Empty if there are none."""
     story = (directory / "story" / f"{name}.jsonl" for name in STORY)
     return [*sorted(directory.glob("*.jsonl")), *(path for path in story if path.is_file())]
+
+
+def measured_files(directory: Path) -> list[Path]:
+    """Return the files on which the measurement depends."""
+    return [path for path in (*sample_files(directory), directory / QUERIES) if path.is_file()]
 
 
 def n_sample_experiences(memory: MemorySystem) -> int:
@@ -78,14 +94,43 @@ def n_sample_records(memory: MemorySystem) -> int:
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation. Return the operation's id, or None if there was no sample data."""
+    """Delete all sample data as one operation. Return the operation's id, or None if there was no sample data.
+
+    The operation can be undone, except that the judgements of sample records are gone.
+    """
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
-    n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))
+    sample_ids = set(memory.experience.ids(IS_SAMPLE))
+    memory.storage.judgements.forget({each.query for each in memory.judgements() if each.record_id in sample_ids})
+    n_removed = scoped.delete(sample_ids)
     for records in _other_memories(memory):
         if ids := records.ids(IS_SAMPLE_ELSEWHERE):
             n_removed += records.within("delete", reason, operation_id=scoped.operation_id).delete(ids)
     return scoped.operation_id if n_removed else None
+
+
+def _store_judgements(memory: MemorySystem, path: Path) -> None:
+    """Store the queries of a file with the attempts that were graded as right hits. Without a file, nothing."""
+    if not path.is_file():
+        return
+    document = json.loads(path.read_text(encoding="utf-8"))
+    judged_at = datetime.fromisoformat(document["judged_at"])
+    ids_by_task = defaultdict[str, list[str]](list)
+    for row in memory.experience.browse(IS_SAMPLE):
+        ids_by_task[row["metadata"]["task_id"]].append(row["id"])
+    memory.storage.judgements.add(
+        Judgement(
+            query=query["query"],
+            collection=memory.experience.collection_name,
+            record_id=record_id,
+            is_right=True,
+            judged_at=judged_at,
+        )
+        for query in document["queries"]
+        for task_id, grade in query["grades"].items()
+        if grade >= RIGHT_GRADE
+        for record_id in ids_by_task[task_id]
+    )
 
 
 def _other_memories(memory: MemorySystem) -> tuple[Memory[Any], ...]:

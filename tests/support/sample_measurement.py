@@ -12,7 +12,7 @@ import atlas
 from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.evaluation.job import evaluate_now
 from atlas.evaluation.report import OwnEvaluation
-from atlas.importers.sample import load_sample, sample_files
+from atlas.importers.sample import load_sample, measured_files
 from atlas.importers.sample_measurement import write_measurement
 from tests.support.repository import REPOSITORY
 
@@ -28,4 +28,4 @@ def measure() -> OwnEvaluation:
 
 
 if __name__ == "__main__":
-    write_measurement(measure(), sample_files(SAMPLE), SAMPLE)
+    write_measurement(measure(), measured_files(SAMPLE), SAMPLE)

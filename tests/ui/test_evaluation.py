@@ -45,9 +45,12 @@ def repeated(n_tasks: int = 6) -> list[atlas.Trajectory]:
     ]
 
 
-def step(strictness: float, first: float, answered: float) -> StrictnessStep:
+def step(strictness: float, first: float, answered: float, n_judged: int = 20) -> StrictnessStep:
     right, empty, foreign = (Estimate(mean=share, interval=None) for share in (first, 0.0, answered))
-    return StrictnessStep(strictness=strictness, first_right=right, found_nothing=empty, foreign_answered=foreign)
+    return StrictnessStep(
+        strictness=strictness, first_right=right, found_nothing=empty, foreign_answered=foreign,
+        judged_right=right, n_judged=n_judged,
+    )  # fmt: skip
 
 
 def strictness_of(store: Path) -> float:
@@ -114,6 +117,7 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
         "**Make it stricter: 1 → 1.8**",
         "Off-topic answered **65% → 10%**",
         "First hit is right **100% → 100%**",
+        "For your judged queries **100% → 100%**",
     )
     assert {*lines} <= {element.value for element in app.markdown}
     app.button(key="evaluation_stricter_preview").click().run()
@@ -127,6 +131,16 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
         assert memory.history(1)[0].reason.endswith("; 0 of 1 task loses its best record")
     undo_button(app).click().run()
     assert strictness_of(tmp_path) == 1
+    assert_no_problem(app)
+
+
+def test_before_queries_are_judged_the_page_leads_to_judging_them(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path, strictness=(step(1.0, 1.0, 0.65, n_judged=5), step(1.8, 1.0, 0.1, n_judged=5)))
+    app = dashboard(tmp_path, "evaluation")
+    assert app.subheader[0].value == "Search finds the right memories, and answers 65% of off-topic questions."
+    assert "Judge 15 more to learn whether it should be stricter" in [link.label for link in app.get("page_link")]
+    assert not [button for button in app.button if str(button.key).startswith("evaluation_stricter")]
     assert_no_problem(app)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -69,9 +69,22 @@ class JudgementBook:
             ReadOnlyStore: The store was opened for reading only.
         """
         name = JUDGED + _name(parse_query(query), collection, record_id)
-        value = {"right": is_right, "judged_at": self._clock.now().isoformat()}
-        text = None if is_right is None else json.dumps(value)
+        text = None if is_right is None else _text(is_right, self._clock.now())
         self._notes.write({name: text}, records=[] if text is None else [(collection, record_id)])
+
+    def add(self, judgements: Iterable[Judgement]) -> None:
+        """Store judgements with their times in one transaction, replacing earlier ones of the same hits.
+
+        Raises:
+            InvalidInput: A record was purged.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        added = list(judgements)
+        self._notes.write(
+            {JUDGED + _name(each.query, each.collection, each.record_id): _text(each.is_right, each.judged_at)
+             for each in added},
+            records=[(each.collection, each.record_id) for each in added],
+        )  # fmt: skip
 
     def forget(self, queries: Collection[str]) -> Forgotten:
         """Delete all judgements of some queries, and return them for `restore`."""
@@ -129,6 +142,10 @@ def by_query(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
     for judgement in judgements:
         grouped.setdefault(judgement.query, []).append(judgement)
     return grouped
+
+
+def _text(is_right: bool, judged_at: datetime) -> str:
+    return json.dumps({"right": is_right, "judged_at": judged_at.isoformat()})
 
 
 def _name(query: str, collection: str, record_id: str) -> str:

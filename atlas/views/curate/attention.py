@@ -12,7 +12,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.curate.cases import failing_strategies
 from atlas.views.curate.health import BURIED, FAILING, HealthLine
 from atlas.views.curate.queues import TITLES
-from atlas.views.evaluation.verdict import stricter, verdict
+from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.lists.queries import Row
 from atlas.views.settings.copies import recorded_backups
@@ -79,7 +79,7 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
         return None
     row = AttentionRow(
         id="search",
-        severity="important",
+        severity="routine" if judged.part == JUDGED else "important",
         what=judged.headline.rstrip("."),
         detail=judged.advice.rstrip("."),
         action="Open",
@@ -91,7 +91,7 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
     return replace(
         row,
         what="Search answers too many off-topic questions",
-        detail=f"Stricter: {better.off_topic} of them, {better.first_right} of first hits right",
+        detail=f"Stricter: {better.off_topic} of them, {better.judged_right} of judged queries right",
         parameters={},
     )
 

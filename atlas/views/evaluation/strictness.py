@@ -41,6 +41,7 @@ UNMEASURED = (
 )
 
 RIGHT, OWN, FOREIGN = "first hit is right", "own questions<br>that find nothing", "off-topic<br>questions answered"
+JUDGED = "first hit is right,<br>judged queries"
 """Names of the curves."""
 
 Curves = Mapping[str, Mapping[float, float]]
@@ -65,8 +66,10 @@ def measured_curves(evaluation: OwnEvaluation | None) -> Curves:
     steps = evaluation.report.strictness if evaluation is not None else ()
     if not steps:
         return {}
+    judged = {step.strictness: step.judged_right.mean for step in steps if step.judged_right is not None}
     return {
         RIGHT: {step.strictness: step.first_right.mean for step in steps},
+        **({JUDGED: judged} if judged else {}),
         FOREIGN: {step.strictness: step.foreign_answered.mean for step in steps},
     }
 
@@ -105,7 +108,11 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
                 "type": "scatter", "mode": "lines", "name": name.replace("<br>", " "),
                 "x": list(shares), "y": list(shares.values()),
                 "text": [percent(share) for share in shares.values()],
-                "line": {"color": PALETTE[1] if name == FOREIGN else PALETTE[0]}, "hovertemplate": "%{text}",
+                "line": {
+                    "color": PALETTE[1] if name == FOREIGN else PALETTE[0],
+                    "dash": "dash" if name == JUDGED else "solid",
+                },
+                "hovertemplate": "%{text}",
             }
             for name, shares in curves.items()
         ],

@@ -117,6 +117,7 @@ def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
     st.markdown(f"**Make it stricter: {memory.strictness():g} → {better.strictness:g}**")
     st.markdown(f"Off-topic answered **{better.off_topic}**")
     st.markdown(f"First hit is right **{better.first_right}**")
+    st.markdown(f"For your judged queries **{better.judged_right}**")
     with st.container(horizontal=True):
         st.button("Apply", key="evaluation_stricter", type="primary", icon=":material/check:", disabled=disabled,
                   help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.",

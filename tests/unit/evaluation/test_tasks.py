@@ -163,14 +163,28 @@ def test_the_level_is_computed_once_for_each_strictness(memory, monkeypatch):
     monkeypatch.setattr(LevelMeasurement, "thresholds", computed_cut)
     [row] = [row for row in rows_of(memory, "id") if row.name == AGENT]
     attempts = read_attempts(memory)
-    task = evaluating.own_tasks(memory, attempts, half="both", seed=0)[evaluating.OTHERS]
+    tasks = evaluating.own_tasks(memory, attempts, half="both", seed=0)
     texts, options = {each.id: each.text for each in attempts}, {"half": "both", "seed": 0}
     asked = []
     steps = evaluating.try_strictness(
-        row, task, texts, ["bake a loaf", "the tides"], on_progress=lambda *done: asked.append(done), **options
+        row, tasks, texts, ["bake a loaf", "the tides"], on_progress=lambda *done: asked.append(done), **options
     )
     assert computed == [each.strictness for each in steps]
     assert asked[-1] == (6, 6)
+
+
+def test_each_strictness_is_measured_on_judged_queries_too(memory):
+    """At a strictness that hides everything, no first hit is right."""
+    [row] = [row for row in rows_of(memory, "id") if row.name == AGENT]
+    attempts = read_attempts(memory)
+    memory.judge(attempts[0].text, attempts[0].id, True)
+    tasks = evaluating.own_tasks(memory, attempts, half="both", seed=0)
+    steps = evaluating.try_strictness(
+        row, tasks, {each.id: each.text for each in attempts}, ["the tides"], half="both", seed=0,
+        on_progress=lambda *done: None,
+    )  # fmt: skip
+    assert {step.n_judged for step in steps} == {1}
+    assert (steps[0].strictness, steps[0].judged_right.mean) == (0.0, 1.0)
 
 
 def test_a_stores_own_rows_are_what_it_uses_now_and_what_it_could_use(memory):

@@ -55,7 +55,12 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 @pytest.mark.parametrize(
     ("nothing", "foreign", "headline", "advice"),
     [
-        (0.0, 0.64, "Search finds the right memories, but answers too many off-topic questions.", STRICTER),
+        (
+            0.0,
+            0.64,
+            "Search finds the right memories, and answers 64% of off-topic questions.",
+            "Judge 20 queries to learn whether it should be stricter.",
+        ),
         (0.5, 0.02, "Search hides too much of what this store holds.", LESS_STRICT),
         (0.1, 0.05, "Search finds the right memories. Nothing needs to change.", ""),
         (0.5, 0.64, "Search cannot tell well what this store holds from what it does not.", ""),
@@ -125,10 +130,14 @@ def test_what_was_not_measured_is_not_judged(measured):
     assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
 
 
-def step(strictness: float, first: float, answered: float, nothing: float = 0.0) -> StrictnessStep:
-    rates = {"first_right": first, "found_nothing": nothing, "foreign_answered": answered}
+def step(
+    strictness: float, first: float, answered: float, nothing: float = 0.0, judged: float = 0.5, n_judged: int = 20
+) -> StrictnessStep:
+    rates = {"first_right": first, "found_nothing": nothing, "foreign_answered": answered, "judged_right": judged}
     return StrictnessStep(
-        strictness=strictness, **{name: Estimate(mean=rate, interval=None) for name, rate in rates.items()}
+        strictness=strictness,
+        **{name: Estimate(mean=rate, interval=None) for name, rate in rates.items()},
+        n_judged=n_judged,
     )
 
 
@@ -148,9 +157,32 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
     row = search_row(found, 1.0)
     assert (row.what, row.detail) == (
         "Search answers too many off-topic questions",
-        "Stricter: 65% → 14% of them, 98% → 97% of first hits right",
+        "Stricter: 65% → 14% of them, 50% → 50% of judged queries right",
     )
     assert (row.action, row.page, row.parameters) == ("Open", "evaluation", {})
+
+
+def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
+    loses = with_steps(measured, STEPS[0], step(1.8, 0.97, 0.14, judged=0.3))
+    assert stricter(loses, 1.0) is None
+    assert verdict(loses, 1.0).headline == "Search finds the right memories. Stricter, it would hide some of them."
+    assert search_row(loses, 1.0) is None
+    keeps_some = with_steps(measured, STEPS[0], step(1.5, 0.98, 0.3), step(1.8, 0.97, 0.14, judged=0.3))
+    assert stricter(keeps_some, 1.0).strictness == 1.5
+
+
+@pytest.mark.parametrize(("n_judged", "queries"), [(0, "20 queries"), (19, "1 more")])
+def test_with_few_judged_queries_the_advice_is_to_judge_more(measured, n_judged, queries):
+    """Own attempts repeat their task's words, so they do not show what a stricter search hides."""
+    found = with_steps(measured, *(replace(each, n_judged=n_judged) for each in STEPS))
+    assert stricter(found, 1.0) is None
+    judged = verdict(found, 1.0)
+    assert judged.headline == "Search finds the right memories, and answers 65% of off-topic questions."
+    assert judged.advice == f"Judge {queries} to learn whether it should be stricter."
+    row = search_row(found, 1.0)
+    assert (row.severity, row.detail, row.parameters) == (
+        "routine", judged.advice.rstrip("."), {"evaluation_tab": "Judged queries"}
+    )  # fmt: skip
 
 
 def test_at_the_advised_strictness_nothing_is_advised_and_its_figures_are_shown(measured):
@@ -176,7 +208,7 @@ def test_a_strictness_between_the_measured_ones_is_judged_by_the_nearest(measure
     assert (verdict(found, 1.25).headline, verdict(found, 1.3).advice) == (headline, STRICTER)
     assert (stricter(found, 1.2).strictness, search_row(found, 1.3).detail) == (
         1.8,
-        "Stricter: 30% → 14% of them, 98% → 97% of first hits right",
+        "Stricter: 30% → 14% of them, 50% → 50% of judged queries right",
     )
     shown = figures(found, 1.4)
     assert [figure.value for figure in shown] == ["98%", "30%"]
