@@ -7,14 +7,15 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.attention import attention
-from atlas.views.curate.health import health_lines
+from atlas.views.curate.attention import AttentionRow, attention
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
+from pages.components.curate.inbox import page_cases
+from pages.components.curate.scan import page_scan
 from pages.components.evaluation.own import search_problem
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.empty import draw_empty
@@ -22,27 +23,39 @@ from pages.components.lists.heading import draw_heading
 from pages.components.overview.first_look import ABOUT, NAME, draw_answers, draw_finding
 from pages.components.overview.parts import draw_attention, draw_totals
 from pages.components.shared.live import refreshing
+from pages.components.shared.scope import current_where
 from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
     """Draw the overview of a memory that is not empty."""
-    found = page_health(memory)
-    draw_finding(memory, view, found)
-    duplicates, n_own = page_duplicates(memory), view.rate.n - view.n_sample
-    lines, search, has_failed = health_lines(found, duplicates.groups), search_problem(memory), bool(duplicates.problem)
-    now = datetime.now(UTC)
-    draw_attention(attention(memory, lines, n_own=n_own, now=now, search=search, has_failed=has_failed))
+    found, rows = page_health(memory), attention_rows(memory, view)
+    draw_finding(memory, view, rows)
+    draw_attention(rows)
     draw_answers(memory, view, found)
+
+
+def attention_rows(memory: MemorySystem, view: Overview) -> tuple[AttentionRow, ...]:
+    """Return what needs attention, with as many cases as Curate has to decide."""
+    duplicates = page_duplicates(memory)
+    cases = page_cases(memory, page_health(memory), duplicates, current_where(memory), page_scan(memory))
+    return attention(
+        memory,
+        cases.inbox_counts(),
+        n_own=view.rate.n - view.n_sample,
+        now=datetime.now(UTC),
+        search=search_problem(memory),
+        has_failed=bool(duplicates.problem),
+    )
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
     """Draw the sample-data notice and the button that deletes it."""
-    with st.container(horizontal=True, vertical_alignment="center", width="content"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", width="content"):
         n_others = view.rate.n - view.n_sample
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""
-        st.markdown(f"This is **sample data**, made up for a first look{share}.", width="content")
+        st.markdown(f"**Sample data** for a first look{share}.", width="content")
         st.button(
             "Delete it",
             key="overview_remove_sample",

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from atlas.core.settings import Settings
 from atlas.importers.sample import load_sample
+from atlas.views.shared.rates import LIKELY_MEANS
 from tests.support.dashboard import Dashboard, drawn_by, undo_button
 from tests.support.hostile import MARKER
 from tests.support.records import START, attempt, attempts
@@ -20,7 +21,7 @@ from tests.support.stores import make_store, opened_store
 def test_the_figures_are_those_of_the_store(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(12))
     app = dashboard(tmp_path, "overview")
-    assert totals(app) == ["12 experiences, 50% succeeded (likely 22–78%)"]
+    assert totals(app) == ["12 experiences: 50% of 8 succeeded (likely 22–78%), 4 unknown"]
 
 
 def test_a_source_whose_outcomes_are_unknown_has_no_known_attempts(dashboard: Dashboard, tmp_path):
@@ -37,8 +38,35 @@ def test_what_needs_attention_comes_first(dashboard: Dashboard, tmp_path):
     assert first["label"] == "Needs attention"
     assert [(row["what"], row["detail"]) for row in first["rows"]] == [
         ("No backup", "If this disk fails, the store is lost"),
-        ("Experiences to decide on", "1 near-duplicates, 1 outcome unknown"),
+        ("2 cases to decide", "1 near-duplicates, 1 outcome unknown"),
     ]
+    assert app.subheader[0].value.endswith(" with a known outcome succeeded (likely 44–100%). Next: back up the store.")
+
+
+def test_as_many_cases_are_to_decide_as_curate_then_lists(dashboard: Dashboard, tmp_path):
+    alike = [attempt("Water the garden", agent=f"agent {n}") for n in range(3)]
+    make_store(tmp_path, [*alike, *(attempt(f"Mend shoe {n}", success=None) for n in range(3))])
+    needing = drawn_by(dashboard(tmp_path, "overview"), "records")[0]["rows"]
+    row = next(row for row in needing if row["id"] == "undecided")
+    queue = dashboard(tmp_path, "curate").selectbox[0]
+    assert row["what"] == "4 cases to decide"
+    assert queue.options[0] == "Inbox 4"
+
+
+def test_the_meaning_of_likely_stands_where_a_range_first_does(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(3))
+    (heading,) = dashboard(tmp_path, "overview").subheader
+    assert "likely" in heading.value
+    assert heading.proto.help == LIKELY_MEANS
+
+
+def test_a_rate_of_a_group_with_unknown_outcomes_says_how_many_are_known(dashboard: Dashboard, tmp_path):
+    make_store(
+        tmp_path,
+        [attempt(f"task {n}", success=(None, True, False)[n], task_id=f"t{n}", source="north") for n in range(3)],
+    )
+    rates = [row["rate"]["text"] for row in rate_rows(dashboard(tmp_path, "overview"), "Success by source")]
+    assert rates == ["50% of 2 known"]
 
 
 def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Dashboard, tmp_path):
@@ -50,7 +78,7 @@ def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Das
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Effect of memory"] == "+60\xa0points"
     assert (figures["With memory"], figures["Held out"]) == ("80% of 40", "20% of 40")
-    assert app.subheader[0].value == "Memory helps."
+    assert app.subheader[0].value == "Memory helps. Next: back up the store."
     assert any(element.value.startswith("A coin decided") for element in app.markdown)
 
 
@@ -59,10 +87,10 @@ def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboar
     app = dashboard(tmp_path, "overview")
     assert any(": 1 of 2 experiences" in element.value for element in app.markdown)
     app.button(key="overview_remove_sample").click().run()
-    assert totals(app) == ["1 experience, 100% succeeded (likely 21–100%)"]
+    assert totals(app) == ["1 experience: 100% succeeded (likely 21–100%)"]
     assert any(element.value == "Deleted the sample data, 1 record" for element in app.text)
     undo_button(app).click().run()
-    assert totals(app) == ["2 experiences, 100% succeeded (likely 34–100%)"]
+    assert totals(app) == ["2 experiences: 100% succeeded (likely 34–100%)"]
 
 
 def test_an_empty_store_offers_the_sample_data_and_a_read_only_one_does_not(dashboard: Dashboard, tmp_path):
@@ -92,7 +120,8 @@ def test_it_opens_with_what_this_is_and_with_its_finding(dashboard: Dashboard, t
     app = dashboard(tmp_path, "overview")
     assert app.title[0].value == "ATLAS memory"
     assert app.caption[0].value.startswith("The long-term memory of your AI agents")
-    assert app.subheader[0].value == "50% of attempts succeeded (likely 9–91%)."
+    finding = "50% of attempts with a known outcome succeeded (likely 9–91%)."
+    assert app.subheader[0].value == f"{finding} Next: back up the store."
 
 
 def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: Dashboard, tmp_path):
@@ -101,7 +130,10 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
         load_sample(memory, REPOSITORY / "sample_data", Settings())
     app = dashboard(tmp_path, "overview")
     figures = {metric.label: (metric.value, metric.delta) for metric in app.metric}
-    assert app.subheader[0].value == "Tasks probably went better with memory."
+    assert (
+        app.subheader[0].value == "Tasks probably went better with memory. Next: review the strategy that fails most."
+    )
+    assert LIKELY_MEANS in [caption.value for caption in app.caption]
     assert figures["Without memory"][0] == "35%"
     assert figures["With memory"] == ("68%", "likely +5 to +58\xa0points")
     assert any("better at 11 (likely 7–15)" in element.proto.body for element in app.get("html"))

@@ -131,7 +131,7 @@ const FORMS = {
   record: (value) => {
     if (value.rate === null) return [made('span', 'pill', value.tries)]
     const range = made('span', `range ${value.tone}`, value.range)
-    range.title = 'The true rate lies in this range with a probability of 95%'
+    range.title = 'Likely: the true value lies in this range with a probability of 95%.'
     return [made('strong', '', value.tries), value.trend && made('span', 'range', value.trend), bar(value),
       value.verdict && made('span', `verdict ${value.tone}`, value.verdict), range]
   },

@@ -1,8 +1,8 @@
-"""The first things that need attention: a missing backup, searches, a failing strategy, undecided experiences."""
+"""The first things that need attention: a missing backup, searches, a failing strategy, undecided cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -10,7 +10,6 @@ from typing import Literal
 from atlas.evaluation.report import OwnEvaluation
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.cases import failing_strategies
-from atlas.views.curate.health import BURIED, FAILING, HealthLine
 from atlas.views.curate.queues import TITLES
 from atlas.views.evaluation.verdict import JUDGED, stricter, verdict
 from atlas.views.kinds.strategy import STRATEGY
@@ -42,6 +41,9 @@ class AttentionRow(Row):
     action: str
     """The word on the button that opens that page."""
 
+    next_step: str
+    """The act that deals with it, as the end of a sentence: `back up the store`. Trusted text."""
+
     page: str
     """Name of the page that it opens."""
 
@@ -51,7 +53,7 @@ class AttentionRow(Row):
 
 def attention(
     memory: MemorySystem,
-    lines: Iterable[HealthLine],
+    waiting: Mapping[str, int],
     *,
     n_own: int,
     now: datetime,
@@ -62,14 +64,14 @@ def attention(
 
     Args:
         memory: The memories.
-        lines: Groups of records that Curate offers to decide on.
+        waiting: Numbers of the cases in the inbox of Curate, by queue.
         n_own: Number of experiences that are not sample data, which alone need no backup.
         now: The current time, to which a backup is compared.
         search: Result of `search_row`.
         has_failed: True if the search for near-duplicates failed.
     """
     backup = _backup(memory, now) if n_own else ()
-    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(lines, has_failed))
+    return (*backup, *filter(None, [search]), *_failing_strategy(memory), *_undecided(waiting, has_failed))
 
 
 def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | None:
@@ -82,7 +84,8 @@ def search_row(evaluation: OwnEvaluation, strictness: float) -> AttentionRow | N
         severity="routine" if judged.part == JUDGED else "important",
         what=judged.headline.rstrip("."),
         detail=judged.advice.rstrip("."),
-        action="Open",
+        action="Adjust",
+        next_step=judged.advice.rstrip(".").replace(" it ", " search ").lower(),
         page="evaluation",
         parameters={"evaluation_tab": judged.part},
     )
@@ -109,23 +112,26 @@ def _failing_strategy(memory: MemorySystem) -> Iterator[AttentionRow]:
             detail=f"{rate.n_succeeded:,} of {counted(rate.n, 'use')} succeeded"
             + (f", last failed on {day_text(last.at)}{by}" if last else ""),
             action="Review",
+            next_step="review the strategy that fails most",
             page=STRATEGY.page,
             parameters={"id": strategy.id},
         )
 
 
-def _undecided(lines: Iterable[HealthLine], has_failed: bool) -> Iterator[AttentionRow]:
-    """Yield the numbers of records to decide on. Domains have a list of their own, and buried records are decided."""
-    numbers = [f"{line.n:,} {TITLES[line.queue].lower()}" for line in lines if line.queue not in (FAILING, BURIED)]
+def _undecided(waiting: Mapping[str, int], has_failed: bool) -> Iterator[AttentionRow]:
+    """Yield the number of cases in the inbox of Curate, and that it may lack near-duplicates."""
+    numbers = [f"{n:,} {TITLES[queue].lower()}" for queue, n in waiting.items()]
     if has_failed:
         numbers.append("the search for near-duplicates failed")
     if numbers:
+        cases = counted(sum(waiting.values()), "case")
         yield AttentionRow(
             id="undecided",
             severity="routine",
-            what="Experiences to decide on",
+            what=f"{cases} to decide",
             detail=", ".join(numbers),
             action="Decide",
+            next_step=f"decide {cases} in Curate",
             page="curate",
         )
 
@@ -144,4 +150,5 @@ def _backup(memory: MemorySystem, now: datetime) -> Iterator[AttentionRow]:
 
 def _settings_row(severity: Severity, what: str, detail: str) -> AttentionRow:
     return AttentionRow(id="backup", severity=severity, what=what, detail=detail, action="Back up", page="settings",
+                        next_step="back up the store",
                         parameters={"settings_tab": "Export and backup"})  # fmt: skip

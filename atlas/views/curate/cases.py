@@ -108,6 +108,10 @@ class Cases:
         """Return the number of cases of the inbox and of each queue."""
         return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
 
+    def inbox_counts(self) -> dict[str, int]:
+        """Return the number of the inbox's cases by the queue that lists them, in its order. They add up to it."""
+        return dict(Counter(case.queue for case in self.inbox))
+
     def groups(self, queue: str) -> tuple[tuple[str, ...], ...]:
         """Return the groups of near-duplicate or of repeated attempts."""
         return tuple(case.ids for case in self.by_queue[queue] if case.noun == EXPERIENCE.noun)
@@ -148,7 +152,7 @@ def find_cases(
     def is_undecided(queue: str, case: Case) -> bool:
         if queue == QUARANTINE:
             return True
-        return hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or case.name not in kept)
+        return hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or not kept or case.name not in kept)
 
     undecided = {queue: tuple(case for case in cases if is_undecided(queue, case)) for queue, cases in by_queue.items()}
     inbox = _without_repetition(case for queue in ORDER for case in undecided[queue])

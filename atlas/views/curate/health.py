@@ -14,7 +14,6 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.base.unused import Idle, idle
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text, share_for_order
-from atlas.views.shared.wording import counted, percent
 
 DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "never", "stale", "unknown", "buried"
 QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
@@ -90,17 +89,6 @@ class Health:
         return tuple(row for row in self.domains if row.is_failing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthLine:
-    """A line of the health list. Trusted text."""
-
-    queue: str
-    """The queue that Curate opens for it."""
-
-    n: int
-    sentence: str
-
-
 def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) -> Health:
     """Return the figures of a memory.
 
@@ -118,38 +106,6 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
         stale=_stale(memory, stored_at, now),
         n_unknown=rate.n_unknown,
         n_buried=experience.count({"marks.buried": True}),
-    )
-
-
-def health_lines(health: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
-    """Return the lines that need a look, in the order of `QUEUES`."""
-    n_alike, worst = sum(map(len, duplicates)), health.failing[:1]
-    lows = f", the lowest at {percent((worst[0].percent_succeeded or 0.0) / 100)}" if worst else ""
-    sentences = {
-        DUPLICATES: (
-            len(duplicates),
-            f"{counted(len(duplicates), 'group')} of near-duplicates, {n_alike:,} in all",
-        ),
-        FAILING: (
-            len(health.failing),
-            f"{counted(len(health.failing), 'domain')} clearly below the average of "
-            f"{_whole_percent(health.rate)}{lows}",
-        ),
-        NEVER: (
-            len(health.never_used),
-            f"{counted(len(health.never_used), 'experience')} that no search found in {NEVER_DAYS} days or more",
-        ),
-        STALE: (
-            len(health.stale),
-            f"{counted(len(health.stale), 'experience')} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}",
-        ),
-        UNKNOWN: (health.n_unknown, f"{counted(health.n_unknown, 'experience')} of unknown outcome"),
-        BURIED: (health.n_buried, f"{counted(health.n_buried, 'retired experience')}, which agents do not find"),
-    }
-    return tuple(
-        HealthLine(queue=queue, n=sentences[queue][0], sentence=sentences[queue][1])
-        for queue in QUEUES
-        if sentences[queue][0]
     )
 
 
@@ -223,10 +179,6 @@ def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate, n_tas
         is_failing=fails,
         verdict="clearly below the average" if fails else "",
     )
-
-
-def _whole_percent(rate: SuccessRate) -> str:
-    return "–" if rate.share is None else percent(rate.share)
 
 
 def _before(now: datetime, days: int) -> str:

@@ -16,7 +16,6 @@ SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
 
 NOT_CAUSED = "Not a randomised trial: a task may have gone better for another reason."
-LIKELY_MEANS = "“Likely” is the range that has the true number with a probability of 95%."
 
 NO_GAIN = (
     "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "

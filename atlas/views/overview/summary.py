@@ -81,14 +81,21 @@ def overview(memory: MemorySystem) -> Overview:
     )
 
 
-def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """Return a success rate, and where it likely is: `likely 58–66%`.
-
-    Both are empty if no outcome is known.
-    """
+def rate_finding(rate: SuccessRate) -> str:
+    """Return `65% of attempts succeeded (likely 60–70%).`, and that some outcomes are unknown if so."""
     if not rate.n_known:
-        return "–", ""
-    return rate_text(rate), f"likely {interval_text(rate)}"
+        return "No outcome is known yet."
+    known = " with a known outcome" if rate.n_unknown else ""
+    return f"{rate_text(rate)} of attempts{known} succeeded (likely {interval_text(rate)})."
+
+
+def experiences_line(rate: SuccessRate) -> str:
+    """Return `377 experiences: 65% of 361 succeeded (likely 60–70%), 16 unknown`, whose counts add up to the first."""
+    n = counted(rate.n, "experience")
+    if not rate.n_known:
+        return f"{n}, outcomes unknown" if rate.n else n
+    of, unknown = (f" of {rate.n_known:,}", f", {rate.n_unknown:,} unknown") if rate.n_unknown else ("", "")
+    return f"{n}: {rate_text(rate)}{of} succeeded (likely {interval_text(rate)}){unknown}"
 
 
 def groups_caption(groups: Groups, noun: str) -> str:

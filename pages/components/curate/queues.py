@@ -24,6 +24,7 @@ from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.kinds.experience import QUEUED
 from atlas.views.lists.queries import n_pages
+from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
@@ -179,9 +180,7 @@ RATE_COLUMNS = {
     "percent_succeeded": st.column_config.ProgressColumn(
         "Succeeded", format="%.0f%%", min_value=0, max_value=100, width=100
     ),
-    "interval": st.column_config.TextColumn(
-        "Likely", width=80, help="Where the true rate is with a probability of 95%"
-    ),
+    "interval": st.column_config.TextColumn("Likely", width=80, help=LIKELY_MEANS),
     "known": st.column_config.TextColumn("Known", width=80, help="Attempts whose outcome is known, of all"),
 }
 

@@ -8,13 +8,15 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.charts.split import split_bar
+from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.effect import LIKELY_MEANS, EffectView, TaskRow, effect_view
+from atlas.views.overview.effect import EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
-from atlas.views.overview.summary import Overview, rate_words
+from atlas.views.overview.summary import Overview, rate_finding
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
+from atlas.views.shared.rates import LIKELY_MEANS
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.ask.proof import draw_example
@@ -33,21 +35,25 @@ TASK_COLUMNS = (
 )
 
 
-def draw_finding(memory: MemorySystem, view: Overview, health: Health) -> None:
-    """Draw whether memory helps, or else how many attempts succeeded, and how many domains fail."""
+def draw_finding(memory: MemorySystem, view: Overview, rows: Sequence[AttentionRow]) -> None:
+    """Draw whether memory helps, or else how many attempts succeeded, and what to do next.
+
+    Args:
+        memory: The memories.
+        view: Their figures.
+        rows: What needs attention, worst first.
+    """
     effect = current_effect(memory)
     verdict = effect.randomised.verdict if effect.randomised is not None else effect.verdict
-    rate, interval = rate_words(view.rate)
-    succeeded = f"{rate} of attempts succeeded ({interval})." if interval else "No outcome is known yet."
-    n_failing, n_domains = len(health.failing), len(health.domains)
-    are = "is" if n_failing == 1 else "are"
-    fail = f"{n_failing} of {counted(n_domains, 'domain')} {are} clearly below the average."
-    st.subheader(" ".join([verdict or succeeded, *([fail] if n_failing else [])]), anchor=False)
+    next_step = [f"Next: {rows[0].next_step}."] if rows else []
+    help_text = None if verdict or not view.rate.n_known else LIKELY_MEANS
+    st.subheader(" ".join([verdict or rate_finding(view.rate), *next_step]), anchor=False, help=help_text)
 
 
 def draw_answers(memory: MemorySystem, view: Overview, health: Health) -> None:
     """Draw the effect of memory, and beside it the weak tasks and what is remembered."""
-    helps, badly = st.columns(2, gap="medium")
+    with st.container(key="halves_overview"):
+        helps, badly = st.columns(2, gap="medium")
     effect = current_effect(memory)
     with helps:
         st.markdown("##### Does memory help?")
@@ -75,7 +81,9 @@ def draw_effect(memory: MemorySystem, view: EffectView) -> None:
         with st.container(horizontal=True, gap="large"):
             st.metric("Without memory", view.without, width="content")
             st.metric("With memory", view.with_it, delta=view.gain or None, delta_color="off", delta_arrow="off",
-                      width="content", help=LIKELY_MEANS)  # fmt: skip
+                      width="content")  # fmt: skip
+        if view.verdict and view.randomised is None:
+            st.caption(LIKELY_MEANS)
         st.markdown(f"Of {counted(view.n_tasks, 'task')} tried both ways:")
         st.html(split_bar(view.parts))
         draw_example(memory)
@@ -100,6 +108,7 @@ def _draw_randomised(view: RandomisedView) -> None:
         )
         st.metric("With memory", view.with_memory, width="content")
         st.metric("Held out", view.held_out, width="content")
+    st.caption(LIKELY_MEANS)
 
 
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:

@@ -12,7 +12,7 @@ from atlas.views.curate.attention import AttentionRow
 from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health
 from atlas.views.kinds.columns import Column
 from atlas.views.lists.rate_rows import RATE_COLUMNS, rate_row
-from atlas.views.overview.summary import Day, Groups, Overview, groups_caption, rate_words
+from atlas.views.overview.summary import Day, Groups, Overview, experiences_line, groups_caption
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import plain_table
@@ -45,10 +45,8 @@ def _open_attention(rows: Sequence[AttentionRow], row_id: str) -> None:
 
 def draw_totals(view: Overview) -> None:
     """Draw the size of each memory as a link to its page."""
-    rate, interval = rate_words(view.rate)
-    experiences = f"{counted(view.rate.n, 'experience')}, {rate} succeeded ({interval})" if interval else ""
     links = (
-        ("pages/experiences.py", experiences or counted(view.rate.n, "experience"), ":material/history_edu:"),
+        ("pages/experiences.py", experiences_line(view.rate), ":material/history_edu:"),
         ("pages/concepts.py", counted(view.n_concepts, "concept"), ":material/functions:"),
         ("pages/strategies.py", view.strategies, ":material/lightbulb:"),
         ("pages/journal.py", counted(view.n_entries, "journal entry"), ":material/menu_book:"),
@@ -77,7 +75,10 @@ def draw_growth(days: Sequence[Day]) -> None:
 
 def draw_domains(health: Health) -> None:
     """Draw the domains with the lowest success rates. A click opens one on the map."""
-    st.caption("Weakest first. Click a row to see its attempts on the map.", help=DOMAIN_ORDER)
+    n_failing = len(health.failing)
+    finding = f"{n_failing} of {counted(len(health.domains), 'domain')} {'is' if n_failing == 1 else 'are'}"
+    fail = f"{finding} clearly below the average. " if n_failing else "Weakest first. "
+    st.caption(f"{fail}Click one to see it on the map.", help=DOMAIN_ORDER)
     plain_table(
         [rate_row(row, str(row.number), is_weak=row.is_failing) for row in health.domains[:MAX_DOMAINS]],
         columns=(Column("name", "Domain", 240), *RATE_COLUMNS),

@@ -11,7 +11,7 @@ import atlas
 from atlas.storage.maintenance.backup import backup
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.attention import AttentionRow, attention
-from atlas.views.curate.health import QUEUES, HealthLine
+from atlas.views.curate.health import FAILING, NEVER, STALE, UNKNOWN
 from tests.support.records import START, attempt
 
 
@@ -28,7 +28,7 @@ def memory(tmp_path, clock) -> Iterator[atlas.MemorySystem]:
 
 
 def test_nothing_is_listed_where_there_is_nothing_to_do(memory):
-    assert attention(memory, (), n_own=0, now=START) == ()
+    assert attention(memory, {}, n_own=0, now=START) == ()
 
 
 def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
@@ -39,7 +39,7 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     for n in range(12):
         memory.strategies.update_stats(retry, n == 0)
         memory.strategies.update_stats(check, True)
-    (first,) = attention(memory, (), n_own=0, now=START)
+    (first,) = attention(memory, {}, n_own=0, now=START)
     assert (first.what, first.page, dict(first.parameters)) == (
         "Strategy that fails most: Retry at once",
         "strategies",
@@ -48,24 +48,22 @@ def test_the_strategy_that_fails_most_comes_first_with_its_last_failure(memory):
     assert first.detail == "1 of 12 uses succeeded, last failed on 1 Mar 2026 by ann"
 
 
-def test_undecided_experiences_are_counted_by_their_queue_without_domains_and_buried_ones(memory):
-    lines = [HealthLine(queue=queue, n=1_000 + n, sentence="") for n, queue in enumerate(QUEUES)]
-    (row,) = attention(memory, lines, n_own=0, now=START)
-    assert (row.what, row.page) == ("Experiences to decide on", "curate")
-    assert row.detail == "1,000 near-duplicates, 1,002 never retrieved, 1,003 stale, 1,004 outcome unknown"
+def test_undecided_cases_are_counted_by_their_queue_and_add_up(memory):
+    (row,) = attention(memory, {FAILING: 3, UNKNOWN: 1_016, NEVER: 37}, n_own=0, now=START)
+    assert (row.what, row.next_step, row.page) == ("1,056 cases to decide", "decide 1,056 cases in Curate", "curate")
+    assert row.detail == "3 failing, 1,016 outcome unknown, 37 never retrieved"
 
 
 def test_a_failed_search_for_near_duplicates_is_told_beside_what_is_undecided(memory):
-    (row,) = attention(memory, (), n_own=0, now=START, has_failed=True)
+    (row,) = attention(memory, {}, n_own=0, now=START, has_failed=True)
     assert (row.detail, row.page) == ("the search for near-duplicates failed", "curate")
-    stale = HealthLine(queue=QUEUES[3], n=2, sentence="")
-    (row,) = attention(memory, [stale], n_own=0, now=START, has_failed=True)
+    (row,) = attention(memory, {STALE: 2}, n_own=0, now=START, has_failed=True)
     assert row.detail == "2 stale, the search for near-duplicates failed"
 
 
 def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(memory, clock, tmp_path):
     def backups(now=START):
-        return [row.what for row in attention(memory, (), n_own=1, now=now)]
+        return [row.what for row in attention(memory, {}, n_own=1, now=now)]
 
     memory.store(attempt("Boil an egg"))
     assert backups() == ["No backup"]
@@ -81,10 +79,15 @@ def test_a_missing_backup_is_named_until_one_is_made_and_again_when_it_is_old(me
 def test_searches_that_should_change_come_after_a_missing_backup_and_before_records(memory):
     memory.store(attempt("Boil an egg"))
     search = AttentionRow(
-        id="search", severity="important", what="Search hides much", detail="", action="Open", page="evaluation"
+        id="search",
+        severity="important",
+        what="Search hides much",
+        detail="",
+        action="Adjust",
+        next_step="make search less strict",
+        page="evaluation",
     )
-    lines = [HealthLine(queue=QUEUES[0], n=1, sentence="")]
-    rows = attention(memory, lines, n_own=1, now=START, search=search)
+    rows = attention(memory, {UNKNOWN: 1}, n_own=1, now=START, search=search)
     assert [(row.id, row.severity) for row in rows] == [
         ("backup", "urgent"), ("search", "important"), ("undecided", "routine"),
     ]  # fmt: skip

@@ -159,7 +159,8 @@ def test_the_advised_strictness_hides_hardly_a_right_first_hit(measured):
         "Search answers too many off-topic questions",
         "Stricter: 65% → 14% of them, 50% → 50% of judged queries right",
     )
-    assert (row.action, row.page, row.parameters) == ("Open", "evaluation", {})
+    assert (row.action, row.next_step, row.page) == ("Adjust", "make search stricter", "evaluation")
+    assert row.parameters == {}
 
 
 def test_no_stricter_search_is_advised_that_hides_what_was_judged_right(measured):
