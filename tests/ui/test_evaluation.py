@@ -25,6 +25,7 @@ from atlas.evaluation.trial.report import as_json
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
+from atlas.views.shared.rates import LIKELY_MEANS
 from tests.support.dashboard import Dashboard, assert_no_problem, cards, drawn_by, run_until, text_of, undo_button
 from tests.support.dashboard import table as drawn_table
 from tests.support.records import attempt, attempts
@@ -113,13 +114,15 @@ def test_a_stricter_search_is_applied_beside_what_it_changes_tried_and_taken_bac
     make_store(tmp_path, [*repeated(6), again])
     measure(tmp_path, strictness=(step(1.0, 1.0, 0.65), step(1.8, 1.0, 0.1)))
     app = dashboard(tmp_path, "evaluation")
-    lines = (
-        "**Make it stricter: 1 → 1.8**",
-        "Off-topic answered **65% → 10%**",
-        "First hit is right **100% → 100%**",
-        "For your judged queries **100% → 100%**",
+    change = (
+        "**Strictness 1 → 1.8**: off-topic answered 65% → 10%, first hit right 100% → 100%, "
+        "for your judged queries 100% → 100%"
     )
-    assert {*lines} <= {element.value for element in app.markdown}
+    assert change in [element.value for element in app.markdown]
+    captions = [caption.value for caption in app.caption]
+    assert "Strictness is how sure search must be before it answers." in captions
+    assert LIKELY_MEANS in captions
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Make it stricter"]
     app.button(key="evaluation_stricter_preview").click().run()
     [slider] = app.slider
     assert slider.value == 1.8
@@ -234,6 +237,8 @@ def test_what_changed_since_is_said(dashboard: Dashboard, measured_once, tmp_pat
     make_store(tmp_path, attempts(2))
     app.run()
     assert "2 experiences added or changed since this was measured." in texts(app)
+    labels = [element.label for element in app.main if element.type in ("button", "expander")]
+    assert labels.index("Measure again") < labels.index("All figures")  # beside what has changed
 
 
 def test_a_damaged_result_is_as_none(dashboard: Dashboard, measured_once, tmp_path):

@@ -24,12 +24,13 @@ MOST, STEP = 3.0, 0.1
 HEIGHT_PIXELS, NARROWEST = 240, 0.25
 """Height of the chart, and the difference of two shares under which the names at the ends of their lines overlap."""
 
+CHARACTER = 0.011
+"""Width of a character of a name, as a share of a chart with little room."""
+
 QUERY_CHARACTERS = 100
 
-MEANING = (
-    "Strictness is how sure search must be before it answers. At a higher one it finds less, and more often "
-    "answers nothing to questions that are off topic."
-)
+HOW_SURE = "Strictness is how sure search must be before it answers."
+MEANING = f"{HOW_SURE} At a higher one it finds less, and more often answers nothing to questions that are off topic."
 ABOUT = (
     f"{MEANING} It holds for every agent and on every page. 1 is the level that ATLAS measured on this store, and 0 "
     "hides nothing."
@@ -40,8 +41,8 @@ UNMEASURED = (
     "then the usual one stands, and there are no curves."
 )
 
-RIGHT, OWN, FOREIGN = "first hit is right", "own questions<br>that find nothing", "off-topic<br>questions answered"
-JUDGED = "first hit is right,<br>judged queries"
+RIGHT, OWN, FOREIGN = "first hit is right", "own questions that find nothing", "off-topic questions answered"
+JUDGED = "first hit is right, judged queries"
 """Names of the curves."""
 
 Curves = Mapping[str, Mapping[float, float]]
@@ -89,23 +90,15 @@ def calibrated_curves(memory: MemorySystem) -> Curves:
 
 def curves_chart(curves: Curves, before: float, after: float) -> Chart:
     """Return the curves, a dotted line at the present strictness and a full one at another, each with its name."""
-    ends = {name: shares[max(shares)] for name, shares in curves.items()}
-    lowest = min(ends, key=ends.__getitem__)
-    apart = 44 if max(ends.values()) - ends[lowest] < NARROWEST else 0
-    beside: Chart = {"x": 1.0, "xref": "paper", "xanchor": "left", "align": "left", "showarrow": False}
     above: Chart = {"y": 1.0, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-    names = [  # the lowest stands above its end, where it does not cover the axis
-        {**beside, "y": end, "text": name, "yanchor": "bottom" if name == lowest else "middle",
-         "yshift": 0 if name == lowest else apart}
-        for name, end in ends.items()
-    ]  # fmt: skip
-    marks = [{**above, "x": before, "text": f"now {before:g}"}]
+    marks, lines = [{**above, "x": before, "text": f"now {before:g}"}], [_line(before, "dot")]
     if after != before:
         marks.append({**above, "x": after, "text": f"{after:g}"})
+        lines.append(_line(after, "solid"))
     return {
         "data": [
             {
-                "type": "scatter", "mode": "lines", "name": name.replace("<br>", " "),
+                "type": "scatter", "mode": "lines", "name": name,
                 "x": list(shares), "y": list(shares.values()),
                 "text": [percent(share) for share in shares.values()],
                 "line": {
@@ -117,14 +110,28 @@ def curves_chart(curves: Curves, before: float, after: float) -> Chart:
             for name, shares in curves.items()
         ],
         "layout": {
-            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 130, "t": 24, "b": 10}, "hovermode": "x unified",
+            "height": HEIGHT_PIXELS, "margin": {"l": 10, "r": 10, "t": 24, "b": 10}, "hovermode": "x unified",
             "dragmode": False, "showlegend": False,
             "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False, "automargin": True},
             "yaxis": {"range": [0, 1.02], **PERCENT_AXIS, "automargin": True},
-            "shapes": [_line(before, "dot"), _line(after, "solid")],
-            "annotations": [*names, *marks],
+            "shapes": lines,
+            "annotations": [*_names(curves), *marks],
         },
     }  # fmt: skip
+
+
+def _names(curves: Curves) -> list[Chart]:
+    """Return the names of the curves, each above the end of its line, and clear of it."""
+    heights = {}
+    for name, shares in curves.items():
+        begins = max(shares) * (1 - CHARACTER * len(name))
+        heights[name] = max(share for strictness, share in shares.items() if strictness >= begins)
+    lowest = min(heights, key=heights.__getitem__)
+    apart = 20 if max(heights.values()) - heights[lowest] < NARROWEST else 0
+    at: Chart = {"x": 1.0, "xref": "paper", "xanchor": "right", "yanchor": "bottom", "showarrow": False}
+    return [
+        {**at, "y": height, "text": name, "yshift": 0 if name == lowest else apart} for name, height in heights.items()
+    ]
 
 
 def plan_sentence(plan: StrictnessPlan) -> str:

@@ -26,7 +26,7 @@ def measurable(memory: MemorySystem) -> Prospects:
 def draw_measured(memory: MemorySystem, evaluation: OwnEvaluation) -> bool:
     """Draw when a measurement was made and what has changed since, and return whether anything has."""
     changed = staleness(memory, evaluation)
-    st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), changed])))
+    st.caption(" ".join(filter(None, [measured_caption(memory, evaluation), changed])), width="content")
     return bool(changed)
 
 

@@ -23,9 +23,10 @@ from atlas.views.evaluation.own import (
     simpler_searches,
     table_rows,
 )
-from atlas.views.evaluation.strictness import MEANING
-from atlas.views.evaluation.verdict import Stricter, Verdict, figures, stricter, verdict
+from atlas.views.evaluation.strictness import HOW_SURE, MEANING
+from atlas.views.evaluation.verdict import Figure, Stricter, Verdict, figures, stricter, verdict
 from atlas.views.kinds.columns import Column
+from atlas.views.shared.rates import LIKELY_MEANS
 from pages.components.evaluation.measuring import draw_measured, draw_run, measurable
 from pages.components.evaluation.strictness import draw_curves, plan_and_apply_strictness, preview_strictness
 from pages.components.lists.editing import READ_ONLY
@@ -43,7 +44,7 @@ ABOUT = (
 COMPARED = (
     Column("name", "Search", 170),
     Column("rate", "First hit is right", 240, "meter"),
-    Column("interval", "Likely", 80, help_text="Where the true rate is with a probability of 95%"),
+    Column("interval", "Likely", 80, help_text=LIKELY_MEANS),
     Column(
         "difference", "Difference", 210, help_text="On the same attempts, before hits are hidden. There is no "
         "clear difference if the 95% interval contains 0.", is_optional=True,
@@ -53,13 +54,10 @@ COMPARED = (
         "better. A search that hides nothing answers each that has any hit.", is_optional=True,
     ),
 )  # fmt: skip
-INTERVALS = (
-    "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95%."
-)
 
 
 def draw_own(memory: MemorySystem) -> None:
-    """Draw the verdict and its figures, a button that measures again or its progress, and all figures."""
+    """Draw the verdict with a button that measures again or its progress, its figures, and all figures."""
     ahead = measurable(memory)
     live = live_result(memory, LiveEvaluation)
     if ahead.can_run:
@@ -75,53 +73,63 @@ def draw_own(memory: MemorySystem) -> None:
         draw_head(memory, ahead, found)
     if found is not None:
         draw_found(memory, found)
-    if found is not None or ahead.can_run:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if ahead.can_run:
-                draw_run(memory)
-            draw_how_counted(memory, ahead, found)
 
 
 def draw_head(memory: MemorySystem, ahead: Prospects, evaluation: OwnEvaluation | None) -> None:
-    """Draw the verdict, when it was measured, its figures, and what a stricter search would change."""
-    now = memory.strictness()
-    judged = verdict(evaluation, now) if evaluation is not None else None
+    """Draw the verdict, when it was measured with a button that measures again, and its figures."""
+    judged = verdict(evaluation, memory.strictness()) if evaluation is not None else None
     if judged is not None:
         st.subheader(judged.headline, anchor=False)
     elif evaluation is None:
         is_first = is_running(live_result(memory, LiveEvaluation))
         st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
         st.text(ahead.sentence)
-    if evaluation is not None:
-        draw_measured(memory, evaluation)
-    if judged is None and evaluation is not None:
-        return
+    with st.container(horizontal=True, vertical_alignment="center", key="evaluation_measured"):
+        if evaluation is not None:
+            draw_measured(memory, evaluation)
+        if ahead.can_run:
+            draw_run(memory)
+        draw_how_counted(memory, ahead, evaluation)
+    if judged is not None or evaluation is None:
+        _draw_judged(memory, evaluation, judged)
+
+
+def _draw_judged(memory: MemorySystem, evaluation: OwnEvaluation | None, judged: Verdict | None) -> None:
+    """Draw the figures of a verdict, and what a stricter search would change."""
+    now = memory.strictness()
     measures, is_old = figures(evaluation, now), evaluation is not None and is_outdated(memory, evaluation)
     better = stricter(evaluation, now) if evaluation is not None and not is_old else None
-    columns = st.columns(len(measures) + (better is not None))
-    for column, figure in zip(columns, measures, strict=False):
+    for column, figure in zip(st.columns(len(measures)), measures, strict=True):
         with column.container(border=True, height="stretch", gap="xsmall"):
-            colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
-            st.metric(figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off")
-            st.caption(figure.basis)
+            _draw_figure(figure)
+    if any(figure.interval for figure in measures):
+        st.caption(LIKELY_MEANS)
     if better is not None:
-        with columns[-1].container(border=True, height="stretch", gap="xsmall"):
-            _draw_stricter(memory, better)
+        _draw_stricter(memory, better)
     elif judged is not None and judged.advice and not is_old:
         draw_advice(judged)
+
+
+def _draw_figure(figure: Figure) -> None:
+    colour: Literal["red", "off"] = "red" if figure.is_bad else "off"
+    st.metric(figure.label, figure.value, figure.interval or None, delta_color=colour, delta_arrow="off")
+    st.caption(figure.basis)
 
 
 def _draw_stricter(memory: MemorySystem, better: Stricter) -> None:
     """Draw what a stricter search changes, with buttons that try and apply it."""
     disabled = memory.storage.read_only
-    st.markdown(f"**Make it stricter: {memory.strictness():g} → {better.strictness:g}**")
-    st.markdown(f"Off-topic answered **{better.off_topic}**")
-    st.markdown(f"First hit is right **{better.first_right}**")
-    st.markdown(f"For your judged queries **{better.judged_right}**")
-    with st.container(horizontal=True):
-        st.button("Apply", key="evaluation_stricter", type="primary", icon=":material/check:", disabled=disabled,
-                  help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.",
-                  on_click=plan_and_apply_strictness, args=(memory, better.strictness))  # fmt: skip
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="evaluation_advice"):
+        with st.container(gap="xxsmall"):
+            change = f"Strictness {memory.strictness():g} → {better.strictness:g}"
+            st.markdown(
+                f"**{change}**: off-topic answered {better.off_topic}, first hit right {better.first_right}, "
+                f"for your judged queries {better.judged_right}"
+            )
+            st.caption(HOW_SURE)
+        st.button("Make it stricter", key="evaluation_stricter", type="primary", icon=":material/check:",
+                  disabled=disabled, on_click=plan_and_apply_strictness, args=(memory, better.strictness),
+                  help=READ_ONLY if disabled else "For all searches, also of agents. It can be undone.")  # fmt: skip
         st.button("Preview", key="evaluation_stricter_preview", help="Shows what would be answered otherwise.",
                   on_click=preview_strictness, args=(memory, better.strictness))  # fmt: skip
 
@@ -139,8 +147,9 @@ def draw_found(memory: MemorySystem, evaluation: OwnEvaluation) -> None:
     now = memory.strictness()
     better = None if is_outdated(memory, evaluation) else stricter(evaluation, now)
     if evaluation.report.strictness:
+        if better is None:
+            st.caption(MEANING)
         draw_curves(memory, now, better.strictness if better is not None else now)
-        st.caption(MEANING)
     with st.expander("All figures", key="evaluation_figures"):
         if compared := simpler_searches(evaluation, now):
             st.markdown("**Compared with simpler searches**")
@@ -178,7 +187,7 @@ def draw_how_counted(memory: MemorySystem, ahead: Prospects, evaluation: OwnEval
     """Draw what the figures mean, behind a button."""
     foreign = foreign_sentence(evaluation, memory.strictness()) if evaluation is not None else ""
     with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
-        for sentence in filter(None, (ABOUT, ahead.sentence, foreign, INTERVALS, ahead.hint)):
+        for sentence in filter(None, (ABOUT, ahead.sentence, foreign, ahead.hint)):
             st.text(sentence)
         st.text("On runs whose answers are known from their source, or on queries that people judged:")
         st.code("atlas evaluate PATH", language=None)
