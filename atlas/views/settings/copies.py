@@ -22,10 +22,13 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.overview.summary import size_text
 from atlas.views.settings.store import names_of_collections, record_counts
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import may_name_paths, path_text
+from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, in_words, moment_of
 
 EXPORT_BATCH = 500
+
+SAME_DISK = "On the same disk as the store: keep a copy elsewhere."
+"""Warning on a backup that is lost together with its store."""
 
 Track = Callable[[Sequence[int]], Iterable[int]]
 """Wraps an iterable, and shows the progress of going through it."""
@@ -140,13 +143,6 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
 def last_backup(memory: MemorySystem) -> str | None:
     """Return when the newest recorded backup was made, or None if there is none."""
     return next((moment_of(made_at) for made_at in recorded_backups(memory).values()), None)
-
-
-def backup_facts(memory: MemorySystem) -> dict[str, str]:
-    """Return the newest recorded backup, the number of them, and where new ones go, by label."""
-    place = {"Kept in": path_text(backup_directory(memory))} if may_name_paths() else {}
-    n_made = len(recorded_backups(memory))
-    return {"Last backup": last_backup(memory) or "none yet", "Backups made": f"{n_made:,}"} | place
 
 
 def backup_directory(memory: MemorySystem) -> Path:

@@ -21,31 +21,30 @@ from atlas.views.shared.wording import moment, percent, plural
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
 """Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
 
-RARE = (REFUSED_COLLECTION, TURNS)
-"""Collections that most stores do not use, and that are not listed when they are empty."""
-
 OVERLAP = (
     "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "
     "meaning. To compare models: atlas evaluate --models NAME"
 )
 
 
-def store_facts(memory: MemorySystem) -> dict[str, str]:
-    """Return the facts about a store, by label. The name of an actor is untrusted."""
+def store_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str]:
+    """Return the facts about a store, by label. The name of an actor is untrusted.
+
+    Args:
+        memory: The memories of the store.
+        n_free_bytes: Free space on its disk, or None if that is unknown.
+    """
     visitor = present_actor()
     last = [f"{moment(operation.created_at)}, by {operation.actor}" for operation in memory.history(1)]
+    free = "" if n_free_bytes is None else f", {size_text(n_free_bytes)} free"
+    mode = {"Open for": "reading only"} if memory.storage.read_only else {}
     return location_fact(memory) | {
+        "Size on disk": f"{size_text(memory.storage.n_bytes())}{free}",
         "Last change": last[0] if last else "none yet",
-        "Open for": "reading only" if memory.storage.read_only else "reading and writing",
         "Your name in History": memory.storage.settings.actor if visitor is None else visitor.name,
         "Version of ATLAS": __version__,
+        **mode,
     }
-
-
-def disk_facts(memory: MemorySystem, n_free_bytes: int | None) -> dict[str, str]:
-    """Return the size of a store and the free space beside it, by label. None if that is unknown."""
-    free = {} if n_free_bytes is None else {"Free on its disk": size_text(n_free_bytes)}
-    return {"Size on disk": size_text(memory.storage.n_bytes())} | free
 
 
 def search_facts(memory: MemorySystem) -> dict[str, str]:

@@ -9,13 +9,23 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import InvalidInput, MemorySystem
-from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, make_backup, recorded_backups
+from atlas.views.settings.copies import (
+    SAME_DISK,
+    SOURCES,
+    Export,
+    backup_directory,
+    backup_name,
+    make_backup,
+    recorded_backups,
+)
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import may_name_paths, on_behalf
 from atlas.views.shared.wording import sortable_moment
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
 
 _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
+
+WARNING = f":orange[:material/warning:] {SAME_DISK}"
 
 
 def draw_copies(memory: MemorySystem) -> None:
@@ -51,14 +61,35 @@ def _draw_backup(memory: MemorySystem) -> None:
         st.text_input("Directory", str(backup_directory(memory)), key=_DIRECTORY)
     else:
         st.text(f"Into {backup_directory(memory)}")
+    if is_on_same_disk(memory, _chosen_directory(memory)):
+        st.caption(WARNING)
     with st.container(horizontal=True):
-        st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
-        backup = st.session_state.get(_MADE)
-        if backup is not None and Path(backup).is_file():
-            st.download_button("Download it", on_behalf(Path(backup).read_bytes), Path(backup).name,
-                               "application/zip", key="settings_backup_download", icon=":material/download:",
-                               on_click="ignore")  # fmt: skip
+        st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,),
+                  type="secondary" if recorded_backups(memory) else "primary")  # fmt: skip
+        draw_download(memory, key="settings_backup_download")
     _draw_known(memory)
+
+
+def draw_download(memory: MemorySystem, *, key: str) -> None:
+    """Draw a button that downloads the last backup, if its file is still there."""
+    if (backup := existing_backup(memory)) is not None:
+        st.download_button("Download the last one", on_behalf(backup.read_bytes), backup.name, "application/zip",
+                           key=key, icon=":material/download:", on_click="ignore")  # fmt: skip
+
+
+def existing_backup(memory: MemorySystem) -> Path | None:
+    """Return the newest backup whose file is still there, or None."""
+    made = st.session_state.get(_MADE)
+    paths = map(Path, [*filter(None, [made]), *recorded_backups(memory)])
+    return next((path for path in paths if path.is_file()), None)
+
+
+def is_on_same_disk(memory: MemorySystem, path: Path) -> bool:
+    """Return whether a file or directory, which need not exist yet, is on the disk of the store."""
+    if not memory.storage.ledger.is_file:  # the database is on another machine
+        return False
+    existing = next(each for each in (path, *path.parents) if each.exists())
+    return existing.stat().st_dev == memory.storage.path.stat().st_dev
 
 
 def _draw_known(memory: MemorySystem) -> None:
@@ -75,15 +106,31 @@ def _draw_known(memory: MemorySystem) -> None:
         st.dataframe(rows, hide_index=True, alt="Backups of this store")
 
 
+def back_up_beside(memory: MemorySystem) -> None:
+    """Make a backup in the store's own directory for backups. Callback of a button."""
+    with announcing_problems():
+        _back_up_into(memory, made_directory(backup_directory(memory)))
+
+
 def _back_up(memory: MemorySystem) -> None:
-    with announcing_problems(), st.spinner("Backing up …", show_time=True):
-        own_directory = backup_directory(memory)
-        typed = st.session_state[_DIRECTORY] if may_name_paths() else str(own_directory)
-        directory = made_directory(own_directory) if typed == str(own_directory) else directory_of(typed)
+    with announcing_problems():
+        chosen = _chosen_directory(memory)
+        is_own = chosen == backup_directory(memory)
+        _back_up_into(memory, made_directory(chosen) if is_own else directory_of(st.session_state[_DIRECTORY]))
+
+
+def _back_up_into(memory: MemorySystem, directory: Path) -> None:
+    with st.spinner("Backing up …", show_time=True):
         target = directory / backup_name(memory)
         sentence = make_backup(memory, target)
         st.session_state[_MADE] = str(target)
         announce_act(Act(sentence))
+
+
+def _chosen_directory(memory: MemorySystem) -> Path:
+    """Return the entered directory, which need not exist, or that of the store."""
+    own = backup_directory(memory)
+    return Path(st.session_state.get(_DIRECTORY, own)).expanduser().absolute() if may_name_paths() else own
 
 
 def made_directory(directory: Path) -> Path:

@@ -10,18 +10,13 @@ from types import MappingProxyType
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.settings.copies import backup_facts, last_backup
+from atlas.views.settings.copies import last_backup
 from atlas.views.settings.doctor import Examination, examined
-from atlas.views.settings.store import (
-    RARE,
-    disk_facts,
-    names_of_collections,
-    record_counts,
-    search_facts,
-    store_facts,
-)
+from atlas.views.settings.roles import may_administer
+from atlas.views.settings.store import record_counts, search_facts, store_facts
 from pages.components.lists.editing import READ_ONLY
 from pages.components.settings.changing import open_part, status_changes
+from pages.components.settings.copies import WARNING, back_up_beside, draw_download, existing_backup, is_on_same_disk
 from pages.components.shared.snapshot import opening_model, store_state
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -41,20 +36,13 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the status of the store: its safety first, its contents, where it is, and how it is searched."""
-    counts = record_counts(memory)
-    _draw_safety(memory, is_filled=any(counts.values()))
-    with st.container(horizontal=True, gap="large", border=True):
-        for name, kind in names_of_collections(memory).items():
-            if counts.get(name) or name not in RARE:
-                st.metric(kind, f"{counts.get(name, 0):,}", width="content")
+    """Draw the status of the store: its safety first, where it is, and how it is searched."""
+    _draw_safety(memory, is_filled=any(record_counts(memory).values()))
     model = opening_model()
     changes = status_changes(memory, has_model=model.client is not None)
     search = {"Language model": model.badge if model.client else "none, and none is needed"} | search_facts(memory)
-    for cards in (
-        {"The store": store_facts(memory), "Search": search},
-        {"Backups": backup_facts(memory), "Disk": disk_facts(memory, _n_free_bytes(memory))},
-    ):
+    cards = {"The store": store_facts(memory, _n_free_bytes(memory)), "Search": search}
+    with st.container(key="halves_settings"):
         for column, (title, facts) in zip(st.columns(2, gap="medium"), cards.items(), strict=True):
             with column.container(border=True, height="stretch"):
                 st.markdown(f"##### {title}")
@@ -62,21 +50,32 @@ def draw_store(memory: MemorySystem) -> None:
 
 
 def _draw_safety(memory: MemorySystem, *, is_filled: bool) -> None:
-    """Draw when the last backup was made, and buttons that make one and check the store."""
-    made = last_backup(memory)
-    is_needed = made is None and is_filled
-    finding = "There is no backup. If this disk fails, the store is lost." if is_needed else f"Last backup: {made}."
+    """Draw when the last backup was made, and buttons that make or download one and check the store."""
+    made, backup = last_backup(memory), existing_backup(memory)
+    if is_filled and made is None:
+        finding = ":orange[:material/warning:] There is no backup. If this disk fails, the store is lost."
+    else:
+        finding = f"Last backup: {made}." if is_filled else "The store is empty."
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        if is_needed:
-            st.subheader(f":orange[:material/warning:] {finding}", anchor=False, width="content")
-        else:
-            st.subheader(finding if is_filled else "The store is empty.", anchor=False, width="content")
+        st.subheader(finding, anchor=False, width="content")
         with st.container(horizontal=True, width="content"):
-            st.button("Back it up", key="settings_to_backup", icon=":material/archive:", on_click=open_part,
-                      args=("Export and backup",), type="primary" if is_needed else "secondary")  # fmt: skip
+            _draw_next(memory, is_filled=is_filled, has_backup=made is not None)
             st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", help=CHECK,
                       on_click=_examine, args=(memory,))  # fmt: skip
+    if is_filled and backup is not None and is_on_same_disk(memory, backup):
+        st.caption(WARNING)
     _draw_checked(memory)
+
+
+def _draw_next(memory: MemorySystem, *, is_filled: bool, has_backup: bool) -> None:
+    """Draw the button that fills an empty store, or those that make and download a backup."""
+    if not is_filled:
+        st.button("Import", key="settings_to_import", icon=":material/upload:", type="primary", on_click=open_part,
+                  args=("Import",))  # fmt: skip
+    elif may_administer():
+        st.button("Back it up", key="settings_back_up", icon=":material/archive:", on_click=back_up_beside,
+                  args=(memory,), type="secondary" if has_backup else "primary")  # fmt: skip
+        draw_download(memory, key="settings_download")
 
 
 def _n_free_bytes(memory: MemorySystem) -> int | None:
