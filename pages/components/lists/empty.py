@@ -33,22 +33,25 @@ def draw_empty(memory: MemorySystem, contents: str = "", *, title: str = NOTHING
         with st.container(border=True):
             _draw_import(memory)
         return
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(border=True, height="stretch"):
+    with st.container(border=True):
         _draw_sample(memory)
-    with right, st.container(border=True, height="stretch"):
+    with st.container(border=True):
         _draw_import(memory)
 
 
 def _draw_sample(memory: MemorySystem) -> None:
     st.subheader("Look around first", anchor=False)
-    st.text(
-        "The sample data shows what made-up agents at a made-up bike rental attempted, learned and noted. "
-        "One click deletes it again."
-    )
-    if not any(SAMPLE.glob("*.jsonl")):
-        st.caption("This installation has no sample data. It is in the directory sample_data of the source code.")
-    elif st.button("Load the sample data", key="import_sample", type="primary", icon=":material/science:"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(
+            "The sample data shows what made-up agents at a made-up bike rental attempted, learned and noted. "
+            "One click deletes it again."
+        )
+        if any(SAMPLE.glob("*.jsonl")):
+            is_asked = st.button("Load the sample data", key="import_sample", type="primary", icon=":material/science:")
+        else:
+            is_asked = False
+            st.caption("This installation has no sample data. It is in the directory sample_data of the source code.")
+    if is_asked:
         with st.spinner("Loading the sample data. This takes a few seconds …", show_time=True), announcing_problems():
             if done := load_sample_data(memory, SAMPLE):
                 announce(done.operation_id, done.sentence)
