@@ -37,7 +37,7 @@ def imported(made: tuple[Path, int], serve: Serve) -> tuple[str, int]:
 def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(page: Page, imported):
     address, n = imported
     page.goto(address)
-    expect(page.get_by_role("link", name=f"{n} experiences, ")).to_be_visible()
+    expect(page.get_by_role("link", name=f"{n} experiences: ")).to_be_visible()
     shoot(page, "overview-sample", themes=True)
     page.get_by_role("link", name="Experiences").first.click()
     expect(page.get_by_text(re.compile(rf"{n} experiences (at .* )?·"))).to_be_visible()
