@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,13 +30,18 @@ DAYS_APART, WEEK = 45, 7
 CRASHES, OTHERS = "crashes", "other entries"
 """The two lanes."""
 
+BRUSH = "Drag across the bars to narrow the list"
+
 MAX_TICKS = 7
 
 DAY_MILLISECONDS = 86_400_000
 """A day in the unit of the widths of bars on an axis of time."""
 
-HEIGHT = 84
-"""Pixels of the chart with its axis."""
+HEIGHT = 104
+"""Pixels of the chart with its axis and its legend."""
+
+LEFT = 26
+"""Pixels for the numbers of the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ def _bars(timeline: Timeline, lane: Lane) -> Chart:
         "name": f"{lane.name} ({lane.n:,})",
         "x": [_x(timeline, starts[number] + (timeline.width - 1) / 2) for number in counts],
         "y": [*counts.values()],
-        "width": timeline.width * 0.7 * (DAY_MILLISECONDS if timeline.is_by_day else 1),
+        "width": timeline.width * 0.9 * (DAY_MILLISECONDS if timeline.is_by_day else 1),
         "marker": {"color": CRASH_COLOUR} if lane.name == CRASHES else {"color": GREY, "opacity": 0.5},
         "customdata": [
             [_range(timeline, start, min(start + timeline.width - 1, timeline.last)), counts[number]]
@@ -212,20 +218,20 @@ def _layout(timeline: Timeline) -> Chart:
     return {
         "barmode": "stack",
         "height": HEIGHT,
-        "margin": {"l": 0, "r": 0, "t": 4, "b": 44},
+        "margin": {"l": LEFT, "r": 0, "t": 24, "b": 28},
+        "annotations": _legend(timeline),
         "showlegend": False,
         "hovermode": "closest",
         "dragmode": "select",
         "selectdirection": "h",
         "uirevision": "timeline",
         "xaxis": {
-            "title": {"text": _hint(timeline), "standoff": 6, "font": {"size": 12}},
             "range": [_x(timeline, timeline.start - 0.5), _x(timeline, timeline.end - 0.5)],
             "showgrid": False,
             "zeroline": False,
             **by_day,
         },
-        "yaxis": {"visible": False, "rangemode": "tozero", "fixedrange": True},
+        "yaxis": {"tickvals": [0, _highest(timeline)], "rangemode": "tozero", "fixedrange": True, "showgrid": False},
     }  # fmt: skip
 
 
@@ -239,13 +245,38 @@ def _ticks(timeline: Timeline) -> Chart:
     }
 
 
+def _legend(timeline: Timeline) -> list[Chart]:
+    """Return the title of the chart with the colours of its bars, above their left end, and what a brush does."""
+    place = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+    signs = {CRASHES: CRASH_COLOUR, OTHERS: GREY}
+    colours = [f'<span style="color:{signs[lane.name]}">■</span> {lane.name}' for lane in timeline.lanes]
+    title = "   ".join([_unit(timeline), *colours])
+    return [
+        {**place, "text": title, "x": 0, "xanchor": "left", "xshift": -LEFT},
+        {**place, "text": BRUSH, "x": 1, "xanchor": "right"},
+    ]
+
+
+def _highest(timeline: Timeline) -> int:
+    """Return the number of entries of the highest bar."""
+    bars: Counter[int] = Counter()
+    for lane in timeline.lanes:
+        for position, n in lane.counts.items():
+            bars[(position - timeline.start) // timeline.width] += n
+    return max(bars.values())
+
+
 def _hint(timeline: Timeline) -> str:
+    return f"{_unit(timeline)}, crashes in orange. {BRUSH}"
+
+
+def _unit(timeline: Timeline) -> str:
     if timeline.is_by_day:
         n_weeks = timeline.width // WEEK
         by = "day" if not n_weeks else "week" if n_weeks == 1 else f"{n_weeks} weeks"
     else:
         by = "round of the agent's work" + ("" if timeline.width == 1 else f", {timeline.width:,} a bar")
-    return f"Entries by {by}, crashes in orange. Drag across the bars to narrow the list"
+    return f"Entries by {by}"
 
 
 def _round_up(number: float) -> int:
