@@ -18,7 +18,7 @@ from tests.support.stores import make_journal, opened_store
 N_ENTRIES = 60
 LONG_AGO = datetime.now(UTC) - timedelta(days=300)
 
-WHOLE = re.compile(f"^{N_ENTRIES} entries from")
+WHOLE = re.compile(f"^{N_ENTRIES} entries · ")
 
 
 @pytest.fixture

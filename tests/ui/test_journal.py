@@ -88,7 +88,7 @@ def test_the_upkeep_counts_what_waits_for_a_decision(dashboard: Dashboard, tmp_p
 def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n, metadata={"file": f"{n % 2}.py"}) for n in range(30)])
     app = dashboard(tmp_path, "journal")
-    assert caption(app) == "30 entries from 1 Mar 2026 to 2 Mar 2026"
+    assert caption(app) == "30 entries · 1 Mar 2026 to 2 Mar 2026"
     assert generations(app)[:3] == [29, 28, 27]
     app.pagination(key="journal_page").set_value(2).run()
     assert generations(app) == [4, 3, 2, 1, 0]
@@ -109,7 +109,9 @@ def test_the_sentence_on_open_crashes_lists_only_them(dashboard: Dashboard, tmp_
     assert app.button(key="journal_narrowing").label == "8 of 8 crashes have no fix yet: look at them"
     app.button(key="journal_narrowing").click().run()
     assert app.selectbox(key="journal_fixes").value == "Crashes without a fix"
-    assert caption(app) == "8 of 30 entries"
+    assert caption(app) == "8 of 30 entries · crashes without a fix"
+    assert len(table(app)) == 8
+    assert {*table(app)["entry_type"]} == {"crash"}
     assert "journal_narrowing" not in {button.key for button in app.button}
     assert_no_problem(app)
 

@@ -175,7 +175,6 @@ function line(row, list) {
   const { data } = list, element = made('div', 'row')
   element.setAttribute('role', 'row')
   element.dataset.id = row.id
-  if (row.depth) element.classList.add('below')
   if (row.state) element.classList.add(row.state)
   element.tabIndex = -1
   if (data.selected) {

@@ -9,7 +9,6 @@ from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import EditableEntry, entry_detail
 from atlas.views.journal.list import count_with_crashes, entry_rows, light_rows
 from atlas.views.journal.proposals import delete_view
-from atlas.views.journal.threads import thread_page
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.kinds.journal_words import type_word
 from atlas.views.lists.hits import CardText
@@ -26,7 +25,6 @@ ENTRIES = KindViews(
     kind=JOURNAL,
     rows=entry_rows,
     stored_rows=light_rows,
-    grouped_page=thread_page,
     count=count_with_crashes,
     card=_card,
     detail=entry_detail,

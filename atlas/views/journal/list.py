@@ -15,7 +15,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.kinds.journal import NOT_FIXED
+from atlas.views.kinds.journal import FIXED, NOT_FIXED
 from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.queries import Count, Narrowing, Query, Row, RowState, marks_text, ranking, row_state
 from atlas.views.shared.wording import counted, day_text, look_at
@@ -30,8 +30,8 @@ IMPORT = "import"
 
 NO_FIX = "✗ no fix yet"
 
-HIGH, LOW = 0.85, 0.5
-"""Least importance that is called high, and importance below which it is called low."""
+HIGH = 0.85
+"""Least importance that is called high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,19 +55,15 @@ class EntryRow(Row):
     """Name of the agent or person who wrote it, or empty if all rows have the same writer. Untrusted."""
 
     links: str
-    """State of a crash, such as `✓ fixed 2 Nov 2026`. In a thread, how the entry relates to the crash above it."""
+    """`✓ fixed 2 Nov 2026` of a crash, `✓ fixes the crash of 26 Oct 2026` of what fixed it, or empty."""
 
     created_at: datetime | None
     """Time in UTC."""
 
-    shown_at: datetime | None
-    """`created_at`, or None if the row above is of the same day."""
-
     @property
     def facts(self) -> tuple[str, ...]:
-        """Its links, and its importance if it is high or low."""
-        weight = "high importance" if self.importance >= HIGH else "low importance" if self.importance < LOW else ""
-        return tuple(filter(None, (self.links, weight)))
+        """Its links, and its importance if it is high."""
+        return tuple(filter(None, (self.links, "high importance" if self.importance >= HIGH else "")))
 
 
 def entry_rows(
@@ -82,6 +78,7 @@ def entry_rows(
     """
     marks = memory.journal.marks([entry.id for entry in entries])
     fixes = fix_texts(memory, {entry.id: _fixes(entry) for entry in entries if entry.entry_type == CRASH})
+    solved = solved_texts(memory, [entry.id for entry in entries])
     writers = writers_of(memory, {entry.id: entry.metadata.get(AGENT) for entry in entries})
     return tuple(
         EntryRow(
@@ -92,15 +89,13 @@ def entry_rows(
             importance=entry.importance,
             tier=state_word(entry.tier),
             writer=writers.get(entry.id, ""),
-            links=fixes.get(entry.id, ""),
-            created_at=at,
-            shown_at=at,
+            links=fixes.get(entry.id) or solved.get(entry.id, ""),
+            created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=_marks(entry.tier, marks.get(entry.id, NO_MARKS)),
             state=_state(entry.tier, marks.get(entry.id, NO_MARKS), fixes.get(entry.id)),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries
-        for at in [entry.created_at.astimezone(UTC) if entry.created_at else None]
     )
 
 
@@ -109,7 +104,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     marks = memory.journal.marks([row["id"] for row in rows])
     listed = {row["id"]: row["metadata"] for row in rows}
     crashes = {each: found.get("fixed_by", ()) for each, found in listed.items() if found["entry_type"] == CRASH}
-    fixes = fix_texts(memory, crashes)
+    fixes, solved = fix_texts(memory, crashes), solved_texts(memory, [*listed])
     writers = writers_of(memory, {each: found.get(f"{METADATA}{AGENT}") for each, found in listed.items()})
     return tuple(
         EntryRow(
@@ -120,9 +115,8 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             importance=found["importance"],
             tier=state_word(found["tier"]),
             writer=writers.get(entry_id, ""),
-            links=fixes.get(entry_id, ""),
+            links=fixes.get(entry_id) or solved.get(entry_id, ""),
             created_at=stored_instant(found),
-            shown_at=stored_instant(found),
             marks=_marks(found["tier"], marks.get(entry_id, NO_MARKS)),
             state=_state(found["tier"], marks.get(entry_id, NO_MARKS), fixes.get(entry_id)),
         )
@@ -131,15 +125,30 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def count_with_crashes(memory: MemorySystem, query: Query) -> Count:
-    """Return the number of entries, with how many crashes among them have no fix, unless all entries are such."""
+    """Return the number of entries, with how many crashes among them have no fix, unless all entries are such.
+
+    The note on them is what they are, or the days of a whole journal.
+    """
+    fixes = query.values.get("fixes")
+    note = str(fixes).lower() if fixes in (NOT_FIXED, FIXED) else "" if query.where else _days(memory)
     count, crashes = memory.journal.count, both(query.where, {"entry_type": CRASH})
     n, n_crashes = count(query.where), count(crashes)
     n_open = n_crashes - count(both(crashes, {"fixed_by": {"$gte": ""}}))
     have = "has" if n_open == 1 else "have"
     if not 0 < n_open < n:
-        return Count(n)
+        return Count(n, note=note)
     sentence = f"{n_open:,} of {counted(n_crashes, 'crash')} {have} no fix yet: {look_at(n_open)}"
-    return Count(n, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
+    return Count(n, note=note, narrowing=Narrowing(sentence, "fixes", NOT_FIXED))
+
+
+def _days(memory: MemorySystem) -> str:
+    """Return `31 Aug 2026 to 18 Nov 2026`, or an empty string without a known time."""
+    ends = (
+        stored_instant(row["metadata"])
+        for is_last in (False, True)
+        for row in memory.journal.browse(descending=is_last, limit=1)
+    )
+    return " to ".join(dict.fromkeys(day_text(end) for end in ends if end))
 
 
 def writers_of(memory: MemorySystem, agents: Mapping[str, Any]) -> dict[str, str]:
@@ -181,6 +190,19 @@ def fix_texts(memory: MemorySystem, fixes: Mapping[str, Sequence[str]]) -> dict[
     return {
         crash_id: f"✓ fixed {day_text(min(found).astimezone(UTC))}" if found else NO_FIX
         for crash_id, found in fixed_at.items()
+    }
+
+
+def solved_texts(memory: MemorySystem, entry_ids: Sequence[str]) -> dict[str, str]:
+    """Return `✓ fixes the crash of 26 Oct 2026` of entries that fixed one, by id, or how many they fixed."""
+    solved: dict[str, list[datetime]] = {entry_id: [] for entry_id in entry_ids}
+    for row in memory.journal.browse({"entry_type": CRASH, "fixed_by": {"$in": [*entry_ids]}}):
+        for entry_id in solved.keys() & row["metadata"]["fixed_by"]:
+            solved[entry_id].append(stored_instant(row["metadata"]))
+    return {
+        entry_id: f"✓ fixes the crash of {day_text(ends[0])}" if len(ends) == 1 else f"✓ fixes {len(ends):,} crashes"
+        for entry_id, ends in solved.items()
+        if ends
     }
 
 

@@ -25,7 +25,7 @@ GENERATION = Column("generation", "Round", 64, "number", ROUND, order_key="gener
 CONTENT = Column("content", "Entry", 430)
 CONTENT_BESIDE = replace(CONTENT, width=340)
 WRITER = Column("writer", "Written by", 110, is_optional=True)
-DAY = Column("shown_at", "Day (UTC)", 92, "day", order_key="created_at")
+DAY = Column("created_at", "Day (UTC)", 92, "day", order_key="created_at")
 
 NOT_FIXED, FIXED = "Crashes without a fix", "Crashes with a fix"
 FIXES = ("All entries", NOT_FIXED, FIXED)
@@ -46,7 +46,7 @@ def fix_condition(journal: Journal, state: str) -> Any:
 JOURNAL = Kind(
     noun="entry",
     page="journal",
-    about="The log that agents keep of their work. What fixes a crash is indented below it, if both are on one page.",
+    about="The log that agents keep of their work: what they did, what crashed, and what fixed it.",
     nothing="The journal is empty.",
     contents="Notes that agents write about their work are listed here.",
     home="journal",

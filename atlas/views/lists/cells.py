@@ -84,7 +84,6 @@ def table_as_json(kind: Kind, columns: Columns, rows: Sequence[Row], order: str 
                 "id": row.id,
                 "label": _label(row, title),
                 "why": row.why,
-                "depth": row.depth,
                 "state": row.state,
                 "facts": row.facts,
                 "marks": row.marks,

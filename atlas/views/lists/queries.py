@@ -97,9 +97,6 @@ class Row:
     state: RowState = ""
     """How it is drawn, as `row_state` returns it."""
 
-    depth: int = 0
-    """Its indentation below the row that it belongs to, or 0 at the margin."""
-
     @property
     def facts(self) -> tuple[str, ...]:
         """Short trusted texts on it that few records have. They stand behind or below the text that opens the row."""

@@ -425,7 +425,7 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     assert links_shown(memory) == ["✗ no fix yet", ""]
     assert [row.state for row in listed_page(memory, ENTRIES, Query()).rows] == ["problem", ""]
     memory.journal.link(crash, task, "fixed_by")
-    assert links_shown(memory) == ["✓ fixed 1 Mar 2026", ""]
+    assert links_shown(memory) == ["✓ fixed 1 Mar 2026", "✓ fixes the crash of 1 Mar 2026"]
     open_crashes = Query(where={"id": fix_condition(memory.journal, NOT_FIXED)})
     assert not listed_page(memory, ENTRIES, open_crashes).rows
     memory.journal.unlink(crash, task, "fixed_by")
@@ -433,48 +433,52 @@ def test_a_crash_says_whether_it_is_fixed(memory):
     assert [row.id for row in listed_page(memory, ENTRIES, open_crashes).rows] == [crash]
     listing = listed_page(memory, ENTRIES, Query())
     assert (listing.caption, listing.narrowing) == (
-        "2 entries",
+        "2 entries · 1 Mar 2026",
         Narrowing("1 of 1 crash has no fix yet: look at it", "fixes", NOT_FIXED),
     )
 
 
-def test_what_belongs_to_a_crash_stands_indented_below_it(memory):
-    kinds = ("task", "crash_log", "reflection", "task", "reflection")
-    task, crash, fix, follower, other = memory.journal.add_entries(
-        [entry(1, entry_type=kind, created_at=START + timedelta(days=n // 2)) for n, kind in enumerate(kinds)]
+def test_a_crash_and_its_fix_name_each_others_day_and_stand_in_the_order_of_time(memory):
+    kinds = ("crash_log", "crash_log", "task", "reflection", "reflection")
+    first, second, task, fix, last = memory.journal.add_entries(
+        [entry(1, entry_type=kind, created_at=START + timedelta(days=n)) for n, kind in enumerate(kinds)]
     )
-    memory.journal.link(crash, fix, "fixed_by")
-    memory.journal.link(follower, crash, "caused_by")
-    memory.journal.link(other, crash, "refers_to")
-    below = [(crash, 0), (fix, 1), (follower, 1), (other, 1)]
+    memory.journal.link(first, fix, "fixed_by")
+    for crash in (first, second):
+        memory.journal.link(crash, last, "fixed_by")
     newest, oldest = (
-        listed_page(memory, ENTRIES, Query(order=order, distinct=True)) for order in ("Newest first", "Oldest first")
+        listed_page(memory, ENTRIES, Query(order=order)).rows for order in ("Newest first", "Oldest first")
     )
-    assert [(row.id, row.depth) for row in newest.rows] == [*below, (task, 0)]
-    assert [(row.id, row.depth) for row in oldest.rows] == [(task, 0), *below]
-    assert [row.links for row in newest.rows[1:4]] == ["fixes it", "follows from it", "refers to it"]
-    assert [bool(row.shown_at) for row in oldest.rows] == [True, False, True, False, True]
+    assert [row.id for row in newest] == [last, fix, task, second, first]
+    assert [row.id for row in oldest] == [first, second, task, fix, last]
+    assert [row.links for row in oldest] == [
+        "✓ fixed 4 Mar 2026",
+        "✓ fixed 5 Mar 2026",
+        "",
+        "✓ fixes the crash of 1 Mar 2026",
+        "✓ fixes 2 crashes",
+    ]
+    words = Query(text="customer", by="Words")
+    found = found_page(memory, ENTRIES, words, search(memory, JOURNAL, words)).rows
+    assert {row.id: row.links for row in found} == {row.id: row.links for row in newest}
 
 
-def test_a_row_shows_an_importance_that_is_high_or_low(memory):
+def test_a_row_shows_an_importance_that_is_high(memory):
     memory.journal.add_entries(
         [entry(n, entry_type="task", importance=importance) for n, importance in enumerate((0.9, 0.6, 0.4))]
     )
     rows = listed_page(memory, ENTRIES, Query()).rows
-    assert [row.facts for row in rows] == [("low importance",), (), ("high importance",)]
+    assert [row.facts for row in rows] == [(), (), ("high importance",)]
 
 
-def test_a_fix_on_another_page_than_its_crash_is_not_indented(memory):
+def test_a_fix_on_another_page_than_its_crash_names_it(memory):
     crash, *_, fix = memory.journal.add_entries(
         [entry(n, entry_type="task" if n else "crash_log") for n in range(PAGE_ROWS + 1)]
     )
     memory.journal.link(crash, fix, "fixed_by")
-    pages = [listed_page(memory, ENTRIES, Query(distinct=True), page).rows for page in (1, 2)]
-    assert (pages[0][0].id, pages[0][0].depth, pages[0][0].links) == (fix, 0, "")
+    pages = [listed_page(memory, ENTRIES, Query(), page).rows for page in (1, 2)]
+    assert (pages[0][0].id, pages[0][0].links) == (fix, "✓ fixes the crash of 1 Mar 2026")
     assert [(row.id, row.links) for row in pages[1]] == [(crash, "✓ fixed 2 Mar 2026")]
-    memory.journal.delete([pages[0][1].id])
-    page = listed_page(memory, ENTRIES, Query(distinct=True)).rows
-    assert [(row.id, row.depth) for row in page[:2]] == [(crash, 0), (fix, 1)]
 
 
 class CountedReads:
