@@ -16,7 +16,9 @@ from atlas.memory.system import MemorySystem
 MIN_CUT = 40
 """Least length of a truncated task, since its first sentence may only introduce the speaker."""
 
-EXAMPLES = 6
+EXAMPLES, GAINED = 6, 2
+"""Number of questions that are offered, and how many of them are about tasks that gained most with memory."""
+
 SAMPLED = 240
 """Number of experiences to sample evenly."""
 
@@ -39,6 +41,12 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
     )
     questions = [*vectors_by_question]
     return tuple(questions[index] for index in order[:n])
+
+
+def invitations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
+    """Return questions for a first visit: tasks that gained most with memory, then diverse ones. Untrusted texts."""
+    gained = demonstrations(memory, effect)[:GAINED] if effect.n_helped else ()
+    return tuple(dict.fromkeys((*gained, *example_questions(memory))))[:EXAMPLES]
 
 
 def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import NONSENSE
-from atlas.views.ask.examples import example_questions
+from atlas.views.ask.examples import invitations
 from atlas.views.shared.state import StoreState
+from pages.components.ask.proof import effect_of
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.snapshot import store_state
 
@@ -48,4 +49,4 @@ def _ask(text: str) -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _examples(state: StoreState, *, _memory: MemorySystem) -> tuple[str, ...]:
-    return example_questions(_memory)
+    return invitations(_memory, effect_of(_memory))
