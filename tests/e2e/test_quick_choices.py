@@ -69,9 +69,9 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("radio", "Conversations", "journal_tab=Conversations"),
         Choice("radio", "Upkeep", "journal_tab=Upkeep"),
     ),
-    "ask?ask_text=mend+the+query": (
-        Choice("switch", "Compare two settings", "ask_two=true"),
-        Choice("radio", "Journal", "ask_shown=Journal"),
+    "ask?ask_text=a+report+is+late": (
+        Choice("switch", "Presentation", "ask_present=true"),
+        Choice("switch", "Show all 4", "ask_all_left_experience=true"),
     ),
     "evaluation": (FAILED, Choice("radio", "Compare profiles", "evaluation_tab=Compare profiles")),
     "curate?curate_queue=never": (FAILED, Choice("radio", "Compress programs", "curate_queue=compress")),
@@ -87,7 +87,7 @@ SAME_LIST = ("concepts", "strategies", "journal")
 """Pages whose list and panel are those of Experiences."""
 
 EVERY_CONTROL = ("experiences", "strategies", "ask")
-"""Pages in the quick test: two buttons, two lists, and a switch. The slow test visits all."""
+"""Pages in the quick test: two buttons, two lists, and two switches. The slow test visits all."""
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ PARTS = (
     ("evaluation", {"evaluation_tab": "Judged queries"}),
     *((page, {**WORDS, f"{page}_form": "Cards"}) for page in ("experiences", "concepts", "strategies", "journal")),
     ("ask", {"ask_two": "true"}),
-    ("ask", {"ask_text": "a report is late", "ask_shown": "Strategies"}),
+    ("ask", {"ask_text": "a report is late"}),
     ("experiences", WORDS),
     ("history", {"history_tab": "Trash"}),
     ("journal", {"journal_tab": "Link suggestions"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from tests.support.records import attempt, concept
 from tests.support.stores import MODEL, copied
 
 RED = "Rotate the red grid by a quarter"
-FOLDED = ("Nothing ", "Left out here")
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
 
 
@@ -69,17 +69,19 @@ def lines(app: AppTest) -> list[str]:
 
 
 def found(app: AppTest) -> list[str]:
-    """The number of hits of each memory that gave some."""
-    return [element.value for element in app.main.caption if element.value.endswith(" found")]
+    """The number of hits of each memory that gave some, with the level that they reach."""
+    return [element.value for element in app.main.caption if re.search(r"^\d+ reach\w* its level", element.value)]
 
 
-def folded(app: AppTest) -> dict[str, list[str]]:
-    """The line of the memories that gave nothing, and what it opens to."""
-    popovers = [node for node in of_type(app, "popover") if str(node.proto.popover.label).startswith(FOLDED)]
-    return {
-        node.proto.popover.label: [child.value for child in node if getattr(child, "type", "") == "caption"]
-        for node in popovers
-    }
+def absent(app: AppTest) -> list[str]:
+    """The lines of the memories that gave nothing."""
+    return [element.value for element in app.main.caption if re.match(r"\*\*\w+\.\*\* ", element.value)]
+
+
+def menu(app: AppTest) -> str:
+    """What the menu of the page offers, in its order."""
+    [popover] = [node for node in of_type(app, "popover") if "more_horiz" in node.proto.popover.icon]
+    return ", ".join(node.proto.label for node in popover if getattr(getattr(node, "proto", None), "label", ""))
 
 
 def infos(app: AppTest) -> list[str]:
@@ -101,23 +103,28 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app = dashboard(grids, "ask")
     assert cards(app) == []
     app.button(key="ask_nonsense").click().run()
-    nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.13."
-    one, two = f"{nothing} 1 less relevant one not shown", f"{nothing} 2 less relevant ones not shown"
     assert found(app) == []
-    assert folded(app) == {
-        "Nothing is relevant enough in strategies, experiences, concepts and journal.": [
-            f"**Strategies.** {one}", f"**Experiences.** {two}", f"**Concepts.** {one}", f"**Journal.** {one}",
-        ]
-    }  # fmt: skip
-    assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
+    assert "**Memory has nothing for this task, so an agent is told nothing.**" in badges(app)
+    assert absent(app) == [
+        f"**{title}.** Nothing reaches a relevance of 0.13."
+        for title in ("Strategies", "Experiences", "Concepts", "Journal")
+    ]
+    assert infos(app) == []
     assert blocks(app) == []
+    assert [node.proto.popover.label for node in of_type(app, "popover") if node.proto.popover.label != "More"] == [
+        "Strategies: 1 not shown", "Experiences: 2 not shown", "Concepts: 1 not shown", "Journal: 1 not shown",
+    ]  # fmt: skip
     assert_no_problem(app)
 
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert sorted(found(app)) == ["1 found", "1 found", "1 found", "2 found"]
-    assert folded(app) == {}
+    assert sorted(line.split(" of ")[0] for line in found(app)) == [
+        "1 reaches its level", "1 reaches its level", "1 reaches its level", "2 reach its level",
+    ]  # fmt: skip
+    assert absent(app) == []
+    verdict = badges(app).splitlines()
+    assert any(line.startswith("**Memory has ") and line.endswith(" for this task.**") for line in verdict)
     places = {card["place"]["memory"]: card["place"]["number"] for card in cards(app)}
     assert [card["place"]["number"] for card in cards(app)] == [1, 2, 3, 4, 5]
     [drawn] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("ask_block")]
@@ -133,10 +140,10 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
         assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.2).text]
-    assert [element.help for element in app.caption if element.value.startswith("5 memories in ")] == [
-        "Counted with the tokenizer of all-MiniLM-L6-v2. "
-        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`."
-    ]
+    assert (
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`. "
+        "Tokens are counted with the tokenizer of all-MiniLM-L6-v2."
+    ) in [element.value for element in app.caption]
     assert_no_problem(app)
 
 
@@ -179,11 +186,40 @@ def test_looking_counts_as_no_retrieval(dashboard: Dashboard, grids, embedder):
             assert {usage.n_retrieved for usage in held.usage(held.ids()).values()} == {0}
 
 
-def test_one_memory_s_hits_alone_are_shown_when_they_are_chosen(dashboard: Dashboard, grids):
+def test_three_hits_of_a_memory_are_shown_first_and_all_on_demand(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        texts = [f"Rotate the {colour} grid by a quarter" for colour in ("green", "white", "black")]
+        memory.experience.store_many([attempt(text, task_id=text) for text in texts])
     app = dashboard(grids, "ask", ask_text=RED)
-    app.segmented_control(key="ask_shown").set_value("Concepts").run()
-    assert [card["title"] or text_of(card) for card in cards(app)] == ["rotate_grid"]
+    assert len([card for card in cards(app) if card["place"]["memory"] == "experience"]) == 3
+    [switch] = [toggle for toggle in app.toggle if toggle.label == "Show all 5"]
+    switch.set_value(True).run()
+    assert len([card for card in cards(app) if card["place"]["memory"] == "experience"]) == 5
+    assert app.query_params["ask_all_left_experience"] == "true"
     assert_no_problem(app)
+
+
+def test_what_can_be_done_with_an_answer_is_in_one_menu(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert menu(app) == "Compare two settings, Select the 2 experiences, Save the block, Save report"
+    app.toggle(key="ask_two").set_value(True).run()
+    assert menu(app).endswith("Save the block A, Save the block B, Save report")
+    app.button(key="ask_end_two").click().run()
+    assert not app.toggle(key="ask_two").value
+    assert menu(app).endswith("Save the block, Save report")
+    assert_no_problem(app)
+
+
+def test_a_link_names_an_experience_whose_task_is_asked(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        record_id = memory.experience.ids({"task_id": "r"})[0]
+    app = dashboard(grids, "ask", ask_like=record_id)
+    assert app.text_input(key="ask_text").value == RED
+    assert len(cards(app)) == 5
+    assert "ask_like" not in app.query_params
+    gone = dashboard(grids, "ask", ask_like="gone")
+    assert gone.text_input(key="ask_text").value == ""
+    assert_no_problem(gone)
 
 
 def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard: Dashboard, grids):
@@ -197,7 +233,7 @@ def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard
     assert infos(app)[0].startswith(
         "A and B differ in: hits per memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
     )
-    assert folded(app) == {"Left out here: strategies.": ["**Strategies.** Left out here."]}
+    assert absent(app) == ["**Strategies.** Left out here."]
     assert len(cards(app)) == 5 + 3
     assert badges(app).count("only here") == 2
     left, right, difference = [block for block in blocks(app) if "##" in block]
@@ -211,18 +247,20 @@ def test_a_link_reproduces_the_whole_of_it(dashboard: Dashboard, grids, embedder
     with opened(grids, embedder) as memory:
         memory.storage.profiles.save("eager", atlas.RankingWeights(success=0.9))
     asked = {"ask_text": RED, "ask_two": "true", "ask_k_left": "1", "ask_off_right": "Concepts"}
-    app = dashboard(grids, "ask", ask_budget="300", ask_profile_right="eager", ask_shown="Experiences", **asked)
+    app = dashboard(grids, "ask", ask_budget="300", ask_profile_right="eager", **asked)
     assert app.slider(key="ask_budget").value == 300
     assert app.slider(key="ask_k_left").value == 1
     assert app.multiselect(key="ask_off_right").value == ["Concepts"]
     assert app.selectbox(key="ask_profile_right").value == "eager"
-    assert [card["outcome"] for card in cards(app)] == ["✗ failed", "✓ succeeded", "✗ failed"]
+    attempts = [card["outcome"] for card in cards(app) if card["place"]["memory"] == "experience"]
+    assert attempts == ["✗ failed", "✓ succeeded", "✗ failed"]
     (weight,) = (one for one in app.slider if str(one.key).startswith("ask_success_right"))
     assert weight.value == 0.9
     turned = {"ask_profile_right": "eager", weight.key: "0.0", **asked}
     linked = dashboard(grids, "ask", **turned)
     assert linked.slider(key=weight.key).value == 0.0
-    assert "Success" not in cards(linked)[-1]["sentence"]
+    [*_, last] = [card for card in cards(linked) if card["place"]["memory"] == "experience"]
+    assert "Success" not in last["sentence"]
 
 
 def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, grids):
@@ -234,9 +272,8 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    assert found(app) == ["1 found"]
-    [(sentence, (strategies, concepts, journal))] = folded(app).items()
-    assert sentence == "Nothing is stored yet in strategies, concepts and journal."
+    assert [line.split(" of ")[0] for line in found(app)] == ["1 reaches its level"]
+    strategies, concepts, journal = absent(app)
     assert "This store has no strategies. Storing a successful attempt writes one." in strategies
     assert "This store has no concepts" in concepts
     assert "This store has no journal" in journal
@@ -248,7 +285,7 @@ def test_what_was_found_is_selected_and_its_question_is_shown_on_the_map(dashboa
         memory.experience.store(attempt("Boil an egg", task_id="egg"))
         found = [hit.item.id for hit in memory.experience.retrieve(RED, 8).hits]
     app = dashboard(grids, "ask", ask_text=RED)
-    app.button(key="ask_select_left").click().run()
+    app.button(key="ask_select").click().run()
     assert app.session_state["selection"].ids == tuple(found)
     (link,) = (link for link in app.get("page_link") if link.proto.label == "Show on the map")
     assert "scope_text=Rotate" in link.proto.query_string

@@ -123,7 +123,7 @@ class Part:
     """Reason for no hits, or None if there are hits."""
 
     hidden: str = ""
-    """`4 less relevant ones not shown`, or empty if none are hidden or there are no hits."""
+    """`4 less relevant ones not shown`, or empty if none are hidden."""
 
     level: float = 0.0
     """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
@@ -173,9 +173,12 @@ class Answer:
         return tuple(sorted(self.parts, key=lambda part: part.first_place))
 
     @property
-    def found_phrase(self) -> str:
-        """Numbers of hits by memory: `3 strategies, 1 concept and 9 journal entries`."""
-        return in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
+    def verdict(self) -> str:
+        """`Memory has 3 strategies and 1 concept for this task.`, or that it has nothing."""
+        if not self.n_hits:
+            return "Memory has nothing for this task, so an agent is told nothing."
+        found = in_words([counted(len(part.hits), NOUNS[part.name]) for part in self.ordered_parts if part.hits])
+        return f"Memory has {found} for this task."
 
     @property
     def n_hits(self) -> int:
@@ -318,13 +321,12 @@ def _part(
         place, form = places.get(key, 0), forms.get(key, "")
         hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=place, reason=reason, form=form))
     absence = _absence(name, result, configuration, n_held)
-    n_hidden = result.n_hidden.get(name, 0) if hits else 0
     return Part(
         name=name,
         hits=tuple(hits),
         sentence=_sentence(name, result, configuration, absence),
         absence=absence,
-        hidden=hidden_text(n_hidden, n_shown=len(hits), most=configuration.k),
+        hidden=hidden_text(result.n_hidden.get(name, 0), n_shown=len(hits), most=configuration.k),
         level=result.thresholds.get(name, 0.0),
     )
 
@@ -342,10 +344,11 @@ def _absence(name: str, result: MemoryQueryResult, configuration: Configuration,
 
 
 def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, absence: Absence | None) -> str:
-    n, n_hidden = len(result.hits[name]), result.n_hidden.get(name, 0)
     match absence:
         case None:
-            return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
+            n = len(result.hits[name])
+            hidden = hidden_text(result.n_hidden.get(name, 0), n_shown=n, most=configuration.k)
+            return ", ".join(filter(None, [f"{n:,} found", hidden]))
         case "left out":
             return "Left out here."
         case "failed":
@@ -355,8 +358,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         case "nothing found":
             return "Nothing found"
         case "not relevant":
-            best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
-            return f"Nothing is relevant enough. {best}. {counted(n_hidden, 'less relevant one')} not shown"
+            return f"Nothing reaches a relevance of {result.thresholds[name]:.2f}."
 
 
 def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:

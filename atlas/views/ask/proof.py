@@ -100,6 +100,15 @@ def proof_as_json(proof: Proof, reading: Reading = START) -> dict[str, Any]:
     return {"traces": traces, "parting": proof.parting, "finds": False}
 
 
+def attempts_phrase(outcomes: Sequence[bool]) -> str:
+    """Return `failed`, `failed twice`, `succeeded all 3 times` or `succeeded in 1 of 2 attempts`."""
+    n, n_succeeded = len(outcomes), sum(outcomes)
+    if 0 < n_succeeded < n:
+        return f"succeeded in {n_succeeded:,} of {n:,} attempts"
+    verb = "succeeded" if n_succeeded else "failed"
+    return verb if n == 1 else f"{verb} twice" if n == 2 else f"{verb} all {n:,} times"
+
+
 def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
     """Return the first differing step, from 1, or None."""
     pairs = zip(one, other, strict=False)

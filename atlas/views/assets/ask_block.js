@@ -13,7 +13,7 @@ function drawn({ text, memory, place }, point) {
   if (!place) return made('pre', 'frame', text)
   const number = made('button', 'place', String(place))
   number.type = 'button'
-  number.title = 'Show the hit'
+  number.title = 'Show where it was found'
   number.setAttribute('aria-label', `Show hit ${place}`)
   number.addEventListener('click', () => point(place, true))
   const parts = memory === 'strategies' ? text.split(PARAMETER) : [text]

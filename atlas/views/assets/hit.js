@@ -27,10 +27,9 @@ function scale(value, level) {
 
 function relevance(card) {
   if (card.relevance === null) return null
-  const { level, is_first: isFirst } = card.place ?? {}
-  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : null,
-    level && !isFirst ? null : ' relevance')
-  element.title = [card.bar?.words, level && `Hits are shown from a relevance of ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
+  const level = card.place?.level
+  const element = made('div', 'relevance', made('b', '', card.relevance), level ? scale(card.relevance, level) : ' relevance')
+  element.title = [card.bar?.words, level && `Relevance, from 0 to 1. This memory's hits are shown from ${level.toFixed(2)}, the mark on the line`].filter(Boolean).join('. ')
   return element
 }
 
@@ -42,7 +41,7 @@ function placed({ number, memory, side, note }) {
   if (!number) return [made('span', 'note left', `left out: ${note}`)]
   const button = made('button', `place ${memory}`, String(number))
   button.type = 'button'
-  button.title = 'Show its place in the block'
+  button.title = 'Show what an agent is told of it'
   button.setAttribute('aria-label', `Show place ${number} in the block`)
   button.addEventListener('click', () => point(side, number, true))
   return [made('span', 'note', note), button]

@@ -34,14 +34,13 @@ from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import (
     draw_block,
     draw_block_difference,
-    draw_choice,
+    draw_found_heading,
     draw_parts,
-    draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
 from pages.components.ask.missing import ANCHOR as MISSING
 from pages.components.ask.missing import draw_missing
-from pages.components.ask.presenting import draw_presenting, is_presenting
+from pages.components.ask.presenting import draw_presenting
 from pages.components.ask.profiles import (
     NAMES,
     STRICTNESS,
@@ -52,12 +51,13 @@ from pages.components.ask.profiles import (
     first_profile,
     warn_of_problems,
 )
-from pages.components.ask.proof import draw_proof, draw_proof_line, find_proof
-from pages.components.ask.sharing import draw_link, draw_report
+from pages.components.ask.proof import LIKE, draw_proof, draw_verdict, find_proof
+from pages.components.ask.sharing import draw_going_on, draw_link, draw_saving
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
 from pages.components.lists.filters import URL, digest
 from pages.components.shared.snapshot import store_state
+from pages.frame.address import replace_linked
 
 _NAMES = {title: name for name, title in TITLES.items()}
 
@@ -73,6 +73,7 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
     Args:
         heading: The row of the title, which gets what can be done with an answer.
     """
+    _follow_linked(memory)
     text = st.text_input(
         "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL,
         label_visibility="collapsed",
@@ -81,6 +82,10 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
     results = st.container()
     with bar:
         draw_presenting(memory)
+        link = st.container(width="content")
+        menu = st.popover("More", icon=":material/more_horiz:", key="ask_menu")
+    acts = menu.container(gap="xsmall", key="ask_menu_acts")
+    with acts:
         is_two = st.toggle("Compare two settings", key="ask_two", bind=URL)
     budget, sides = _draw_settings(memory, text or "", is_two=is_two)
     with results:
@@ -93,10 +98,20 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
         with st.spinner("Searching …"):
             answers = [_answer(memory, text or "", side.configuration, budget) for side in sides]
         _draw_results(memory, text or "", sides, answers, budget)
-    with bar:
+    with link:
         draw_link()
-        if not is_presenting():
-            draw_report(memory, text or "", sides, answers, budget)
+    with acts:
+        draw_going_on(memory, text or "", answers[0])
+        draw_saving(memory, text or "", sides, answers, budget)
+
+
+def _follow_linked(memory: MemorySystem) -> None:
+    """Ask the task of the experience that a link names."""
+    record_id = st.query_params.get(LIKE)
+    experience = memory.experience.get(record_id) if record_id else None
+    if experience is not None:
+        replace_linked("ask_text", [" ".join(experience.task.description.split())])
+    replace_linked(LIKE, [])
 
 
 def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
@@ -108,16 +123,17 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
     proof = find_proof(memory, answer)
-    if proof is not None:
-        draw_proof_line(proof)
-    draw_summary(answer, side.name)
-    block_column = st.container()
+    draw_verdict(answer, proof)
     if answer.n_hits:
         hits, block_column = st.columns(2, gap="medium")
         with hits, st.container(gap="xsmall"):
-            draw_parts(memory, text, side, answer, draw_choice(answer.found_phrase, MISSING))
-    with block_column, st.container(key="ask_block_place"):
-        draw_block(side.name, answer, _call(memory, side, budget))
+            draw_found_heading(MISSING)
+            draw_parts(memory, text, side, answer)
+        with block_column, st.container(key="ask_block_place"):
+            draw_block(side.name, answer, _call(memory, side, budget))
+    else:
+        with st.container(gap="xxsmall"):
+            draw_parts(memory, text, side, answer)
     draw_proof(memory, answer, proof)
     draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
     draw_trial(text, answer.block.text)
@@ -127,18 +143,20 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     left, right = sides
     difference = f"{settings_differing(left.configuration, right.configuration)} {difference_sentence(*answers)}"
     st.info(difference, icon=":material/compare_arrows:")
+    st.button("End the comparison", key="ask_end_two", icon=":material/close:", type="tertiary", on_click=_end_two)
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
             st.subheader(side.title, anchor=False)
-            draw_summary(answer, side.name)
             draw_block(side.name, answer, _call(memory, side, budget), is_low=True)
     draw_block_difference(*answers)
-    if not any(answer.n_hits for answer in answers):
-        return
-    part = draw_choice()
+    draw_found_heading()
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
-            draw_parts(memory, text, side, answer, part)
+            draw_parts(memory, text, side, answer)
+
+
+def _end_two() -> None:
+    st.session_state["ask_two"] = False
 
 
 def _call(memory: MemorySystem, side: Side, budget: int) -> str:
@@ -148,9 +166,8 @@ def _call(memory: MemorySystem, side: Side, budget: int) -> str:
 def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[int, list[Side]]:
     """Draw the settings: the budget, and one or two configurations."""
     profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use().name
-    with st.container(border=True, key="ask_settings"):
-        st.subheader("Search settings", anchor=False)
-        warn_of_problems(profiles)
+    warn_of_problems(profiles)
+    with st.container(key="ask_settings"), st.expander("Search settings", expanded=is_two, icon=":material/tune:"):
         budget = st.slider(
             "Token budget of the context block", 0, MAX_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
             width=330,

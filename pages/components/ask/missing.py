@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.ask.answer import Part
+from atlas.views.ask.hidden import hidden_hits
 from atlas.views.ask.missing import Question, explained, named_records
 from pages.components.ask.answer import draw_open
 from pages.components.lists.cards import hit_card
@@ -21,6 +23,10 @@ def draw_missing(memory: MemorySystem, question: Question) -> None:
             "A memory that you expected: its id, or words of it", key="ask_expected", type="search", bind=URL,
             placeholder="f33bb09e, or: rebuild in batches",
         )  # fmt: skip
+        with st.container(horizontal=True):
+            for part in question.answer.parts:
+                if part.hidden:
+                    _draw_hidden(memory, question, part)
         if not (words or "").strip():
             return
         records = named_records(memory, words or "")
@@ -36,3 +42,15 @@ def draw_missing(memory: MemorySystem, question: Question) -> None:
         if explanation.card is not None:
             acts = hit_card(explanation.card, key=f"ask_expected_{record.memory}_{record.id}", is_open=True)
             draw_open(acts, record.memory, record.id)
+
+
+def _draw_hidden(memory: MemorySystem, question: Question, part: Part) -> None:
+    """Draw the records of a memory that are less relevant than its level, once they are asked for."""
+    box = st.popover(f"{part.title}: {part.hidden}", type="tertiary", key=f"ask_hidden_{part.name}", on_change="rerun",
+                     width="content")  # fmt: skip
+    if not box.open:
+        return
+    with box, st.container(gap="xsmall"):
+        st.caption(f"{part.title} are shown from a relevance of {part.level:.2f} for this task. These are below it:")
+        for hit in hidden_hits(memory, question.text, part, question.configuration):
+            st.text(f"{hit.relevance:.2f}  {hit.title}")

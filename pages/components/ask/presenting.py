@@ -26,16 +26,14 @@ def is_presenting() -> bool:
 
 def draw_presenting(memory: MemorySystem) -> None:
     """Draw the switch of the presentation mode and its navigation. frame.css enlarges the page."""
-    st.toggle(
-        "Presentation", key=_PRESENT, bind=URL, on_change=_begin, args=(memory,),
-        help="Large type, without the sidebar and the settings. ← and → show other examples, Esc ends it.",
-    )  # fmt: skip
+    st.toggle("Presentation", key=_PRESENT, bind=URL, on_change=_begin, args=(memory,))
     if not is_presenting():
         return
-    with st.container(key="ask_presenting", horizontal=True, width="content", gap="small"):
+    with st.container(key="ask_presenting", horizontal=True, vertical_alignment="center", width="content", gap="small"):
         for label, is_next in (("← Previous", False), ("Next →", True)):
             name = "next" if is_next else "previous"
             st.button(label, key=f"ask_{name}", on_click=_go, args=(memory,), kwargs={"is_next": is_next})
+        st.caption("Keys: ← → and Esc", width="content")
         _keys(key=_KEYS, on_pressed_change=partial(_press, memory), height="content")
 
 

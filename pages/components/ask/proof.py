@@ -6,7 +6,16 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import Answer
-from atlas.views.ask.proof import RECORDED, MemoryEffect, Proof, among_sentence, example_of, proof_as_json, proof_of
+from atlas.views.ask.proof import (
+    RECORDED,
+    MemoryEffect,
+    Proof,
+    among_sentence,
+    attempts_phrase,
+    example_of,
+    proof_as_json,
+    proof_of,
+)
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import shortened
 from atlas.views.trace.conversation import Reading
@@ -16,6 +25,9 @@ from pages.components.shared.snapshot import store_state
 _KEY = "ask_traces"
 TITLE = "The same task, with and without memory"
 ANCHOR = "same-task"
+LIKE = "ask_like"
+"""Parameter of an address: the id of an experience whose task is asked."""
+
 MAX_MARKS = 8
 """Maximum attempts that are drawn as marks, for each side."""
 
@@ -34,12 +46,17 @@ def find_proof(memory: MemorySystem, answer: Answer) -> Proof | None:
     return proof_of(memory, answer, effect) if effect.n_tasks else None
 
 
-def draw_proof_line(proof: Proof) -> None:
-    """Draw how the attempts of a proof went, with a link to their steps further down."""
-    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="ask_proof_line"):
-        st.markdown(f"**A similar task**\u2003{_marked(proof)}", width="content")
-        st.text(f"“{proof.task}”")
-        st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
+def draw_verdict(answer: Answer, proof: Proof | None) -> None:
+    """Draw what memory has for the task, and how attempts at a similar one went, with a link to their steps."""
+    with st.container(border=True, gap="xsmall", key="ask_verdict"):
+        st.markdown(f"**{answer.verdict}**")
+        if proof is None:
+            return
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="ask_proof_line"):
+            without, with_memory = map(_worded, proof.outcomes)
+            st.markdown(f"A similar task {without} without memory and {with_memory} with it:", width="content")
+            st.text(f"“{proof.task}”")
+            st.markdown(f"[See both side by side ↓](#{ANCHOR})", width="content")
 
 
 def draw_example(memory: MemorySystem) -> None:
@@ -51,12 +68,18 @@ def draw_example(memory: MemorySystem) -> None:
         st.markdown(f"**For example**\u2003{_marked(proof)}")
         st.text(f"“{shortened(proof.task, EXAMPLE_CHARACTERS)}”")
         st.page_link("pages/ask.py", label="See both side by side", icon=":material/arrow_forward:", width="content",
-                     query_params={"ask_text": proof.task})  # fmt: skip
+                     query_params={LIKE: proof.with_memory.experience.id})  # fmt: skip
 
 
 def _marked(proof: Proof) -> str:
     without, with_memory = map(_marks, proof.outcomes)
     return f"without memory {without}\u2003with memory {with_memory}"
+
+
+def _worded(outcomes: tuple[bool, ...]) -> str:
+    """Return `✗ ✗ failed twice` in the colours of outcomes, or the words alone for many."""
+    words = f"**{attempts_phrase(outcomes)}**"
+    return words if len(outcomes) > MAX_MARKS else f"{_marks(outcomes)} {words}"
 
 
 def _marks(outcomes: tuple[bool, ...]) -> str:

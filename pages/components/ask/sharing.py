@@ -1,4 +1,4 @@
-"""Sharing the page: a link with its current state, and a self-contained report."""
+"""The acts on an answer: share it by a link or a report, save its blocks, and go on with its experiences."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from atlas.views.ask.answer import (
 from atlas.views.ask.html import Report, ReportedSide, report_page
 from atlas.views.ask.report import about_store
 from atlas.views.ask.trial import Trial
+from atlas.views.map.page import MIN_EXPERIENCES
 from atlas.views.shared.browser import asset
 from atlas.views.shared.state import on_behalf
+from atlas.views.shared.wording import counted
 from pages.components.ask.answer import card_of
 from pages.components.ask.profiles import Side
 from pages.components.ask.trial import trial_of
+from pages.components.lists.selection import select
+from pages.components.shared.scope import n_experiences
 
 _link = st.components.v2.component("copy_link", css=asset("copy_link.css"), js=asset("copy_link.js"))
 
@@ -32,15 +36,38 @@ def draw_link() -> None:
     _link(key="ask_link", width="content")
 
 
-def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
-    """Draw the button that downloads the page's content as one file."""
+def draw_going_on(memory: MemorySystem, text: str, answer: Answer) -> None:
+    """Draw the buttons that select the experiences among the hits, and show all that are like the task on the map."""
+    ids = [hit.id for part in answer.parts if part.name == "experience" for hit in part.hits]
+    if not ids:
+        return
+    st.button(f"Select the {counted(len(ids), 'experience')}", key="ask_select", icon=":material/check_box:",
+              type="tertiary", on_click=_select, args=(memory, ids), help="On every page, the map too")  # fmt: skip
+    if n_experiences(memory) >= MIN_EXPERIENCES:
+        st.page_link("pages/map.py", label="Show on the map", icon=":material/scatter_plot:",
+                     query_params={"scope_text": text})  # fmt: skip
+
+
+def draw_saving(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
+    """Draw the buttons that download each block, and the page's content as one file."""
+    for side, answer in zip(sides, answers, strict=True):
+        if answer.block.text:
+            st.download_button(
+                " ".join(filter(None, ["Save the block", side.title])), answer.block.text, "context.txt",
+                key=f"ask_save_{side.name}", icon=":material/download:", on_click="ignore", type="tertiary",
+                help="The text that an agent is told",
+            )  # fmt: skip
     trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
     content = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
     st.download_button(
         "Save report", content, "atlas-ask.html", "text/html",
-        key="ask_report", icon=":material/description:", on_click="ignore",
+        key="ask_report", icon=":material/description:", on_click="ignore", type="tertiary",
         help="One HTML file with the hits, the block and every setting. It opens offline and without the store.",
     )  # fmt: skip
+
+
+def _select(memory: MemorySystem, ids: list[str]) -> None:
+    select(ids, origin="a task on Ask", revision=memory.revision())
 
 
 def _report(

@@ -19,12 +19,12 @@ def draw_trial(text: str, block: str) -> None:
     model = opening_model()
     if not block or (model.client is None and is_presenting()):
         return
-    st.markdown("##### Does the memory help with this task?")
     if model.client is None:
         st.caption(
             f"With a language model, this page can answer the task with and without the block. {model.sentences[-1]}"
         )
         return
+    st.markdown("##### Does the memory help with this task?")
     st.caption(f"{model.badge} answers the task twice: once with the block above, and once without it.")
     if st.button("Answer with and without", key="ask_try", icon=":material/play_arrow:"):
         with st.spinner(f"Asking {model.badge} twice …"):

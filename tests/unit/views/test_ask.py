@@ -69,7 +69,7 @@ def test_every_memory_says_what_it_found_in_the_order_of_the_block(full):
     ]
     assert all(hit.is_shown for part in answer.parts for hit in part.hits)
     assert answer.block_sentence.startswith("4 memories in ")
-    assert answer.found_phrase == "1 concept, 1 experience, 1 strategy and 1 journal entry"
+    assert answer.verdict == "Memory has 1 concept, 1 experience, 1 strategy and 1 journal entry for this task."
 
 
 def test_the_block_is_the_one_that_an_agent_gets(full):
@@ -85,9 +85,8 @@ def test_looking_counts_as_nothing(full):
 
 def test_nonsense_finds_nothing_that_is_relevant_and_an_empty_block(full):
     answer = ask(full, "zzz qqq xyzzy")
-    assert set(sentences(answer).values()) == {
-        "Nothing is relevant enough. The best hit would need a relevance of 0.13. 1 less relevant one not shown"
-    }
+    assert set(sentences(answer).values()) == {"Nothing reaches a relevance of 0.13."}
+    assert {part.hidden for part in answer.parts} == {"1 not shown"}
     assert answer.block.text == ""
     assert "an agent is told nothing" in answer.block_sentence
 
@@ -101,7 +100,7 @@ def test_a_store_of_experiences_alone_says_what_the_others_lack(memory):
 def test_a_memory_that_is_left_out_says_so_and_gives_nothing(full):
     answer = ask(full, off=("strategies", "journal"))
     assert sentences(answer)["strategies"] == sentences(answer)["journal"] == "Left out here."
-    assert (answer.n_hits, answer.found_phrase) == (2, "1 concept and 1 experience")
+    assert answer.verdict == "Memory has 1 concept and 1 experience for this task."
     assert "## Strategies" not in answer.block.text
 
 

@@ -13,8 +13,16 @@ from atlas.core.types import Step, Strategy
 from atlas.memory.effects.strategy_effects import Tries
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
-from atlas.views.ask.examples import demonstrations, neighbour
-from atlas.views.ask.proof import among_sentence, example_of, parting_step, proof_as_json, proof_of, went
+from atlas.views.ask.examples import demonstrations, invitations, neighbour
+from atlas.views.ask.proof import (
+    among_sentence,
+    attempts_phrase,
+    example_of,
+    parting_step,
+    proof_as_json,
+    proof_of,
+    went,
+)
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REFUND = "refund the cancelled flight of a customer"
@@ -132,6 +140,24 @@ def test_steps_without_an_action_are_compared_by_their_thoughts():
 )
 def test_attempts_went_so(n_succeeded, n, text):
     assert went(Tries(n=n, n_succeeded=n_succeeded)) == text
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "phrase"),
+    [
+        ((True,), "succeeded"),
+        ((False,), "failed"),
+        ((False, False), "failed twice"),
+        ((True,) * 3, "succeeded all 3 times"),
+        ((False, True), "succeeded in 1 of 2 attempts"),
+    ],
+)
+def test_the_verdict_says_how_attempts_went(outcomes, phrase):
+    assert attempts_phrase(outcomes) == phrase
+
+
+def test_a_first_visit_is_offered_the_task_that_gained_most_before_others(both_ways):
+    assert invitations(both_ways, both_ways.memory_effect())[0] == f"{REFUND} 4"
 
 
 def test_tasks_that_were_tried_both_ways_are_presented(both_ways):

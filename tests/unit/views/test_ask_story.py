@@ -1,7 +1,8 @@
-"""How Ask joins each hit to its place in the block, and folds the memories that gave nothing."""
+"""How Ask joins each hit to its place in the block, and what it says of memories that gave nothing."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,6 @@ from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_as_json, block_of, counts, hits_for
 from atlas.views.ask.block import forms_of, pieces_of, places_of, reasons_of
-from atlas.views.ask.folding import folded_sentence
 from tests.support.memories import attempt
 
 REFUND = "refund the cancelled flight of a customer"
@@ -80,23 +80,19 @@ def test_a_repetition_names_the_place_of_what_it_repeats(memory):
     assert (row["memory"], row["caption"], row["reason"]) == ("Experiences", REFUND, "says what 1 says")
 
 
-def test_memories_that_gave_nothing_are_one_line(full, memory):
-    assert folded_sentence(asked(full)) == ""
-    assert folded_sentence(asked(full, "zzz qqq xyzzy", off=("journal",))) == (
-        "Nothing is relevant enough in strategies, experiences and concepts. Left out here: journal."
-    )
+def test_each_memory_without_hits_says_why_and_the_verdict_is_that_an_agent_is_told_nothing(full):
+    nothing = asked(full, "zzz qqq xyzzy", off=("journal",))
+    assert nothing.verdict == "Memory has nothing for this task, so an agent is told nothing."
+    said = [part.sentence for part in nothing.parts]
+    assert all(re.fullmatch(r"Nothing reaches a relevance of 0\.\d\d\.", sentence) for sentence in said[:3])
+    assert said[3] == "Left out here."
 
 
-def test_a_store_of_experiences_alone_names_what_it_lacks(memory):
-    memory.experience.store(attempt(REFUND))
-    assert folded_sentence(asked(memory)) == "Nothing is stored yet in strategies, concepts and journal."
-
-
-def test_a_memory_that_failed_is_not_folded(full):
+def test_a_memory_that_failed_says_so(full):
     configuration = Configuration()
     result = replace(hits_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
-    assert folded_sentence(answer) == ""
+    assert answer.parts[0].sentence == "This memory failed, so the answer is without it: gone"
     assert [part.absence for part in answer.parts] == ["failed", None, None, None]
 
 
