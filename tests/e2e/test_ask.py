@@ -72,7 +72,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     with tall(page, 1500):
         shoot(page, "ask")
 
-    from_menu(page, "Compare two settings")
+    page.get_by_text("Compare two settings").click()
     expect(page.get_by_text(re.compile("A and B are the same configuration"))).to_be_visible()
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()

@@ -70,7 +70,7 @@ def lines(app: AppTest) -> list[str]:
 
 def found(app: AppTest) -> list[str]:
     """The number of hits of each memory that gave some, with the level that they reach."""
-    return [element.value for element in app.main.caption if re.search(r"^\d+ reach\w* its level", element.value)]
+    return [element.value for element in app.main.caption if re.search(r"^\d+ reach\w* the level", element.value)]
 
 
 def absent(app: AppTest) -> list[str]:
@@ -120,7 +120,7 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
     assert sorted(line.split(" of ")[0] for line in found(app)) == [
-        "1 reaches its level", "1 reaches its level", "1 reaches its level", "2 reach its level",
+        "1 reaches the level", "1 reaches the level", "1 reaches the level", "2 reach the level",
     ]  # fmt: skip
     assert absent(app) == []
     verdict = badges(app).splitlines()
@@ -201,7 +201,7 @@ def test_three_hits_of_a_memory_are_shown_first_and_all_on_demand(dashboard: Das
 
 def test_what_can_be_done_with_an_answer_is_in_one_menu(dashboard: Dashboard, grids):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert menu(app) == "Compare two settings, Select the 2 experiences, Save the block, Save report"
+    assert menu(app) == "Select the 2 experiences, Save the block, Save report"
     app.toggle(key="ask_two").set_value(True).run()
     assert menu(app).endswith("Save the block A, Save the block B, Save report")
     app.button(key="ask_end_two").click().run()
@@ -272,7 +272,7 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    assert [line.split(" of ")[0] for line in found(app)] == ["1 reaches its level"]
+    assert [line.split(" of ")[0] for line in found(app)] == ["1 reaches the level"]
     strategies, concepts, journal = absent(app)
     assert "This store has no strategies. Storing a successful attempt writes one." in strategies
     assert "This store has no concepts" in concepts

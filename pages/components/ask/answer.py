@@ -33,7 +33,7 @@ from pages.components.shared.snapshot import store_state
 FIRST, FIRST_PRESENTED = 3, 2
 """Number of hits per memory that are shown at first, normally and when presenting."""
 
-SCALE = "Relevance is from 0 to 1. The mark is the level that a hit needs."
+SCALE = "Relevance is from 0 to 1. The mark is the level that this memory needs."
 
 DIFFERENCE_PIXELS = 300
 
@@ -103,7 +103,7 @@ def _draw_part(memory: MemorySystem, text: str, side: Side, part: Part, judged: 
     ):
         st.markdown(f"**{part.title}**", width="content")
         reach = "reaches" if len(part.hits) == 1 else "reach"
-        st.caption(f"{len(part.hits):,} {reach} its level of {part.level:.2f}", width="content")
+        st.caption(f"{len(part.hits):,} {reach} the level of {part.level:.2f}", width="content")
     cards, first = st.container(gap="xsmall"), FIRST_PRESENTED if is_presenting() else FIRST
     is_all = len(part.hits) <= first or st.toggle(
         f"Show all {len(part.hits):,}", key=f"ask_all_{side.name}_{part.name}", bind=URL

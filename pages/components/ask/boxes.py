@@ -82,12 +82,7 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
     results = st.container()
     with bar:
         draw_presenting(memory)
-        link = st.container(width="content")
-        menu = st.popover("More", icon=":material/more_horiz:", key="ask_menu")
-    acts = menu.container(gap="xsmall", key="ask_menu_acts")
-    with acts:
-        is_two = st.toggle("Compare two settings", key="ask_two", bind=URL)
-    budget, sides = _draw_settings(memory, text or "", is_two=is_two)
+    budget, sides = _draw_settings(memory, text or "")
     with results:
         if not (text or "").strip():
             draw_invitation(memory)
@@ -98,9 +93,10 @@ def draw_ask(memory: MemorySystem, heading: DeltaGenerator) -> None:
         with st.spinner("Searching …"):
             answers = [_answer(memory, text or "", side.configuration, budget) for side in sides]
         _draw_results(memory, text or "", sides, answers, budget)
-    with link:
+    with bar:
         draw_link()
-    with acts:
+        menu = st.popover("More", icon=":material/more_horiz:", key="ask_menu")
+    with menu.container(gap="xsmall", key="ask_menu_acts"):
         draw_going_on(memory, text or "", answers[0])
         draw_saving(memory, text or "", sides, answers, budget)
 
@@ -163,11 +159,14 @@ def _call(memory: MemorySystem, side: Side, budget: int) -> str:
     return agents_call(side.configuration, budget, memory.experience.weights)
 
 
-def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[int, list[Side]]:
+def _draw_settings(memory: MemorySystem, text: str) -> tuple[int, list[Side]]:
     """Draw the settings: the budget, and one or two configurations."""
     profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use().name
     warn_of_problems(profiles)
-    with st.container(key="ask_settings"), st.expander("Search settings", expanded=is_two, icon=":material/tune:"):
+    place = st.container(key="ask_settings")
+    # Not in a menu: the browser keeps the earlier value of a switch that is not drawn while the page changes it.
+    is_two = place.toggle("Compare two settings", key="ask_two", bind=URL)
+    with place.expander("Search settings", expanded=is_two, icon=":material/tune:"):
         budget = st.slider(
             "Token budget of the context block", 0, MAX_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
             width=330,
