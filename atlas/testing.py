@@ -16,13 +16,20 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
-from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, distinct
+from atlas.embedding.chunking import (
+    MAX_QUERY_WINDOWS,
+    MAX_WINDOWS,
+    Span,
+    mean_direction,
+    to_character_spans,
+    window_spans,
+)
+from atlas.embedding.late_interaction import NO_TOKENS, NO_WORDS, TokenVectors, WordVectors, distinct_pieces
 from atlas.protocols.infra import Where
 
 
 class HashEmbedder:
-    """An embedder without a model: texts with common words are similar."""
+    """An embedder without a model, based on hashes of words: texts that share words are similar."""
 
     def __init__(self, dimension: int = 64, model_name: str = "hash", *, window_words: int | None = None) -> None:
         """Create an embedder. `window_words` limits the words per text, like a model's window."""
@@ -45,19 +52,19 @@ class HashEmbedder:
         return np.zeros((0, self.dimension), np.float32)
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question of any length."""
+        """Return the vector of a query of any length."""
         spans = self._spans(text, MAX_QUERY_WINDOWS)
         return mean_direction(self.encode_batch([text[start:end] for start, end in spans]))
 
     def windows(self, text: str) -> list[Span]:
-        """Return the spans of at most `window_words` words, as `SentenceTransformerEmbedder.windows` does."""
+        """Return character spans of at most `window_words` words. See `SentenceTransformerEmbedder.windows`."""
         return self._spans(text, MAX_WINDOWS)
 
     def _spans(self, text: str, max_windows: int) -> list[Span]:
         words = [word.span() for word in re.finditer(r"\w+", text)]
         if self.window_words is None:
             return [(0, len(text))]
-        return in_characters(spread(len(words), self.window_words, max_windows), words, len(text))
+        return to_character_spans(window_spans(len(words), self.window_words, max_windows), words, len(text))
 
     def _embed(self, text: str) -> Vector:
         total = np.zeros(self.dimension, np.float32)
@@ -69,25 +76,25 @@ class HashEmbedder:
 
 
 class HashTokenEmbedder(HashEmbedder):
-    """A `HashEmbedder` with word vectors, for late interaction."""
+    """A `HashEmbedder` that also returns vectors of words, for late interaction."""
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts and of their words."""
         return self.encode_batch(texts), [self.query_tokens(text) for text in texts]
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return a text's words with their vectors."""
+        """Return the words of a text with their vectors."""
         words = tuple(re.findall(r"\w+", text))
         if words:
             return WordVectors(words, np.stack([self._embed(word) for word in words]))
         return NO_WORDS
 
     def query_tokens(self, text: str) -> TokenVectors:
-        """Return the vectors of a text's words."""
+        """Return the vectors of a query's words."""
         words = re.findall(r"\w+", text.lower())
         digests = [hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=4).digest() for word in words]
         ids = np.array([int.from_bytes(digest, "big") for digest in digests])
-        return distinct(ids, np.stack([self._embed(word) for word in words])) if words else NO_TOKENS
+        return distinct_pieces(ids, np.stack([self._embed(word) for word in words])) if words else NO_TOKENS
 
 
 class ScriptedLLM:
@@ -120,7 +127,7 @@ class ScriptedLLM:
     async def correct(
         self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
     ) -> Any:
-        """Return the next answer. The fault is added to the prompts, and the rejected answer to `corrected`."""
+        """Return the next answer, and record the fault in `prompts` and the rejected answer in `corrected`."""
         self.corrected.append(answer)
         return await self.complete(system, fault, schema=schema, max_tokens=max_tokens)
 
@@ -142,7 +149,7 @@ class ScriptedReranker:
 
 
 class FixedClock:
-    """A clock with a fixed time, until it is advanced."""
+    """A clock that shows a fixed time until it is advanced."""
 
     def __init__(self, at: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._at = at
@@ -152,7 +159,7 @@ class FixedClock:
         return self._at
 
     def advance(self, by: timedelta) -> None:
-        """Set the clock forward."""
+        """Set the clock forward by a duration."""
         self._at += by
 
 
@@ -196,7 +203,7 @@ class MemoryVectorStore:
             self._rows.pop(record_id, None)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the records that exist, in the order of `ids`."""
         return [copy.deepcopy(self._rows[record_id]) for record_id in ids if record_id in self._rows]
 
     async def count(self, where: Where | None = None) -> int:
@@ -204,13 +211,13 @@ class MemoryVectorStore:
         return len(self._passing_rows(where))
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records whose best window is nearest."""
+        """Return the k records nearest to an embedding, by their best window, nearest first."""
         vector = self._to_windows(embedding)[0]
         scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing_rows(where)]
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the records that share most words with a text, by a plain count instead of BM25."""
+        """Return the k records that share most words with a text. Words are counted, without BM25."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing_rows(where)]
         matches = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
@@ -225,7 +232,7 @@ class MemoryVectorStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order."""
+        """Return the records that pass a filter, sorted by a metadata key."""
         rows = self._passing_rows(where)
         if order_by:
             present = [row for row in rows if row["metadata"].get(order_by) is not None]

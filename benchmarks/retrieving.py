@@ -18,7 +18,7 @@ from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
 from atlas.embedding.chunking import mean_direction
 from atlas.embedding.foreign_queries import calibration_queries
-from atlas.embedding.late_interaction import TokenVectors, distinct
+from atlas.embedding.late_interaction import TokenVectors, distinct_pieces
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
@@ -85,7 +85,7 @@ class FixedVectors:
 
     def _tokens(self, text: str) -> TokenVectors:
         numbered_words = [self._word(word) for word in text.split()]
-        return distinct(
+        return distinct_pieces(
             np.array([number for number, _ in numbered_words]), np.stack([vector for _, vector in numbered_words])
         )
 

@@ -13,7 +13,7 @@ from atlas.protocols.infra import Embedder
 
 
 class CachedEmbedder:
-    """A wrapper of another embedder that caches every vector for its lifetime."""
+    """A wrapper of another embedder that keeps every vector it has computed in memory, without a limit."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = whole_embedder(embedder)
@@ -50,5 +50,5 @@ class CachedEmbedder:
         return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
 
     def __getattr__(self, name: str) -> Any:
-        """Return any other member of the embedder, such as its checksum."""
+        """Return an attribute of the wrapped embedder that this class lacks, such as `checksum`."""
         return getattr(self._embedder, name)

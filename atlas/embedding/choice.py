@@ -26,7 +26,7 @@ _BUNDLED_FILES = Path(__file__).with_name("minilm")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The model for a new store, and why."""
+    """The embedding model chosen for a new store, and a sentence with the reason."""
 
     name: str
     announcement: str
@@ -43,7 +43,7 @@ def choose_model(
     """Return the model for a new store: the requested one, else bge-base if it is available and runs, else MiniLM.
 
     Args:
-        model: A model's name, or empty.
+        model: Name of the requested model, or empty for the default.
         timeout_seconds: Timeout for the model hub, after which the bundled model is used.
         announce: Called with a message before anything slow.
         confirm: Called with a question before bge-base is downloaded. If None, only local files are used.
@@ -72,7 +72,7 @@ def _confirm_and_fetch(
     """Download a model if the user agrees. Return an empty string, or the reason why it was not downloaded."""
     if confirm is None:
         return f"its {PREFERRED_SIZE} are fetched only if a person at a terminal agrees"
-    if not _hub_answers(model, timeout_seconds):
+    if not _is_hub_reachable(model, timeout_seconds):
         return "the model hub did not answer"
     if not confirm(f"Fetch the embedding model {model} ({PREFERRED_SIZE}) from the model hub? Without it the bundled "
                    f"{BUNDLED} is used."):  # fmt: skip
@@ -120,7 +120,7 @@ def model_size(model: str) -> int:
 
 
 def bundled_weights() -> Path:
-    """Return the directory of the bundled model after checking the digest of its weights.
+    """Return the directory of the bundled model after verifying the SHA-256 digest of its weights.
 
     Raises:
         EmbeddingUnavailable: The model's files are missing, or the digest of its weights differs.
@@ -152,18 +152,18 @@ def _is_cached(model: str) -> bool:
     return all(isinstance(try_to_load_from_cache(model, name), str) for name in ("config.json", "model.safetensors"))
 
 
-def _hub_answers(model: str, timeout_seconds: float) -> bool:
+def _is_hub_reachable(model: str, timeout_seconds: float) -> bool:
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "true", "yes", "on"}:
         return False
     url = f"{os.environ.get('HF_ENDPOINT', 'https://huggingface.co')}/{model}/resolve/main/config.json"
     found: list[bool] = []
-    request = threading.Thread(target=lambda: found.append(_url_exists(url, timeout_seconds)), daemon=True)
+    request = threading.Thread(target=lambda: found.append(_is_url_reachable(url, timeout_seconds)), daemon=True)
     request.start()
     request.join(timeout_seconds)  # DNS lookups have no timeout of their own
     return found == [True]
 
 
-def _url_exists(url: str, timeout_seconds: float) -> bool:
+def _is_url_reachable(url: str, timeout_seconds: float) -> bool:
     import urllib.request
 
     try:

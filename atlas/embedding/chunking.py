@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.late_interaction import Projection, join
+from atlas.embedding.late_interaction import Projection, join_pieces
 from atlas.embedding.plain import KNOWN
 from atlas.infra.duck_typing import get_member
 from atlas.protocols.infra import WholeEmbedder
@@ -47,7 +47,7 @@ _TEXT_BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """The stored embedding of a text. Converts to its array of vectors."""
+    """The vectors of a text, as a store keeps them. `numpy.asarray` converts it to the array `vectors`."""
 
     vectors: Vectors
     """Vectors as returned by `encode_documents`."""
@@ -56,7 +56,7 @@ class EncodedText:
     """Packed token vectors, or None if they were not computed."""
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Vectors:
-        """Return its vectors."""
+        """Return `vectors`, shape (n, dim)."""
         return np.asarray(self.vectors, dtype)
 
 
@@ -66,7 +66,7 @@ def encode_texts(
     """Return the vectors of each text (see `encode_documents`) and its packed token vectors, from one model run.
 
     Args:
-        projection: Packs the token vectors. None to compute none.
+        projection: Packs the token vectors. With None, they are not computed.
     """
     find_known = get_member(embedder, KNOWN)
     precomputed: dict[str, EncodedText] = find_known(texts, projection) if find_known else {}
@@ -90,16 +90,16 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
     by_window = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
     encoded = []
     for text, text_windows in zip(texts, passages, strict=True):
-        pieces = join([by_window[window][1] for window in text_windows])
+        pieces = join_pieces([by_window[window][1] for window in text_windows])
         # None means "not computed", so they can be computed later. A blank text has nothing to compute.
         packed = projection.pack(pieces) if len(pieces.ids) or not text.strip() else None
         vectors_of_text = np.stack([by_window[window][0] for window in text_windows])
-        encoded.append(EncodedText(_with_whole(vectors_of_text), packed))
+        encoded.append(EncodedText(_prepend_mean(vectors_of_text), packed))
     return encoded
 
 
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of each text. The model is called once, with each distinct window.
+    """Return the vectors of each text. The model is called once, with every distinct window of all texts.
 
     Returns:
         For a text that fits the window, its vector, shape (1, dim). For a longer one, the mean direction of its
@@ -110,7 +110,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
     passages = _passages(embedder, texts)
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
     by_window = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
-    return [_with_whole(np.stack([by_window[window] for window in text_windows])) for text_windows in passages]
+    return [_prepend_mean(np.stack([by_window[window] for window in text_windows])) for text_windows in passages]
 
 
 def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
@@ -120,7 +120,7 @@ def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
 
 
 def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
-    """Return the span of characters of the document's window that is nearest to a query.
+    """Return the span, in characters, of the window whose vector is nearest to a query.
 
     Return None for a document that fits one window. Also return None if the number of vectors is not the number of
     windows, for example after an older version made the vectors. Takes some 6 ms per 1,000 words.
@@ -136,7 +136,7 @@ def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query
 
 
 class Cutter:
-    """Cuts texts into windows by the word pieces of one model, at word boundaries.
+    """A splitter of texts into windows, measured in the word pieces of one model and cut at word boundaries.
 
     BERT-like tokenizers turn a word of more than 100 characters into one unknown piece, so such a word is lost however
     it is cut.
@@ -151,20 +151,20 @@ class Cutter:
         self._capacity = window - tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def spans(self, text: str, *, instruction: str, max_windows: int) -> list[Span]:
-        """Return spans of characters, in order. Each fits the window together with an instruction."""
+        """Return the spans, in characters, of a text's windows in order. Each leaves room for the instruction."""
         capacity = self._capacity - (len(self._pieces(instruction).ids) if instruction else 0)
         pieces = self._pieces(text)
         n_pieces = len(pieces.ids)
         if n_pieces <= capacity:
             return [(0, len(text))]
-        windows = spread(n_pieces, capacity - round(_SPARE_SHARE * capacity), max_windows)
+        windows = window_spans(n_pieces, capacity - round(_SPARE_SHARE * capacity), max_windows)
         max_shift = round(_MAX_SHIFT_SHARE * (windows[0][1] - windows[0][0]))
         words = pieces.word_ids
         word_windows = [
             (_nearest_boundary(words, start, max_shift), _nearest_boundary(words, end, -max_shift))
             for start, end in windows
         ]
-        return in_characters(word_windows, pieces.offsets, len(text))
+        return to_character_spans(word_windows, pieces.offsets, len(text))
 
     def n_pieces(self, text: str) -> int:
         """Return the number of word pieces in a text."""
@@ -174,8 +174,8 @@ class Cutter:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
 
-def spread(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[Span]:
-    """Return the fewest windows of equal length that cover the units, with `OVERLAP` between neighbours.
+def window_spans(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[Span]:
+    """Return the spans of the fewest windows of equal length that cover a text, with `OVERLAP` between neighbours.
 
     If `max_windows` is too few, the windows are spread evenly: the overlap shrinks, and then there are gaps. On
     SWE-agent and τ-bench runs, 2 to 8 spread windows retrieved attempts at the same task better than the same number of
@@ -194,8 +194,8 @@ def spread(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[
     return [(start, start + length) for start in starts]
 
 
-def in_characters(windows: Sequence[Span], offsets: Sequence[Span], n_characters: int) -> list[Span]:
-    """Convert windows of words or word pieces to spans of characters.
+def to_character_spans(windows: Sequence[Span], offsets: Sequence[Span], n_characters: int) -> list[Span]:
+    """Convert spans of words or word pieces to spans of characters.
 
     The first and last span reach the ends of the text.
 
@@ -210,15 +210,15 @@ def in_characters(windows: Sequence[Span], offsets: Sequence[Span], n_characters
 
 
 def mean_direction(windows: Vectors) -> Vector:
-    """Return the pooled vector of all windows of a text."""
+    """Return the mean direction of a text's windows, shape (dim,), unit length."""
     vector: Vector = mean_directions(windows, np.zeros(1, np.int64))[0]
     return vector
 
 
 def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
-    """Return one vector for each text or record, shape (n, dim), contiguous.
+    """Return the mean direction of each text's windows, shape (n, dim), contiguous, unit length.
 
-    If the windows cancel out, the vector of the first one is used.
+    If the windows of a text cancel out, the vector of its first window is used.
 
     Args:
         windows: Shape (n_windows, dim), grouped by text.
@@ -246,7 +246,7 @@ def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:
     return spans
 
 
-def _with_whole(windows: Vectors) -> Vectors:
+def _prepend_mean(windows: Vectors) -> Vectors:
     if len(windows) == 1:
         return windows
     return np.concatenate([mean_direction(windows)[None], windows])

@@ -10,7 +10,7 @@ from atlas.embedding.late_interaction import TokenVectors, WordVectors
 
 
 class Encoder(Protocol):
-    """A loaded model."""
+    """An embedding model that is loaded in memory."""
 
     dimension: int
     """Length of the vectors."""

@@ -13,17 +13,17 @@ OTHERS = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"
 
 
 def calibration_queries() -> tuple[str, ...]:
-    """Return every third English query, those used to calibrate late interaction and a store's noise level."""
+    """Return every third English query. These calibrate late interaction and the relevance level of a store."""
     return foreign_queries()[::3]
 
 
 def evaluation_queries() -> tuple[str, ...]:
-    """Return the English queries that are not used for calibration, for evaluating the level."""
+    """Return the other English queries, which evaluate the relevance level and are not used for calibration."""
     return tuple(text for index, text in enumerate(foreign_queries()) if index % 3)
 
 
 def load_calibration_queries(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the calibration queries for a store with texts in these languages, by language. Falls back to English."""
+    """Return the calibration queries in each of these languages, keyed by language. English if none is supported."""
     by_language = {language: load_queries(language) for language in languages if language in OTHERS}
     return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language
 
@@ -40,6 +40,6 @@ def foreign_queries() -> tuple[str, ...]:
 
 @cache
 def load_queries(language: str) -> tuple[str, ...]:
-    """Return the queries in a language, given by its code. Each of `OTHERS` has 48, on different subjects."""
+    """Return the foreign queries in a language of `OTHERS`: 48 queries, each on another subject."""
     text = (resources.files("atlas.embedding") / "foreign" / f"{language}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

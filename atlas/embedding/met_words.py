@@ -84,7 +84,7 @@ def _typical_similarity(embedder: WholeEmbedder, word_vectors: Callable[[str], W
 
 
 def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
-    """Return the indices of content words that are missing in the other text."""
+    """Return the indices of the words that are content words and are not in `shared`."""
     ignored = shared | FUNCTION_WORDS
     return [index for index, word in enumerate(words.words) if _has_letters(word) and word.casefold() not in ignored]
 

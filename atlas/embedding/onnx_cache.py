@@ -43,10 +43,10 @@ _FILES = {".json", ".txt", ".model", ".safetensors", ".bin", ".py"}
 _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
 """Subdirectories that sentence-transformers does not read."""
 
-_SEAL = "seal.json"
+_CHECKSUMS = "seal.json"
 """Manifest with size, time and checksum of the other files, written after them."""
 
-_SEALED_FILES = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
+_CHECKED_FILES = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
 _SPACE_FACTOR = 5
@@ -70,7 +70,7 @@ class OnnxCache:
         self.path = path
 
     def key(self, files: Path) -> str:
-        """Return the key of the model in a directory, cached until the files change."""
+        """Return a hash of the model's files in a directory, cached until the files change."""
         model_files = sorted(_model_files(files))
         statuses = [(file, file.stat()) for file in model_files]
         states = [(str(file), status.st_size, status.st_mtime_ns) for file, status in statuses]
@@ -105,8 +105,8 @@ class OnnxCache:
         """Return the directory of a complete export, or None."""
         directory = self.path / "encoders" / key
         try:
-            seal = json.loads((directory / _SEAL).read_text(encoding="utf-8"))
-            is_complete = all(_is_unchanged(directory / name, seal[name]) for name in _SEALED_FILES)
+            checksums = json.loads((directory / _CHECKSUMS).read_text(encoding="utf-8"))
+            is_complete = all(_is_unchanged(directory / name, checksums[name]) for name in _CHECKED_FILES)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return directory if is_complete else None
@@ -147,7 +147,7 @@ class OnnxCache:
             raise MissingExport(f"the export cannot be loaded: {error}") from error
 
     def _check(self, key: str) -> None:
-        """Raise `MissingExport` if a package is missing, or an export with the same libraries failed recently."""
+        """Raise `MissingExport` if a package is missing, or the last export failed recently with the same libraries."""
         require("models", "exporting a model", MissingExport)
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -173,8 +173,8 @@ class OnnxCache:
             _run_exporter(model, temporary, announce)
             if self.key(files) != key:
                 raise MissingExport("the model's files changed during the export; try again")
-            seal = {name: _seal(temporary / name) for name in _SEALED_FILES}
-            (temporary / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
+            checksums = {name: _flush_and_checksum(temporary / name) for name in _CHECKED_FILES}
+            (temporary / _CHECKSUMS).write_text(json.dumps(checksums), encoding="utf-8")
             shutil.rmtree(directory, ignore_errors=True)  # a damaged export
             temporary.rename(directory)
         except MissingExport as error:
@@ -187,7 +187,7 @@ class OnnxCache:
         return directory
 
     def _make_room(self, files: Path) -> None:
-        """Remove leftovers of killed exports, and raise `MissingExport` if there is too little disk space."""
+        """Delete the files of interrupted exports, and raise `MissingExport` if there is too little disk space."""
         encoders = self.path / "encoders"
         with self._lock_for_writing():
             encoders.mkdir(parents=True, exist_ok=True)
@@ -261,7 +261,7 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
 
 
 def _parse_message(line: str) -> dict[str, str]:
-    """Return the message in a line of the exporter's output, or an empty one if a library printed it."""
+    """Return the message in a line of the exporter's output, or an empty string if a library printed the line."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -284,16 +284,16 @@ def _model_files(directory: Path) -> Iterable[Path]:
             yield file
 
 
-def _seal(file: Path) -> dict[str, Any]:
-    """Flush a file to disk, and return its size, time and checksum."""
+def _flush_and_checksum(file: Path) -> dict[str, Any]:
+    """Flush a file to disk, and return its size, time of modification and SHA-256."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
     return {"state": _state(file), "sha256": _checksum(file)}
 
 
-def _is_unchanged(file: Path, sealed: dict[str, Any]) -> bool:
-    """Return whether a file is unchanged. The content is only read if its size or time differs."""
-    return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
+def _is_unchanged(file: Path, recorded: dict[str, Any]) -> bool:
+    """Return whether a file has its recorded content. The content is only read if its size or time differs."""
+    return bool(_state(file) == recorded["state"] or _checksum(file) == recorded["sha256"])
 
 
 def _state(file: Path) -> list[int]:

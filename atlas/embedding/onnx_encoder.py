@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vectors
-from atlas.embedding.late_interaction import NO_WORDS, TokenVectors, WordVectors, distinct
+from atlas.embedding.late_interaction import NO_WORDS, TokenVectors, WordVectors, distinct_pieces
 from atlas.infra.background import n_processors
 
 GRAPH = "graph.onnx"
@@ -70,7 +70,7 @@ class OnnxEncoder:
         self.tokenizer = Tokenizer.from_str((weights / TOKENIZER).read_text(encoding="utf-8"))
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(self.window)
-        self._session = session(directory / GRAPH, weights=weights)
+        self._session = open_session(directory / GRAPH, weights=weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
@@ -153,8 +153,8 @@ class OnnxEncoder:
         return results
 
 
-def session(graph: Path, *, weights: Path | None = None, optimised: Path | None = None) -> Any:
-    """Return a session that runs a graph in onnxruntime on one thread.
+def open_session(graph: Path, *, weights: Path | None = None, optimised: Path | None = None) -> Any:
+    """Return an onnxruntime session that runs a graph on one thread.
 
     Args:
         weights: Directory of the files of the graph's weights, or None if the graph contains them.
@@ -178,11 +178,11 @@ def session(graph: Path, *, weights: Path | None = None, optimised: Path | None 
 def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
     """Return a text's word pieces and their vectors, without special tokens."""
     is_ordinary = ~np.array(pieces.special_tokens_mask, bool)
-    return distinct(np.array(pieces.ids, np.int64)[is_ordinary], rows[: len(is_ordinary)][is_ordinary])
+    return distinct_pieces(np.array(pieces.ids, np.int64)[is_ordinary], rows[: len(is_ordinary)][is_ordinary])
 
 
 def _pad(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
-    """Return rows of numbers as one array, padded on the right."""
+    """Return rows of numbers as an array, shape (n_rows, longest), padded on the right."""
     filled = np.full((len(rows), max(map(len, rows))), padding, np.int64)
     for number, row in enumerate(rows):
         filled[number, : len(row)] = row

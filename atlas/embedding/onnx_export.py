@@ -18,7 +18,7 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.imports.distribution import extra
-from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER, VECTORS, OnnxEncoder, session
+from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER, VECTORS, OnnxEncoder, open_session
 from atlas.embedding.torch_encoder import TorchEncoder, load_model
 
 TOLERANCE = 1e-5
@@ -55,7 +55,7 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     """Export a model to an empty directory, in the form that `OnnxEncoder` loads.
 
     Raises:
-        ExportError: The model cannot be traced, or the vectors of its graph differ.
+        ExportError: The model cannot be traced, or the vectors of its graph differ from the model's.
         EmbeddingUnavailable: The model cannot be loaded.
     """
     on_step("loading the model with sentence-transformers")
@@ -68,7 +68,7 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)
     on_step("optimising the graph")
-    session(directory / _RAW, optimised=directory / GRAPH)
+    open_session(directory / _RAW, optimised=directory / GRAPH)
     (directory / _RAW).unlink()
     _write_metadata(encoder, inputs, directory)
     on_step(f"comparing {len(TEXTS)} vectors with the model's")
@@ -127,7 +127,7 @@ def _write_metadata(encoder: TorchEncoder, inputs: Sequence[str], directory: Pat
 
 
 def _check_vectors(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
-    """Raise `ExportError` if the graph's vectors, of texts or word pieces, differ from the model's."""
+    """Raise `ExportError` if the graph's vectors of texts or of word pieces differ from the model's."""
     differences = [np.abs(graph.encode(TEXTS) - encoder.encode(TEXTS)).max()]
     for text in TEXTS[:: len(_LENGTHS) + 1]:
         expected = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))

@@ -36,7 +36,7 @@ SAMPLE_TEXT = "dimension"
 
 
 def whole_embedder(embedder: Embedder) -> WholeEmbedder:
-    """Return the embedder itself if it is complete, else an adapter with the missing members.
+    """Return the embedder itself if it has all members of `WholeEmbedder`, else an adapter that adds the missing ones.
 
     Raises:
         InvalidInput: The object has no `encode`, or an async one.
@@ -94,7 +94,7 @@ class PlainEmbedder:
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:
-    """Return vectors as rows of unit length. A zero row is left unchanged, and rejected by the store."""
+    """Return vectors scaled to unit length. A zero vector is left unchanged. The store rejects it."""
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0

@@ -26,13 +26,13 @@ _CARD_NAME = re.compile(r"^model-index:\s*\n\s*-\s*name:\s*(.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
-    """The prefixes of queries and of documents, which may be empty."""
+    """The prefixes that a model expects before queries and before documents. Either may be empty."""
 
     query: str = ""
     document: str = ""
 
     def as_text(self) -> str:
-        """Return the prompts in stored form."""
+        """Return the prompts as a string that `read_prompts` parses."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
@@ -78,7 +78,7 @@ def family_prompts(names: list[str]) -> Prompts | None:
 
 
 def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
-    """Return a model's prompts with the overrides of the settings.
+    """Return a model's prompts, replaced where the settings give another prompt.
 
     Args:
         model: The model's prompts.
@@ -104,7 +104,7 @@ def prompts_of(embedder: object) -> Prompts | None:
 
 
 def prompts_text(embedder: object) -> str:
-    """Return an embedder's prompts in stored form.
+    """Return an embedder's prompts as a store keeps them.
 
     Empty if there are none, unless the model is a directory, whose files may change.
     """
@@ -116,7 +116,7 @@ def prompts_text(embedder: object) -> str:
 
 
 def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
-    """Return the prompts that fit the vectors of a store.
+    """Return the prompts with which to query a store, so that they fit the stored vectors.
 
     Args:
         model: The current prompts of the model.
@@ -141,7 +141,7 @@ def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
 
 
 def _names_in(files: Path | None) -> list[str]:
-    """Return the names of a model that are in its files: its configuration, card and architecture."""
+    """Return the names of a model in its configuration and model card, and the name of its architecture."""
     if files is None:
         return []
     config = _read_json(files / "config.json")

@@ -20,7 +20,7 @@ NEAR_SHARE = 0.76
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Typical similarities of one model."""
+    """Typical cosines of texts with one embedding model."""
 
     unrelated: float
     """Typical cosine of two texts on different subjects."""
@@ -30,13 +30,13 @@ class Scale:
 
 
 def measure_scale(encode: Callable[[list[str]], Vectors]) -> Scale:
-    """Measure the scale of a model on pairs of foreign queries, and on each query with a part of itself.
+    """Measure a model's typical cosines: of pairs of foreign queries, and of each query with its first two thirds.
 
     Args:
         encode: Function that embeds documents as rows of unit length.
     """
     texts = list(foreign_queries()[::SAMPLE_STEP])
-    vectors = encode([*texts, *map(_part, texts)])
+    vectors = encode([*texts, *map(_first_two_thirds, texts)])
     whole_vectors, part_vectors = vectors[: len(texts)], vectors[len(texts) :]
     similarities = whole_vectors @ whole_vectors.T
     unrelated = float(np.median(similarities[np.triu_indices(len(texts), 1)]))
@@ -44,7 +44,7 @@ def measure_scale(encode: Callable[[list[str]], Vectors]) -> Scale:
     return Scale(unrelated=unrelated, near=unrelated + NEAR_SHARE * max(0.0, part_similarity - unrelated))
 
 
-def _part(text: str) -> str:
+def _first_two_thirds(text: str) -> str:
     """Return the first two thirds of a text's words."""
     words = text.split()
     return " ".join(words[: max(1, len(words) * 2 // 3)])

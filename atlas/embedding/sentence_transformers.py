@@ -34,7 +34,7 @@ from atlas.embedding.late_interaction import (
     TokenVectors,
     WordVectors,
     fit_projection,
-    join,
+    join_pieces,
 )
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
@@ -146,7 +146,7 @@ class SentenceTransformerEmbedder:
             cached.cache_clear()
 
     def measured_scale(self) -> Scale:
-        """Return the similarity scale of the model, measured at the first call.
+        """Return the typical cosines of the model, measured at the first call.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -295,7 +295,7 @@ class SentenceTransformerEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
     def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-        """Return precomputed vectors of documents. The bundled model has vectors of the sample data.
+        """Return precomputed vectors of documents, keyed by text. Only the bundled model has some: of the sample data.
 
         Args:
             projection: Packs their token vectors. None to omit them.
@@ -349,7 +349,7 @@ class SentenceTransformerEmbedder:
             vectors, tokens = self._with_tokens(passages)
         vector = mean_direction(vectors)
         vector.flags.writeable = False
-        return vector, join(tokens)
+        return vector, join_pieces(tokens)
 
     def _encode_pairs(self, texts: list[str]) -> list[tuple[Vector, TokenVectors]]:
         """Return the vector and the word pieces of each text."""
@@ -357,8 +357,8 @@ class SentenceTransformerEmbedder:
         return list(zip(vectors, tokens, strict=True))
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a query's word pieces, without the word pieces of the prompt."""
-        return join(self._with_tokens(self._passages(text))[1])
+        """Return the vectors of a query's word pieces, without those of the prompt."""
+        return join_pieces(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""

@@ -26,10 +26,10 @@ def bundled_encoder(batch_size: int) -> OnnxEncoder:
     """Return the bundled model, loaded.
 
     Raises:
-        EmbeddingUnavailable: The weights are missing, or do not belong to the graph.
+        EmbeddingUnavailable: The weights are missing, or are not those that the graph was exported with.
     """
     weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no links out of a directory
-    expected, actual = _facts()["weights"], weights_mark(weights / TENSORS)
+    expected, actual = _read_facts()["weights"], weights_fingerprint(weights / TENSORS)
     if actual != expected:
         raise EmbeddingUnavailable(
             f"expected the weights {expected} of {BUNDLED} in {weights / TENSORS}, got {actual}; install ATLAS again"
@@ -58,8 +58,8 @@ def bundled_projection() -> Projection:
     return _projection()
 
 
-def weights_mark(file: Path) -> dict[str, Any]:
-    """Return a cheap fingerprint of a file of weights: its size and the checksum of its header."""
+def weights_fingerprint(file: Path) -> dict[str, Any]:
+    """Return the fingerprint of a safetensors file: its size in bytes, and the SHA-256 of its header."""
     with file.open("rb") as stream:
         start = stream.read(8)
         table = stream.read(min(struct.unpack("<Q", start)[0], 10_000_000)) if len(start) == 8 else b""
@@ -69,9 +69,9 @@ def weights_mark(file: Path) -> dict[str, Any]:
 @cache
 def _projection() -> Projection:
     text = (DIRECTORY / PROJECTION).read_text(encoding="ascii")
-    return parse_projection(text, _facts()["dimension"])
+    return parse_projection(text, _read_facts()["dimension"])
 
 
-def _facts() -> Mapping[str, Any]:
+def _read_facts() -> Mapping[str, Any]:
     facts: Mapping[str, Any] = json.loads((DIRECTORY / FACTS).read_text(encoding="utf-8"))
     return facts

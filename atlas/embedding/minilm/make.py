@@ -20,7 +20,7 @@ import numpy as np
 from atlas.core.types import Vectors
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.late_interaction import fit_projection
-from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_mark
+from atlas.embedding.minilm.bundled import DIRECTORY, PROJECTION, TENSORS, bundled_files, weights_fingerprint
 from atlas.embedding.minilm.queries import write_queries
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.onnx_export import TEXTS, TOLERANCE, ExportError, export
@@ -34,7 +34,7 @@ _DOMAINS = {"", "com.microsoft"}
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor of a file of weights."""
+    """One tensor of a safetensors file."""
 
     values: Vectors
     offset: int
@@ -42,7 +42,7 @@ class Tensor:
 
 
 def make(directory: Path) -> None:
-    """Write the graph, its metadata, the projection and the calibration queries to a directory.
+    """Write the bundled model's graph, metadata, projection and calibration queries to a directory.
 
     Raises:
         ExportError: The vectors of the graph differ from the model's.
@@ -53,7 +53,7 @@ def make(directory: Path) -> None:
         export(BUNDLED, exported, lambda step: print(step, file=sys.stderr))  # noqa: T201
         (directory / GRAPH).write_bytes(graph_with_weights(weights / TENSORS, exported / GRAPH))
         facts = json.loads((exported / FACTS).read_text(encoding="utf-8"))
-        _write(directory / FACTS, facts | {"weights": weights_mark(weights / TENSORS)})
+        _write(directory / FACTS, facts | {"weights": weights_fingerprint(weights / TENSORS)})
         encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
         difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
     if not difference <= TOLERANCE:
@@ -96,7 +96,7 @@ def graph_with_weights(weights: Path, graph: Path) -> bytes:
 
 
 def read_tensors(file: Path) -> Mapping[str, Tensor]:
-    """Return the tensors of a safetensors file by name."""
+    """Return the tensors of a safetensors file, keyed by name."""
     content = file.read_bytes()
     start = 8 + struct.unpack("<Q", content[:8])[0]
     table = json.loads(content[8:start])
@@ -114,7 +114,7 @@ def _key(values: Vectors) -> tuple[tuple[int, ...], bytes]:
 
 
 def _refer(weight: Any, tensor: Tensor, location: str) -> None:
-    """Make a weight of a graph refer to its offset in a file."""
+    """Make a weight of a graph refer to the tensor's offset in a file instead of containing its values."""
     import onnx
 
     weight.ClearField("raw_data")
@@ -128,10 +128,10 @@ def _refer(weight: Any, tensor: Tensor, location: str) -> None:
 
 
 def _transpose(node: Any, transposed: set[str]) -> None:
-    """Make a multiplication use the transpose of its weight.
+    """Change a MatMul node of a graph to multiply by the transpose of its weight.
 
     Raises:
-        ExportError: The node is a different operation.
+        ExportError: The node is not a MatMul.
     """
     import onnx
 

@@ -15,7 +15,7 @@ from atlas.core.ranking.languages import ENGLISH
 from atlas.core.types import Vector
 from atlas.embedding.chunking import mean_direction
 from atlas.embedding.foreign_queries import OTHERS, load_calibration_queries
-from atlas.embedding.late_interaction import Projection, TokenVectors, product
+from atlas.embedding.late_interaction import Projection, TokenVectors, matrix_product
 from atlas.embedding.minilm.bundled import DIRECTORY, bundled_projection
 from atlas.embedding.onnx_encoder import OnnxEncoder
 
@@ -50,7 +50,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
 
 
 def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
-    """Return the vectors and word pieces of the texts that are calibration queries."""
+    """Return the precomputed vector and word pieces of each text that is a calibration query, keyed by text."""
     requested_texts = set(texts)
     known: dict[str, tuple[Vector, TokenVectors]] = {}
     with np.load(DIRECTORY / QUERIES) as columns:
@@ -61,20 +61,20 @@ def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVecto
 
 
 def checksum() -> str:
-    """Return the checksum of the current queries, to compare with the file's."""
+    """Return the checksum of the current calibration queries, to compare with `read_checksum`."""
     return hashlib.sha256(json.dumps(load_calibration_queries(LANGUAGES)).encode()).hexdigest()
 
 
 def read_checksum() -> str:
-    """Return the checksum of the queries that are in the file."""
+    """Return the checksum of the calibration queries whose vectors are in the file."""
     with np.load(DIRECTORY / QUERIES) as columns:
         return str(columns[_TEXTS])
 
 
 def _read(columns: Mapping[str, npt.NDArray[Any]], language: str) -> Iterator[tuple[Vector, TokenVectors]]:
-    """Yield the vector and the word pieces of each query in a language."""
+    """Yield the vector and the word pieces of each calibration query in a language, in order."""
     pieces = columns[f"{language}.pieces"].astype(np.int64)
-    rows = product(
+    rows = matrix_product(
         columns[f"{language}.rows"].astype(np.float32), np.ascontiguousarray(bundled_projection().directions.T)
     )
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)

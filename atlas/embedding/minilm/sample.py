@@ -19,7 +19,7 @@ _DIGEST_BYTES = 16
 
 
 def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
-    """Write the encoded texts of the sample data to a directory.
+    """Write the vectors of the sample data's texts to a directory.
 
     The texts are identified by sorted digests, so that the file is reproducible.
     """
@@ -36,7 +36,7 @@ def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
 
 
 def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-    """Return the precomputed vectors, as from `encode_texts`, of the texts that belong to the sample data.
+    """Return the precomputed result of `encode_texts` for each text of the sample data, keyed by text.
 
     Args:
         projection: The store's projection, or None for no token vectors. With the projection of another model, the
@@ -57,7 +57,7 @@ def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[st
 
 @cache
 def _row_by_digest() -> Mapping[bytes, int]:
-    """Return the indices of the texts in the file by digest."""
+    """Return the index in the file of each text of the sample data, keyed by the text's digest."""
     with np.load(DIRECTORY / SAMPLE) as columns:
         return {digest.tobytes(): row for row, digest in enumerate(columns["digests"])}
 

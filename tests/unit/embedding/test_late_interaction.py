@@ -14,9 +14,9 @@ from atlas.embedding.late_interaction import (
     NO_TOKENS,
     Projection,
     TokenVectors,
-    distinct,
+    distinct_pieces,
     fit,
-    join,
+    join_pieces,
     match_scores,
     parse_projection,
 )
@@ -48,16 +48,16 @@ def test_what_is_found_is_the_mean_of_each_pieces_nearest(lengths, n_asked, seed
 
 def test_a_piece_that_is_said_several_times_has_its_mean_direction():
     vectors = np.array([[1, 0], [0, 1], [0, 5]], np.float32)
-    made = distinct(np.array([7, 3, 7]), vectors)
+    made = distinct_pieces(np.array([7, 3, 7]), vectors)
     assert made.ids.tolist() == [3, 7]
     np.testing.assert_allclose(made.vectors, [[0, 1], [np.sqrt(0.5), np.sqrt(0.5)]], atol=1e-6)
 
 
 def test_windows_of_a_text_are_joined():
     first, second = TokenVectors(np.array([1, 2]), some(2, 1)), TokenVectors(np.array([2, 3]), some(2, 2))
-    assert join([first, NO_TOKENS, second]).ids.tolist() == [1, 2, 3]
-    assert join([NO_TOKENS]) is NO_TOKENS
-    assert join([first]) is first
+    assert join_pieces([first, NO_TOKENS, second]).ids.tolist() == [1, 2, 3]
+    assert join_pieces([NO_TOKENS]) is NO_TOKENS
+    assert join_pieces([first]) is first
 
 
 @pytest.mark.parametrize(("n_pieces", "n_asked", "share"), [(20, 5, 0.525), (10, 10, 0.0), (3, 10, 0.0)])
@@ -97,7 +97,7 @@ def test_what_is_no_projection_is_refused(text):
 
 
 def test_a_text_that_was_packed_otherwise_is_refused():
-    with pytest.raises(ValueError, match="whole number of packed token vectors"):
+    with pytest.raises(ValueError, match="packed token vectors"):
         PLAIN.similarities(some(2), [b"123"], [0.5])
 
 
@@ -116,7 +116,7 @@ def test_a_long_text_is_no_nearer_to_what_it_has_nothing_to_do_with_than_a_short
     embedder = HashTokenEmbedder()
     vectors, texts = embedder.encode_with_tokens(list(calibration_queries()))
     made = fit(texts, vectors)
-    short, long = join(texts[1:3]), join(texts[10:50])
+    short, long = join_pieces(texts[1:3]), join_pieces(texts[10:50])
     assert len(long.ids) > 5 * len(short.ids)
     query = made.project(embedder.query_tokens("where does the volcano sleep in winter"))
     lengths = np.array([len(short.ids), len(long.ids)])

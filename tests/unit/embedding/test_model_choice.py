@@ -18,7 +18,7 @@ class FakeHub:
         self.fetched = []
         self._serves = serves
         monkeypatch.setattr(choice, "_is_cached", lambda model: False)
-        monkeypatch.setattr(choice, "_hub_answers", lambda model, timeout: answers)
+        monkeypatch.setattr(choice, "_is_hub_reachable", lambda model, timeout: answers)
         monkeypatch.setattr(choice, "_fetch", self.fetch)
 
     def fetch(self, model):
