@@ -17,7 +17,7 @@ INSTRUCTION = f"Answer only by calling the tool `{TOOL}`."
 
 
 class AnthropicApi:
-    """The Messages API. A structured answer is a tool call whose input has the schema."""
+    """A client of Anthropic's Messages API. A structured answer is a tool call whose input has the schema."""
 
     name, title, key_variable = "anthropic", "Anthropic's Messages API", "ANTHROPIC_API_KEY"
 
@@ -38,7 +38,7 @@ class AnthropicApi:
         self.address = str(self._client.base_url)
 
     def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
-        """Return the reply of a model, as `ModelApi.send` does."""
+        """Return the reply of a model. See `ModelApi.send`."""
         import anthropic
 
         request = _request(exchange, model, is_forced=is_forced)
@@ -57,7 +57,7 @@ class AnthropicApi:
             raise ApiError(f"the reply is not JSON ({error})", status=200) from error
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a model rejects a forced tool call, like thinking models."""
+        """Return whether a request failed because the model rejects forced tool calls, as thinking models do."""
         return error.status == 400 and "tool_choice" in str(error)
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class AnthropicApi:
 
 
 def _request(exchange: Exchange, model: str, *, is_forced: bool) -> dict[str, Any]:
-    """Return the arguments of the Messages API."""
+    """Return a request as keyword arguments of the SDK's `messages.create`."""
     system = [{"type": "text", "text": exchange.system}]
     request = {"model": model, "max_tokens": exchange.max_tokens, "system": system, "messages": _messages(exchange)}
     if exchange.schema is None:

@@ -45,7 +45,7 @@ class ModelReply:
 
 
 class ApiError(Exception):
-    """A failed request. The message is the server's."""
+    """A failed request. The message comes from the server or, without an answer, from the connection."""
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None, is_timeout: bool = False
@@ -61,12 +61,12 @@ class ApiError(Exception):
 
     @property
     def is_about_model(self) -> bool:
-        """True if the path is known, but not the model."""
+        """True if the server knows the path, but not the model."""
         return self.status in UNKNOWN_PATH_STATUSES and "model" in str(self).lower()
 
     @property
     def is_about_path(self) -> bool:
-        """True if the path is unknown."""
+        """True if the server does not know the path."""
         return self.status in UNKNOWN_PATH_STATUSES and not self.is_about_model
 
 
@@ -91,7 +91,7 @@ class ModelApi(Protocol):
         Args:
             exchange: The content of the request.
             model: The server's name of the model.
-            is_forced: Whether the protocol enforces the schema. Otherwise the instructions ask for it.
+            is_forced: Whether the server enforces the schema. Otherwise the instructions ask for it.
             timeout_seconds: Timeout of the request.
 
         Raises:

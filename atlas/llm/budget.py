@@ -20,7 +20,7 @@ CHARACTERS_PER_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens."""
+    """The price of a model's tokens, in US dollars per million."""
 
     read: float
     written: float
@@ -32,7 +32,7 @@ class Price:
 
     @property
     def cache_written(self) -> float:
-        """Price of tokens written to the five-minute cache."""
+        """Price of input tokens written to the five-minute cache."""
         return 1.25 * self.read
 
 
@@ -61,7 +61,7 @@ Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
-    """Input and output tokens, and their cost."""
+    """The numbers of tokens of one or more requests, and their cost."""
 
     n_calls: int = 0
     input_tokens: int = 0
@@ -98,7 +98,7 @@ class TokenUsage:
 
 
 def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
-    """Return the usage of one call with its cost, which is None for a model without a list price."""
+    """Return the usage of one call with its cost added. The cost is None for a model without a list price."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
         return replace(usage, cost_usd=None)
@@ -114,12 +114,12 @@ def with_cost(model: str, usage: TokenUsage) -> TokenUsage:
 
 
 def estimate_tokens(*texts: str) -> int:
-    """Return an estimate of the tokens in texts: too high for most, but perhaps too low for non-Latin scripts."""
+    """Return an estimate of the number of tokens in texts: mostly too high, but maybe too low for non-Latin scripts."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 
 
 class Meter:
-    """Token counter of one operation, with a hard limit."""
+    """A counter of the tokens that one operation spends on one model, with a hard limit."""
 
     def __init__(self, limit_tokens: float = math.inf) -> None:
         self.limit_tokens = limit_tokens
@@ -156,7 +156,7 @@ class Meter:
 
 
 class Account:
-    """Tokens and time that one operation spends on models, and the models that failed in it."""
+    """The tokens that one operation spends on models, its time limit, and the models that failed in it."""
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
@@ -172,12 +172,12 @@ class Account:
 
     @property
     def spent(self) -> TokenUsage:
-        """Tokens spent so far, on all models."""
+        """Usage so far, summed over all models."""
         return sum((meter.spent for meter in list(self._meters.values())), TokenUsage())
 
     @contextmanager
     def limit_time(self, seconds: float) -> Iterator[None]:
-        """Limit the time of all requests in the block. The model counts as unavailable afterwards."""
+        """Limit the total time of requests in a `with` block. After that time, every model counts as unavailable."""
         previous = self._deadline, self._seconds
         self._deadline, self._seconds = time.monotonic() + seconds, seconds
         try:
@@ -187,7 +187,7 @@ class Account:
 
     @property
     def seconds_left(self) -> float | None:
-        """Remaining time for the next request, never negative, or None if unlimited."""
+        """Seconds left for the next request, never negative, or None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def check_available(self, model: object) -> None:
@@ -216,7 +216,7 @@ _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=Non
 
 @contextmanager
 def operation() -> Iterator[Account]:
-    """Run the block as one operation. All its requests, also in other threads and tasks, share one budget.
+    """Run a `with` block as one operation. All its requests, also in other threads and tasks, share one budget.
 
     A nested operation is part of the outer one.
     """

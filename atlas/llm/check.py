@@ -28,7 +28,7 @@ ANSWER_TOKENS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCheck:
-    """The result of a small test request."""
+    """The result of a small test request to a model."""
 
     address: str
     """Base URL of the server."""
@@ -53,7 +53,7 @@ class ModelCheck:
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """The result as pairs of a label and a value. Values may quote the server."""
+        """The result as pairs of a label and a value, to print. Values may contain text of the server."""
         model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
             return (*model, ("Answer", self.problem))

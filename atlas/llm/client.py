@@ -171,7 +171,7 @@ class ModelClient:
         return _answer(reply, is_structured=schema is not None)
 
     def _fit_prompt(self, prompt: str, tokens: int) -> str:
-        """Return the prompt with its data shortened to at most `tokens` tokens in total."""
+        """Return the prompt, with its data shortened so that it has at most `tokens` tokens."""
         shortened = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimate_tokens(shortened) > tokens + 1:
             raise LLMBudgetExceeded(
@@ -186,7 +186,7 @@ class ModelClient:
 
 
 class _Service:
-    """The server, with retries if it is busy or fails."""
+    """A connection to the server that retries requests if the server is busy or fails."""
 
     def __init__(
         self,
@@ -211,11 +211,11 @@ class _Service:
         return urlsplit(self.api.address).hostname or ""
 
     async def ask(self, exchange: Exchange, seconds: float | None) -> ModelReply:
-        """Send a request and return the reply.
+        """Send a request, with retries, and return the reply.
 
         Args:
             exchange: The content of the request.
-            seconds: Remaining time, or None if unlimited.
+            seconds: Time for the request and its retries, or None without a limit.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
         attempt, deadline = 0, math.inf
@@ -243,7 +243,7 @@ class _Service:
                 attempt += 1
 
     def with_cost(self, usage: TokenUsage) -> TokenUsage:
-        """Return the usage of one reply with its cost, which is 0 for a model on this machine."""
+        """Return the usage of one reply with its cost added. The cost is 0 for a model on this machine."""
         if _is_this_machine(self._host):
             return usage
         return with_cost(self._settings.llm_model if self._host == PRICED_HOST else "", usage)
@@ -265,12 +265,12 @@ class _Service:
         return reply
 
     def _should_wait(self, error: ApiError, deadline: float) -> bool:
-        """Return whether a server is down, and the user is willing to wait for it."""
+        """Return whether to wait and try again: the server is down, and waiting is enabled and not yet too long."""
         is_down = error.status in STARTING_STATUSES and not error.is_timeout
         return self._on_wait is not None and is_down and time.monotonic() < deadline
 
     def _switch_protocol(self, api: ModelApi) -> bool:
-        """Switch to the other protocol after an unknown path. Return False if the protocol is already settled."""
+        """Switch to the other protocol, and return True. Return False if the protocol is already known for certain."""
         with self._protocol_lock:
             if self.api is not api:  # a concurrent request has switched already
                 return True
@@ -367,7 +367,7 @@ def _describe(error: ApiError) -> str:
 
 
 def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
-    """Return the text of a reply, or its object.
+    """Return the text of a reply or, for a structured answer, its object.
 
     Raises:
         LLMReplyInvalid: The reply was cut off or refused, or is not an object.
@@ -383,7 +383,7 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    """Parse the JSON object in a text. Local models may put it in a code fence or after their thoughts."""
+    """Parse the JSON value in a reply. Local models may put it in a code fence or after their thoughts."""
     without_thought = _THOUGHT.sub("", text).strip()
     code_fence = _FENCED.search(without_thought)
     for candidate in (without_thought, code_fence[1] if code_fence else without_thought):

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def concurrency_of(model: LLMClient | object) -> int:
-    """Return the maximum number of concurrent requests of a model or of an object that uses one. The default is 1."""
+    """Return the maximum number of concurrent requests of a model or of an object that uses one, by default 1."""
     return max(1, int(getattr(model, "concurrency", 1)))
 
 

@@ -149,7 +149,7 @@ _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 
 
 def reads_like(text: str) -> str:
-    """Return `an instruction` or `a closing tag` if the text reads like one, else an empty string."""
+    """Return `an instruction` or `a closing tag` if a model may read the text as one, else an empty string."""
     lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, to_latin(text)}
     views = {view for form in forms for view in (form, " ".join(form.split()))}
@@ -161,7 +161,7 @@ def reads_like(text: str) -> str:
 
 
 def to_latin(text: str) -> str:
-    """Return the folded string with homoglyphs replaced by Latin letters."""
+    """Return the result of `fold` with homoglyphs, such as Cyrillic letters, replaced by Latin letters."""
     return fold(text).translate(_LOOK_ALIKES)
 
 

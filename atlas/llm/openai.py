@@ -16,7 +16,7 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class OpenAIApi:
-    """Chat completions. A structured answer is JSON text, whose schema is enforced by `response_format`."""
+    """A client of the chat completions API. `response_format` makes the server enforce the schema of an answer."""
 
     name, title, key_variable = "openai", "OpenAI's chat completions", "OPENAI_API_KEY"
 
@@ -36,7 +36,7 @@ class OpenAIApi:
         self._limit_name = "max_tokens"
 
     def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
-        """Return the reply of a model, as `ModelApi.send` does."""
+        """Return the reply of a model. See `ModelApi.send`."""
         import httpx
 
         request = {
@@ -61,7 +61,7 @@ class OpenAIApi:
         raise failure
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a server does not support `response_format` with a schema."""
+        """Return whether a request failed because the server does not support `response_format` with a schema."""
         return error.status in (400, 422, 501) and any(
             word in str(error) for word in ("response_format", "json_schema", "grammar")
         )
@@ -72,7 +72,7 @@ class OpenAIApi:
 
 
 def _request_body(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
-    """Return the messages of a request, and the schema of the answer if the server enforces one."""
+    """Return the JSON body of a request: its messages, and the answer's schema if the server is to enforce it."""
     system = exchange.system
     if exchange.schema is not None:  # without this line some models begin with prose, and stop at the enforced object
         system += "\n\nAnswer only with one JSON object."

@@ -104,7 +104,7 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
 
 
 class _Conversation(Generic[T]):
-    """One question, with its latest answer."""
+    """The exchange about one question: a first answer and, if it is invalid, one correction."""
 
     def __init__(self, llm: LLMClient, question: Question[T]) -> None:
         self._llm = llm
@@ -119,13 +119,13 @@ class _Conversation(Generic[T]):
         return self._answer if isinstance(self._answer, str) else json.dumps(self._answer, ensure_ascii=False)
 
     async def ask_first(self) -> T:
-        """Ask the question, and return the value of the answer."""
+        """Ask the question, and return the validated answer."""
         return await self._validate(
             partial(self._llm.complete, self._system, self._question.prompt, **self._request_options), self._basis()
         )
 
     async def ask_again(self, fault: str) -> T:
-        """Ask for a correction of the invalid first answer, and return its value."""
+        """Ask for a correction of the invalid first answer, and return the validated correction."""
         prompt = self._question.prompt
         correction = f"{FAULT_INTRODUCTION}\n{as_data({'reason': fault}, limit=1_000)}"
         basis = self._basis(fault, self.reply)
@@ -139,7 +139,7 @@ class _Conversation(Generic[T]):
         )
 
     def _basis(self, fault: str = "", earlier: str = "") -> Basis:
-        """Return the texts that an answer must not merely repeat."""
+        """Return the texts that an answer is compared with to find mere repetitions."""
         question_text, data = split_data(self._question.prompt)
         return Basis(
             instructions=f"{self._system}\n{FAULT_INTRODUCTION}",
@@ -166,7 +166,7 @@ class _Conversation(Generic[T]):
 
 
 async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
-    """Return a model's reply.
+    """Return a model's reply, not yet validated.
 
     Raises:
         LLMUnavailable: The model failed, now or earlier in this operation, or the time limit was reached.
@@ -198,14 +198,15 @@ def model_name(llm: LLMClient) -> str:
 
 
 def as_data(texts: Mapping[str, str], *, limit: int) -> str:
-    """Return texts by id for a prompt, delimited and shortened if necessary.
+    """Return texts as one section of a prompt, each between delimiters with its id, and shortened if necessary.
 
     The delimiters contain a hash of all the texts, so that no text can contain one.
 
     Args:
-        texts: The texts by id.
-        limit: Maximum characters of all texts together. Long texts share what short ones leave. A shortened text keeps
-            its beginning and end, with the number of cut characters between them.
+        texts: The texts, keyed by id.
+        limit: Maximum characters of all texts together. The texts that are too long share the characters that shorter
+            ones do not need. A shortened text keeps its beginning and end, with the number of cut characters between
+            them.
     """
     bound = _max_length([len(text) for text in texts.values()], limit)
     mark = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
@@ -220,7 +221,7 @@ _DATA = re.compile(
 
 
 def split_data(prompt: str) -> tuple[str, list[str]]:
-    """Split a prompt into the instructions and the texts of the data."""
+    """Split a prompt into its text without data, and the list of its data texts."""
     return _DATA.sub(" ", prompt), [match["text"] for match in _DATA.finditer(prompt)]
 
 
@@ -236,7 +237,7 @@ def shorten(prompt: str, characters: int) -> str:
 
 
 def _max_length(lengths: list[int], limit: int) -> int:
-    """Return the maximum length per text so that all texts together stay within a limit."""
+    """Return the maximum number of characters per text so that the total of all texts stays within a limit."""
     remaining, bound = limit, 0
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
         bound = remaining // n_longer
@@ -259,7 +260,7 @@ def _quote(name: str) -> str:
 
 
 def check_conforms(answer: Any, schema: Mapping[str, Any]) -> None:
-    """Raise `LLMReplyInvalid` with the violations unless an answer conforms to the schema."""
+    """Raise `LLMReplyInvalid`, which lists the violations, unless an answer conforms to the schema."""
     import jsonschema  # imported late, as it is slow to import
 
     faults = sorted(

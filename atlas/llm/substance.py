@@ -71,27 +71,27 @@ class Basis:
 
     @cached_property
     def echoes(self) -> set[tuple[str, ...]]:
-        """The word n-grams that occur in the prompt but not in the data."""
+        """The word n-grams of the prompt that do not occur in the data. A text that contains one is an echo."""
         fault_runs = _word_runs(self.fault, ECHO_WORDS) - _word_runs(self.earlier, ECHO_WORDS)
         prompt_runs = _word_runs(self.instructions, ECHO_WORDS) | _word_runs(self.question, ECHO_WORDS) | fault_runs
         return prompt_runs.difference(*(_word_runs(text, ECHO_WORDS) for text in self.sources))
 
     @cached_property
     def examples(self) -> set[tuple[str, ...]]:
-        """The words of each text in the instructions' example answer that does not occur in the data, of any length."""
+        """The words of each quoted text in the instructions' example answer, unless the text occurs in the data."""
         data = "\n".join(f" {' '.join(_words(source))} " for source in self.sources)
         texts = {tuple(_words(text)) for text in _QUOTED.findall(self.instructions)}
         return {words for words in texts if words and f" {' '.join(words)} " not in data}
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
-        """The word n-grams of all sources that are long enough to count as copied."""
+        """The word n-grams of the data, with the length from which a repeated one counts as copied."""
         sources = () if self.may_copy else self.sources
         return set[tuple[str, ...]]().union(*(_word_runs(source, COPY_WORDS) for source in sources))
 
 
 def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
-    """Raise `InvalidInput` for an answer whose prose is missing, an echo, a loop or a copy.
+    """Raise `InvalidInput` if an answer's prose is missing, repeats the prompt or itself, or copies the data.
 
     Args:
         answer: An object that conforms to the schema.
@@ -105,14 +105,14 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
             raise InvalidInput(f"expected words for {' and '.join(empty)}, got none")
         texts = list(chain.from_iterable(field.texts for field in fields))
         if any(len(_words(text)) > FEW_WORDS and texts.count(text) > 1 for text in texts):
-            raise InvalidInput("different fields should not all have the same text")
+            raise InvalidInput("expected a different text for each field, got the same text twice; rewrite one")
         for field in fields:
             for text in field.texts:
                 _check_text(field.name, text, basis)
 
 
 def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
-    """Raise `InvalidInput` for prose with names that are not in its sources, or without any word of its sources.
+    """Raise `InvalidInput` if prose has names that are not in the data, or shares no word with the data.
 
     Names in braces are parameters, and may be new.
     """
@@ -150,7 +150,7 @@ class _Field:
 
 
 def _objects(answer: Any, schema: Mapping[str, Any], prose: Collection[str]) -> Iterator[list[_Field]]:
-    """Yield the prose of each object of an answer."""
+    """Yield the prose fields of each object in an answer, outer objects first."""
     if isinstance(answer, Mapping):
         required = schema.get("required", ())
         yield [
@@ -190,7 +190,7 @@ def _word_runs(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def _normalise(text: str) -> str:
-    """Return a string normalised for finding names and numbers: lower case, and without thousands separators."""
+    """Return a string in lower case and without thousands separators, in which names and numbers are looked up."""
     return text.casefold().replace(",", "")
 
 

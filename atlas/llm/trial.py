@@ -21,7 +21,7 @@ BLOCK_CHARACTERS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One answer of the model."""
+    """The model's answer to one request, or the reason why there is none."""
 
     text: str
     """Untrusted text, or empty if there is no answer."""
@@ -35,7 +35,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """The two answers."""
+    """The model's answers to a task with and without the context block."""
 
     model: str
     without: Reply
@@ -75,7 +75,7 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
 
 
 def _cost(usage: TokenUsage, system: str, prompt: str, text: str) -> str:
-    """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated if the model reports no usage."""
+    """Return `1,204 tokens read, 96 written · $0.0017 …`. The numbers are estimates if the model reports no usage."""
     if not usage.n_calls:
         n_read, n_written = estimate_tokens(system, prompt), estimate_tokens(text)
         return f"about {n_read:,} tokens read, {n_written:,} written · estimated, as the model reports no usage"

@@ -13,14 +13,14 @@ VERSION_CHARACTERS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Instructions to a language model."""
+    """The name and text of the instructions for one task of a language model."""
 
     name: str
     text: str
 
     @property
     def version(self) -> str:
-        """The name with a digest of the text, such as `strategy-1f3a09bc`."""
+        """The prompt's name with a digest of its text, such as `strategy-1f3a09bc`."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         return f"{self.name}-{digest[:VERSION_CHARACTERS]}"
 

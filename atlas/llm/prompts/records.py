@@ -12,7 +12,7 @@ ATTEMPT_CHARACTERS = 24_000
 
 
 def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
-    """Return an attempt as part of a prompt: its task, steps, outcome and feedback."""
+    """Return the data section of a prompt for an attempt: its task, steps, outcome and feedback."""
     outcome = trajectory.outcome
     parts = {
         "task": trajectory.task.description,

@@ -46,7 +46,7 @@ def test_prose_of_its_own_is_taken():
         ({"title": "What was to be done, in one or two sentences, with flights"}, "title repeats the question"),
         ({"title": "fine", "note": f"Well: {SOURCE}"}, "note copies a long part of the data"),
         ({"title": "fine", "steps": [f"Well: {SOURCE}"]}, "steps copies a long part of the data"),
-        ({"title": "Ask for the user first", "note": "Ask for the user first"}, "not all have the same text"),
+        ({"title": "Ask for the user first", "note": "Ask for the user first"}, "got the same text twice"),
         ({"title": "a concept of a concept of a concept of a concept of it"}, "title repeats itself"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_summary(trajectory, answers, reason):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (strategy(), "not all have the same text"),
+        (strategy(), "got the same text twice"),
         (strategy(**WORDED, reason=SORRY), "reason copies a long part of the data"),
         (strategy(**WORDED | {"title": "Task 17"}), "names that are not in the data: 17"),
         (strategy(**WORDED | {"rationale": "2022-01-22 22:39:50"}), "names that are not in the data: 2022-01-22"),
