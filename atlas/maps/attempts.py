@@ -24,7 +24,7 @@ TaskKey = tuple[str, tuple[str, ...]]
 
 
 def group_by_task(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
-    """Return, for each task with several attempts, the positions of these attempts in `ids`, in order.
+    """Return a group for each task with several attempts: the positions in `ids` of its attempts, ascending.
 
     Two attempts are at the same task if they have the same task id, or equal domain, context and significant words.
     """
@@ -41,13 +41,14 @@ def group_by_task(store: Store, collection: str, ids: Sequence[str]) -> list[lis
         (task_keys[record_id], contexts.get(record_id, "")) if record_id in task_keys else None for record_id in ids
     ]
     same_ids = _repeated_positions(task_ids.get(record_id) for record_id in ids)
-    return _join(len(ids), [*same_ids, *_repeated_positions(keys_with_context)])
+    return _merge_overlapping(len(ids), [*same_ids, *_repeated_positions(keys_with_context)])
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return a digest of the solution and the actions of each attempt, by id.
+    """Return a digest of each attempt's solution and actions, keyed by the attempt's id.
 
-    Two attempts that differ in white space alone have the same digest. An unreadable attempt equals no other.
+    Two attempts that differ in white space alone have the same digest. An attempt that cannot be read gets a digest of
+    its own.
     """
     return _read_texts(store, collection, ids, _solution_digest)
 
@@ -58,7 +59,7 @@ def _solution_digest(attempt: Experience) -> str:
 
 
 def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
-    """Return the domain and the significant words of every attempt's task, by the attempt's id."""
+    """Return the domain and the significant words of each attempt's task, keyed by the attempt's id."""
     columns, seqs = store.ledger.columns, np.sort(store.ledger.matching(collection))
     domains, task_keys = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
@@ -69,12 +70,12 @@ def _task_keys(store: Store, collection: str) -> dict[str, TaskKey]:
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the task's context of each attempt, by id. The context of an unreadable attempt equals no other."""
+    """Return the context of each attempt's task as text, keyed by the attempt's id."""
     return _read_texts(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
 
 def _read_texts(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
-    """Return a text of each attempt, by its id. An unreadable attempt gets its id as text."""
+    """Return the result of `read` for each attempt, keyed by id. An attempt that cannot be read gets its id instead."""
     records, texts = store.collection(collection), {}
     for start in range(0, len(ids), BATCH):
         for row in records.get(list(ids[start : start + BATCH])):
@@ -90,7 +91,7 @@ def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experi
 
 
 def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
-    """Return the positions of each key that occurs several times. None is not a key."""
+    """Return the positions of each key that occurs several times. Positions with None are left out."""
     positions: defaultdict[Hashable, list[int]] = defaultdict(list)
     for position, key in enumerate(keys):
         if key is not None:
@@ -98,8 +99,8 @@ def _repeated_positions(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[l
     return [group for group in positions.values() if len(group) > 1]
 
 
-def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Merge overlapping groups, and return the positions of each merged group."""
+def _merge_overlapping(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the groups of positions after merging those that overlap, each ascending."""
     parents = list(range(n))
 
     def root(position: int) -> int:

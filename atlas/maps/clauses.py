@@ -85,7 +85,7 @@ _CODE_WORD = re.compile(r".*\d.*|[A-Z]{5,}|(?i:abc)\w*|.")
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with the preceding words that belong to it."""
+    """A noun with the words before it that belong to it, such as `upcoming flights`."""
 
     words: tuple[str, ...]
     """The words in their order, the noun last."""
@@ -101,7 +101,7 @@ class NounPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A noun phrase, and its verb."""
+    """A noun phrase with the verb whose object it is."""
 
     phrase: NounPhrase
     verb: str = ""
@@ -137,7 +137,7 @@ def _sentence_clauses(words: Sequence[str], excluded: Container[str]) -> Iterato
 
 
 def _verb(before: str, word: str) -> str:
-    """Return the verb of a word that follows another one, such as `match` for `that matches`, or an empty string."""
+    """Return the verb that a word is after another word, such as `match` for `that matches`, or an empty string."""
     if before in RELATIVES and is_plural(word) and singular(word) in VERBS:
         return singular(word)
     return word if (not before or before in BEFORE_VERBS) and word in VERBS else ""
@@ -145,11 +145,11 @@ def _verb(before: str, word: str) -> str:
 
 @dataclass(slots=True)
 class _SentenceState:
-    """The state after reading a part of a sentence."""
+    """The state of the parser of a sentence: the verb, the unfinished noun phrase, and the last clause."""
 
     verb: str = ""
     run: list[str] = field(default_factory=list)
-    """Words in a row that may name something."""
+    """Consecutive words that may form a noun phrase."""
 
     link: str = ""
     """The word before the run."""
@@ -157,7 +157,7 @@ class _SentenceState:
     latest: Clause | None = None
 
     def skip_word(self, word: str) -> None:
-        """Read a word that is not part of a noun phrase, when there is no unfinished run."""
+        """Read a word that is not part of a noun phrase. Call it only while no run is unfinished."""
         if self.verb and self.link == self.verb and word in PARTICLES:
             self.verb = f"{self.verb} {word}"
         elif word in PREPOSITIONS and not (word in CONDITIONS and self.link == self.verb):
@@ -179,7 +179,7 @@ class _SentenceState:
         self.run, self.link = [], word
 
     def _finish_run(self) -> Iterator[Clause]:
-        """Yield the clause of the run, or of an earlier noun phrase that `of` joins to it."""
+        """Yield the clause of the run or, if the run follows `of`, of the noun phrase before it."""
         run, latest, verb = self.run, self.latest, self.verb
         is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()
         if not run or is_no_noun or not _is_noun(run[-1].lower()):

@@ -26,16 +26,16 @@ class _Column:
 
 @dataclass(slots=True)
 class LiveColumns:
-    """Values of experiences' metadata by id, up to date with the store. See `memory.experience.column`."""
+    """A cache of the experiences' columns that stays up to date with the store. See `memory.experience.column`."""
 
     memory: MemorySystem
     _cached: dict[str, _Column] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
     def read(self, key: str) -> Mapping[str, Any]:
-        """Return a column.
+        """Return the values of a metadata key, keyed by the experience's id.
 
-        A column of marks or usage is always read as a whole, because it has no revision of records.
+        Columns of marks and usage are not cached, because their changes do not raise the revision of a record.
         """
         if key.startswith(("marks.", "usage.")):
             return self.memory.experience.column(key)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from atlas.core.imports.distribution import extra
 from atlas.core.types import Vectors
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.projection import N_NEIGHBOURS, Coordinates, placing_weights
+from atlas.maps.projection import N_NEIGHBOURS, Coordinates, placement_weights
 
 UNCLUSTERED = -1
 """Label of records outside all domains."""
@@ -36,7 +36,7 @@ Strengths = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The cluster of each point."""
+    """The cluster of each point, and the strength of its membership."""
 
     labels: Labels
     """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` outside of all domains."""
@@ -69,18 +69,18 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
 
 
 def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
-    """Return the most persistent HDBSCAN clusters.
+    """Return the most persistent HDBSCAN clusters ("excess of mass").
 
-    If the largest of them is too large, the finest clusters are returned instead.
+    If the largest one is too large, the finest clusters (the leaves of the tree) are returned instead.
     """
-    persistent = _select(coordinates, min_size, "eom")
+    persistent = _cluster(coordinates, min_size, "eom")
     largest = np.bincount(persistent.labels[persistent.labels >= 0], minlength=1).max()
     if largest <= MAX_SHARE * len(coordinates):
         return persistent
-    return _select(coordinates, min_size, "leaf")
+    return _cluster(coordinates, min_size, "leaf")
 
 
-def _select(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
+def _cluster(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
     with extra("map", "the map"):
         from sklearn.cluster import HDBSCAN
 
@@ -90,7 +90,7 @@ def _select(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
 
 
 def _assign(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
-    """Return all points, each in the cluster of its nearest point in the sample."""
+    """Return the clusters of all points. Each point joins the cluster of its nearest point in the sample."""
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
 
@@ -105,7 +105,7 @@ def _largest_first(clusters: Clusters) -> Clusters:
 
 
 def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
-    """Return labels with new numbers. Labels without a new number become `UNCLUSTERED`."""
+    """Return labels with the numbers that a mapping gives them. Labels that it lacks become `UNCLUSTERED`."""
     renumbered_labels = np.full(len(labels), UNCLUSTERED, np.int32)
     for old, new in numbers.items():
         renumbered_labels[labels == old] = new
@@ -113,7 +113,7 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return a number for each new domain: the number of the matching old domain, or an unused number.
+    """Return the number of each new domain: that of the matching old domain, or an unused one. Keyed by label.
 
     Args:
         old: Labels of the records on both maps.
@@ -143,10 +143,12 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
     return matches | {number: first_unused + offset for offset, number in enumerate(unmatched)}
 
 
-def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:
-    """Return the weighted majority label of the neighbours of each new record, and its strength."""
+def labels_from_neighbours(
+    newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths
+) -> tuple[Labels, Strengths]:
+    """Return the label of each new record, by a weighted vote of its nearest neighbours, and its strength."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, pool=old)
-    weights = placing_weights(nearest)
+    weights = placement_weights(nearest)
     nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)
     strength, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
     for number in np.unique(labels):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vectors
-from atlas.maps.snapshot import EmbeddedRecords, subset
+from atlas.maps.snapshot import EmbeddedRecords, select_rows
 
 THRESHOLD = 0.97
 """Smallest cosine of two near-duplicates."""
@@ -44,7 +44,7 @@ class DuplicateGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """The groups of near-duplicates of a collection, with the state in which they were found."""
+    """The groups of near-duplicates of a collection, and the revision of the store at which they were found."""
 
     groups: tuple[DuplicateGroup, ...]
     """Groups of near-duplicates, largest first."""
@@ -72,13 +72,13 @@ def duplicate_attempts(
 
     Args:
         embedded: The attempts.
-        tasks: The rows of the attempts at each task. The groups are disjoint.
+        tasks: For each task, the rows of its attempts in `embedded`. No row is in two tasks.
         threshold: See `near_duplicates`.
         on_progress: Called with the number of tasks done, and their total.
     """
     groups: list[DuplicateGroup] = []
     for n_done, rows in enumerate(tasks, 1):
-        groups += near_duplicates(subset(embedded, rows), threshold)
+        groups += near_duplicates(select_rows(embedded, rows), threshold)
         if on_progress and (n_done % REPORT_EVERY == 0 or n_done == len(tasks)):
             on_progress(n_done, len(tasks))
     return _largest_first(groups)
@@ -102,7 +102,7 @@ def near_duplicates(
     """
     if not 0 < threshold <= 1:
         raise InvalidInput(f"expected a threshold above 0 and at most 1, got {threshold!r}")
-    distinct, inverse = _distinct(embedded.vectors)
+    distinct, inverse = _distinct_vectors(embedded.vectors)
     equal = _rows_by_number(inverse, len(distinct))
     pairs = similar_pairs(distinct, threshold, on_progress)
     row_groups = _group_pairs(distinct, pairs, threshold)
@@ -126,7 +126,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     upper bound. Only pairs whose bound reaches the threshold are compared in full.
     """
     n, blocks = len(vectors), [np.zeros((0, 2), np.int64)]
-    reduced, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
+    reduced, n_found = _project(vectors), np.zeros(len(vectors), np.int64)
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other_start in range(start, n, BLOCK):
@@ -136,7 +136,9 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
                 is_near[n_found[rows] >= MAX_PAIRS] = False
                 _limit_candidates(is_near, vectors[rows], vectors[other_start : other_start + BLOCK], threshold)
             row_numbers, column_numbers = np.divmod(np.flatnonzero(is_near), is_near.shape[1])
-            pairs = _confirm(vectors, np.stack([row_numbers + start, column_numbers + other_start], axis=1), threshold)
+            pairs = _keep_similar_pairs(
+                vectors, np.stack([row_numbers + start, column_numbers + other_start], axis=1), threshold
+            )
             n_found += np.bincount(pairs[:, 0], minlength=n)
             blocks.append(pairs)
         if on_progress:
@@ -145,9 +147,9 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 
 
 def _limit_candidates(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
-    """Cut rows with more than `MAX_PAIRS` candidates to their first ones above the threshold.
+    """Limit each row to its first `MAX_PAIRS` candidates above the threshold.
 
-    These candidates are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
+    The first candidates are kept, not the nearest, because all rows of a dense cluster share the nearest ones.
     """
     crowded = np.flatnonzero(np.count_nonzero(is_near, axis=1) > MAX_PAIRS)
     if len(crowded):
@@ -155,10 +157,10 @@ def _limit_candidates(is_near: npt.NDArray[np.bool_], rows: Vectors, candidates:
         is_near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
 
 
-def _reduce(vectors: Vectors) -> Vectors:
-    """Return the projections of the vectors on their principal directions, and the lengths of the residuals.
+def _project(vectors: Vectors) -> Vectors:
+    """Return the coordinates of vectors along a few principal directions, with the residual's length as last column.
 
-    For a single block, a full comparison is faster.
+    Vectors of a single block are returned unchanged, because comparing them in full is faster.
     """
     if vectors.shape[1] <= N_DIRECTIONS or len(vectors) <= BLOCK:
         return vectors
@@ -168,7 +170,7 @@ def _reduce(vectors: Vectors) -> Vectors:
     return np.ascontiguousarray(np.column_stack([projections, remainder]), np.float32)
 
 
-def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
+def _keep_similar_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
     parts = np.array_split(pairs, max(1, math.ceil(len(pairs) / 20_000)))
     return np.concatenate(
         [part[np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]]) >= threshold] for part in parts]
@@ -176,7 +178,7 @@ def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
 
 
 def _group_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
-    """Return groups of pairwise similar rows, with the lowest similarity in each."""
+    """Return groups of pairwise similar rows, each with the lowest similarity between its members."""
     ends, other_ends = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))
     neighbours = np.split(other_ends[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
@@ -194,9 +196,9 @@ def _group_pairs(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[
 
 
 def _similar_group(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """Return the first row with others that are all pairwise similar, and the lowest similarity among them.
+    """Return the group of pairwise similar rows that contains the first row, and the lowest similarity within it.
 
-    Greedy: rows join in the order of their similarity to the first, if they are similar to all members so far.
+    Rows join greedily, the most similar to the first row first, if they are similar to all members so far.
     """
     similarities = vectors @ vectors.T
     members = [0]
@@ -209,8 +211,8 @@ def _similar_group(vectors: Vectors, rows: list[int], threshold: float) -> tuple
     return tuple(rows[index] for index in members), min(1.0, lowest)
 
 
-def _distinct(vectors: Vectors) -> tuple[Vectors, Rows]:
-    """Return the distinct vectors in order, and the index of each vector among them."""
+def _distinct_vectors(vectors: Vectors) -> tuple[Vectors, Rows]:
+    """Return the distinct vectors in order of first appearance, and the index of each vector in this list."""
     index_by_vector: dict[bytes, int] = {}
     inverse = np.array([index_by_vector.setdefault(row.tobytes(), len(index_by_vector)) for row in vectors], np.int64)
     first = np.zeros(len(index_by_vector), np.int64)

@@ -10,7 +10,7 @@ STEMS_KEPT = 50_000
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a string as a set."""
+    """Return the set of words in a string."""
     return frozenset(text.split())
 
 
@@ -93,7 +93,7 @@ def is_plural(noun: str) -> bool:
 
 @lru_cache(STEMS_KEPT)
 def stem(word: str) -> str:
-    """Return the common stem of a word's forms: `cancel` of `cancels`, `cancelling` and `cancelled`."""
+    """Return the stem that the forms of a word share: `cancel` for `cancels`, `cancelling` and `cancelled`."""
     word = singular(word)
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) > len(ending) + 3:

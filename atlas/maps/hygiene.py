@@ -15,11 +15,11 @@ MIN_KNOWN = 5
 
 
 def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict[G, SuccessRate]:
-    """Return the success rate of each group. Attempts without a group are left out.
+    """Return the success rate of each group, keyed by group. Attempts without a group are left out.
 
     Args:
-        groups: The group of each record, by id.
-        outcomes: `succeeded`, `failed` or `unknown`, by id.
+        groups: The group of each attempt, keyed by the attempt's id.
+        outcomes: `succeeded`, `failed` or `unknown`, keyed by the attempt's id.
     """
     counts: dict[G, Counter[str]] = {}
     for record_id, outcome in outcomes.items():
@@ -29,7 +29,7 @@ def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict
 
 
 def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
-    """Return groups by the upper bound of the interval of their success rate, lowest first.
+    """Return the groups sorted by the upper bound of their success rate's interval, lowest first.
 
     Groups without a known outcome are last.
     """
@@ -42,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
-    """Return whether the overall rate is above the group's 95% interval."""
+    """Return whether the 95% interval of a group's success rate lies below the overall rate."""
     interval = rate.interval
     if interval is None or overall.share is None or rate.n_known < MIN_KNOWN:
         return False

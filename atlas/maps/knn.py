@@ -18,7 +18,7 @@ Similarities = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The nearest others of each vector, nearest first."""
+    """The nearest neighbours of each vector, nearest first."""
 
     indices: npt.NDArray[np.int32]
     """Shape (n, k)."""
@@ -30,7 +30,7 @@ class Neighbours:
 def nearest_neighbours(
     vectors: Vectors, k: int, pool: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Neighbours:
-    """Return the k nearest neighbours of each vector, among the others or in `pool`.
+    """Return the k nearest neighbours of each vector, from the other vectors or from `pool`.
 
     Args:
         vectors: Rows of unit length.
@@ -52,7 +52,7 @@ def nearest_neighbours(
 
 
 def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
-    """Return for each row its k nearest rows of the pool. From `own_start` on, the pool has the rows themselves."""
+    """Return the indices and similarities of the k rows of the pool nearest to each row, shape (n, k) each."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)
     for start in range(0, len(pool), COLUMNS):
@@ -71,7 +71,7 @@ def _exclude_own_rows(block: Similarities, offset: int) -> None:
 
 
 def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
-    """Merge a block into the best similarities. Only the few values of each row that improve on them are sorted."""
+    """Update the best similarities and their indices in place with a block of further similarities."""
     k = best.shape[1]
     is_better = block > best.min(axis=1, keepdims=True)
     n_columns = max(k, int(is_better.sum(axis=1).max(initial=0)))
@@ -87,7 +87,7 @@ def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities
 
 
 def _pack(block: Similarities, selected: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
-    """Return the selected values of each row, moved to the start of the row and padded with −2, and their columns."""
+    """Return the selected values of each row at the row's start, padded with −2, and the columns they were in."""
     rows, columns = np.divmod(np.flatnonzero(selected), block.shape[1])
     counts = selected.sum(axis=1)
     rank = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -32,7 +32,7 @@ MIN_OVERLAP = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDomain:
-    """A name, and the records of the domain when it was given."""
+    """The name of a domain, and the records that the domain had when it was named."""
 
     name: str
     members: tuple[str, ...]
@@ -46,7 +46,7 @@ class NamedDomain:
 
 
 class DomainNames:
-    """The names of one collection's domains. On a new map, a name belongs to the domain with most of its records."""
+    """The names of one collection's domains. On a new map, a name goes to the domain that has most of its records."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
         """Read and write the names of a collection's domains.
@@ -60,11 +60,11 @@ class DomainNames:
 
     @classmethod
     def of(cls, store: Store, collection: str) -> DomainNames:
-        """Return the names that all processes and servers of a store share."""
+        """Return the names of a store's collection, which all processes and servers of the store share."""
         return cls(store.path, collection, names_text(store))
 
     def state(self) -> str:
-        """Return a version text that changes with every new name."""
+        """Return a string that changes whenever a name changes, as a key of caches."""
         return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
@@ -76,7 +76,7 @@ class DomainNames:
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
-        """Return the map with these names given to its domains."""
+        """Return the map with the stored names on the matching domains."""
         named_domains = self.load()
         matches = _match_names(memory_map, named_domains)
         domains = list[Domain]()
@@ -114,7 +114,7 @@ class DomainNames:
         self._change(with_name)
 
     def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
-        """Store the names that a language model suggested for domains. Names by people are kept.
+        """Store the names that a language model suggested for domains. Names that people gave are not replaced.
 
         Args:
             memory_map: The map with the domains.
@@ -156,7 +156,7 @@ class DomainNames:
         self._text.change(rewrite)
 
     def _names_by_collection(self, text: bytes | None) -> dict[str, Any]:
-        """Return the names in a file's text, by collection. A damaged file is moved aside, and the result is empty."""
+        """Return the encoded names in a file's text, keyed by collection. A damaged file is moved away: no names."""
         if text is None:
             return {}
         try:
@@ -180,7 +180,7 @@ def _with_name(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the decoded entries, and the undecodable ones unchanged, because a later version may have written them."""
+    """Return the entries that can be decoded, and the other ones unchanged, which a later version may have written."""
     named_domains, unreadable = [], []
     for entry in entries:
         try:
@@ -198,7 +198,7 @@ def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], lis
 
 
 def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) -> dict[int, int]:
-    """Return the index of each domain's name. Domains without a name are left out."""
+    """Return the index in `named_domains` of each domain's name, keyed by the domain's number."""
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
 
@@ -215,7 +215,7 @@ def _match_names(memory_map: MemoryMap, named_domains: Sequence[NamedDomain]) ->
 
 
 def _overlap(named_domain: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
-    """Return the estimated overlap of a domain with a named domain, from the latter's members that still exist."""
+    """Return the estimated Jaccard overlap of a domain and a named domain, based on the latter's remaining members."""
     live = [labels[record_id] for record_id in named_domain.members if record_id in labels]
     if not live:
         return 0.0

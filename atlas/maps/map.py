@@ -16,12 +16,12 @@ from atlas.maps.domains import (
     Strengths,
     default_min_size,
     find_domains,
-    labels_nearby,
+    labels_from_neighbours,
     match_domains,
     renumber,
 )
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.naming import name_domains, same_template, unique_names
+from atlas.maps.naming import name_domains, number_by_template, unique_names
 from atlas.maps.projection import (
     N_NEIGHBOURS,
     SEED,
@@ -56,7 +56,7 @@ MIN_SHARE_FOR_REFIT = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapRecipe:
-    """Settings and versions that reproduce a map."""
+    """The settings and library versions that reproduce a map."""
 
     model: str
     """The embedding model of the vectors."""
@@ -152,7 +152,7 @@ class MemoryMap:
 
 
 def preview(embedded: EmbeddedRecords) -> MemoryMap:
-    """Return a map by PCA without domains, which is fast even for a large memory."""
+    """Return a map by PCA without domains. It is fast even for a large memory."""
     n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
         ids=embedded.ids,
@@ -161,7 +161,7 @@ def preview(embedded: EmbeddedRecords) -> MemoryMap:
         labels=np.full(n, UNCLUSTERED, np.int32),
         strengths=np.zeros(n, np.float32),
         domains=(),
-        recipe=_recipe(embedded, "pca", SEED, 0),
+        recipe=_make_recipe(embedded, "pca", SEED, 0),
         trustworthiness=trustworthiness(embedded.vectors, coordinates, n_judged=N_JUDGED_FOR_PREVIEW),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
@@ -213,7 +213,7 @@ def make_map(
         labels=np.full(len(embedded.ids), UNCLUSTERED, np.int32),
         strengths=np.zeros(len(embedded.ids), np.float32),
         domains=(),
-        recipe=_recipe(embedded, engine, seed, min_domain_size),
+        recipe=_make_recipe(embedded, engine, seed, min_domain_size),
         trustworthiness=trustworthiness(embedded.vectors, coordinates),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
@@ -223,7 +223,7 @@ def make_map(
 
 
 def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: int) -> MemoryMap:
-    """Return the same map, clustered with another smallest size of domains. Matching domains keep numbers and names.
+    """Return the map clustered again, with another minimum size of domains. Matching domains keep numbers and names.
 
     Args:
         memory_map: The map to cluster again.
@@ -231,12 +231,12 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
         min_domain_size: Smallest number of records of a domain. 0 for a default by the number of records.
     """
     current = extend(memory_map, embedded)
-    recipe = _recipe(embedded, current.recipe.engine, current.recipe.seed, min_domain_size)
+    recipe = _make_recipe(embedded, current.recipe.engine, current.recipe.seed, min_domain_size)
     return _add_domains(replace(current, recipe=recipe), embedded, min_domain_size, memory_map)
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map after changes to the store. New records are placed, and deleted ones are removed.
+    """Return the map updated to the current records: new ones are placed near their neighbours, deleted ones removed.
 
     Args:
         memory_map: A map of an earlier state.
@@ -276,7 +276,7 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
 
 
 def _match_rows(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
-    """Return the rows of the common records in the map and in the ids, and the rows of ids that are not in the map."""
+    """Return the rows of common records in the map and in `ids`, and the rows in `ids` of records not on the map."""
     n = len(map_ids)
     if tuple(ids[:n]) == tuple(map_ids):  # the usual case, new records only, should be cheap for a map of any size
         return np.arange(n), slice(0, n), np.arange(n, len(ids))
@@ -286,7 +286,7 @@ def _match_rows(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Row
 
 @dataclass(frozen=True, slots=True)
 class _PlacedRecords:
-    """Positions and domains of new records."""
+    """The positions and domains of records that were placed on a fitted map."""
 
     coordinates: Coordinates
     is_placed: npt.NDArray[np.bool_]
@@ -294,7 +294,7 @@ class _PlacedRecords:
     strengths: Strengths
 
     def restore(self, ids: Sequence[str], fitted: MemoryMap) -> None:
-        """Move records of the fitted map back to their positions there, so that undoing a prune restores the map."""
+        """Move the records that the fitted map contains back to it, so that undoing a prune restores the map."""
         rows, fitted_rows = _shared_rows(ids, fitted.ids)
         for target, source in (
             (self.coordinates, fitted.coordinates),
@@ -306,19 +306,24 @@ class _PlacedRecords:
 
 
 def _place_newcomers(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _PlacedRecords:
-    """Return new records, placed by their neighbours among the kept rows of a map, whose vectors are `old`."""
-    labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
+    """Return positions and domains of new records, from their neighbours among the map's rows `kept_rows`.
+
+    `old` are the vectors of these rows.
+    """
+    labels, strengths = labels_from_neighbours(
+        newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows]
+    )
     coordinates = place_newcomers(newcomers, old, memory_map.coordinates[kept_rows])
     return _PlacedRecords(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
 def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
-    """Return the map with its domains. Domains of the previous map keep their numbers and names."""
+    """Return a fitted map with domains. Domains that match one of the previous map keep its number and name."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]
     texts = [embedded.texts[row] for row in order]
-    labels, kept_domains = renumber(clusters.labels, same_template(texts, clusters.labels)), dict[int, Domain]()
+    labels, kept_domains = renumber(clusters.labels, number_by_template(texts, clusters.labels)), dict[int, Domain]()
     if previous is not None:
         labels, kept_domains = _keep_names(fitted.ids, labels, previous)
     names_by_domain = name_domains(texts, labels)
@@ -334,7 +339,7 @@ def _add_domains(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, pr
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
-    """Return labels with the numbers of an earlier map, and the domains that keep their names."""
+    """Return labels with the numbers of an earlier map, and its domains that keep their names, keyed by number."""
     now, before = _shared_rows(ids, previous.ids)
     new_rows = np.setdiff1d(np.arange(len(ids)), now)
     numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
@@ -353,7 +358,7 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
 
 
 def _shared_rows(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]:
-    """Return the rows of the common records in each of two lists, in the order of the first."""
+    """Return the rows in two lists of the ids that both contain, in the order of the first list."""
     if len(ids) < len(other_ids):
         rows = {record_id: row for row, record_id in enumerate(ids)}
         pairs = sorted((rows[record_id], row) for row, record_id in enumerate(other_ids) if record_id in rows)
@@ -379,7 +384,10 @@ def _unmeasured_domain(number: int, name: str, terms: tuple[str, ...]) -> Domain
 def _measure_domains(
     memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named_domains: Mapping[int, Domain]
 ) -> list[Domain]:
-    """Return the domains with members, measured again. `rows` are the rows of the map's records in the vectors."""
+    """Return the domains that have members, with size and typical members computed again.
+
+    `rows` are the rows in `vectors` of the map's records.
+    """
     measured = []
     for number, domain in named_domains.items():
         members = np.flatnonzero(memory_map.labels == number)
@@ -392,9 +400,10 @@ def _measure_domains(
 
 
 def _most_typical(vectors: Vectors) -> list[int]:
-    """Return the rows nearest to the mean direction, at most `MAX_TYPICAL`, nearest first.
+    """Return the rows of the at most `MAX_TYPICAL` vectors nearest to the mean direction, nearest first.
 
-    Attempts at one task have equal vectors. Of equal ones only the first counts, unless there are too few others.
+    Attempts at one task have equal vectors. Of equal vectors, only the first is returned, unless there are too few
+    others.
     """
     nearest = np.argsort(-(vectors @ vectors.mean(axis=0)), kind="stable").tolist()
     first = {vectors[row].tobytes(): row for row in reversed(nearest)}
@@ -406,7 +415,7 @@ def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:
     return tuple(sorted(domains, key=lambda domain: (-domain.n, domain.number)))
 
 
-def _recipe(embedded: EmbeddedRecords, engine: str, seed: int, min_domain_size: int) -> MapRecipe:
+def _make_recipe(embedded: EmbeddedRecords, engine: str, seed: int, min_domain_size: int) -> MapRecipe:
     libraries = ("numpy", "scipy", "scikit-learn", *(["umap-learn"] if engine == "umap-learn" else []))
     return MapRecipe(
         model=embedded.model,

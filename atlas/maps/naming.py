@@ -38,7 +38,7 @@ MIN_MEMBER_SHARE = 0.08
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTerms:
-    """The most distinctive words of a domain."""
+    """The most distinctive words of a domain, and its possible names."""
 
     terms: tuple[str, ...]
     """Distinctive words and phrases, best first."""
@@ -48,11 +48,11 @@ class DomainTerms:
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
-    """Return the most distinctive words of each domain.
+    """Return the most distinctive words and the possible names of each domain, keyed by its number.
 
     Args:
         texts: One text for each record.
-        labels: Shape (n,); records without a domain count as others.
+        labels: The domain of each record, shape (n,). Records without a domain serve for comparison.
 
     Source:
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
@@ -74,15 +74,15 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
         for number in texts_by_domain
         if number != UNCLUSTERED
     }
-    owners = _owners(weights)
+    owners = _domains_by_word(weights)
     n_read = min(MAX_SAMPLED, max(MIN_SAMPLED, MAX_SAMPLED_IN_ALL // len(texts_by_domain)))
     sampled = {
-        number: [text.text for text in domain_texts[:: _step(domain_texts, n_read)]]
+        number: [text.text for text in domain_texts[:: _sampling_step(domain_texts, n_read)]]
         for number, domain_texts in texts_by_domain.items()
     }
     names = subject_names(sampled, people)
     return {
-        number: DomainTerms(terms=_terms(number, domain_weights, owners), names=names[number])
+        number: DomainTerms(terms=_select_terms(number, domain_weights, owners), names=names[number])
         for number, domain_weights in weights.items()
     }
 
@@ -91,7 +91,7 @@ def unique_names(terms_by_domain: Mapping[int, DomainTerms], reserved: Iterable[
     """Return a distinct name for each domain. If all of a domain's possible names are taken, the first one is numbered.
 
     Args:
-        terms_by_domain: Possible names of each domain. Earlier domains choose first.
+        terms_by_domain: Possible names of each domain, keyed by number. Earlier domains choose first.
         reserved: Names of other domains.
     """
     names: dict[int, str] = {}
@@ -132,16 +132,16 @@ class Prose:
 
 
 def prose(text: str) -> Prose:
-    """Return a text without its code."""
+    """Return a text without its code, or the text itself if it consists of code."""
     without_code = _CODE.sub(" ", text)
     subject_words = words(without_code)
     return Prose(without_code, subject_words) if subject_words else Prose(text, words(text))
 
 
-def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
+def _person_names(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     """Return the words that are probably names of people, judged by spelling.
 
-    They are the parts of user ids such as `anya_garcia_5901`, and capitalised words that mostly stand beside another
+    These are the words in user ids such as `anya_garcia_5901`, and capitalised words that mostly occur next to another
     capitalised word, as in `Anya Garcia`. A word that is also written in lower case does not count.
     """
     coded, plain = set[str](), set[str]()
@@ -168,28 +168,28 @@ def _place_names(texts: Iterable[str]) -> set[str]:
 
 
 def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
-    """Return at most `MAX_READ_PER_DOMAIN` texts of each domain, and the words that name people and places.
+    """Return a sample of each domain's texts, keyed by number, and the words that name people and places.
 
     Names of people are removed from the words of the texts.
     """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {
-        number: [texts[row] for row in domain_rows[:: _step(domain_rows, MAX_READ_PER_DOMAIN)]]
+        number: [texts[row] for row in domain_rows[:: _sampling_step(domain_rows, MAX_READ_PER_DOMAIN)]]
         for number, domain_rows in rows.items()
     }
     parsed = {number: [prose(text) for text in domain_texts] for number, domain_texts in sampled.items()}
-    people = _people(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
+    people = _person_names(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
     proses = {number: [Prose(part.text, part.words - people) for part in parts] for number, parts in parsed.items()}
     return proses, people | _place_names(chain.from_iterable(sampled.values()))
 
 
-def _step(rows: Sized, limit: int) -> int:
-    """Return the step that selects at most `limit` rows."""
+def _sampling_step(rows: Sized, limit: int) -> int:
+    """Return the step of a slice that selects at most `limit` of the rows."""
     return math.ceil(len(rows) / limit)
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
-    """Return the singular of each plural where both occur, so that they count as one word."""
+    """Return the singular of each plural whose singular occurs too, keyed by the plural."""
     singulars = dict[str, str]()
     for word in frequencies:
         for ending in ("s", "es"):
@@ -200,7 +200,7 @@ def _singulars(frequencies: Counter[str]) -> dict[str, str]:
 
 
 def _count_members(texts: Sequence[Prose], singulars: Mapping[str, str]) -> Counter[str]:
-    """Return the number of texts with each word, where a plural counts as its singular."""
+    """Return the number of texts that contain each word, with plurals counted as their singular."""
     counts = Counter[str]()
     for text in texts:
         counts.update({singulars.get(word, word) for word in text.words})
@@ -208,7 +208,7 @@ def _count_members(texts: Sequence[Prose], singulars: Mapping[str, str]) -> Coun
 
 
 def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int) -> dict[str, float]:
-    """Return how distinctive each word is for a domain: its share of members, times how much rarer it is elsewhere.
+    """Return the c-TF-IDF weight of each word: the share of members with it, times its rarity in other domains.
 
     Args:
         counts: Number of members with each word.
@@ -225,8 +225,8 @@ def _weights(counts: Counter[str], size: int, total: Counter[str], n_total: int)
     return weights
 
 
-def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
-    """Return the domain for which each word is most distinctive."""
+def _domains_by_word(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
+    """Return the number of the domain for which a word is most distinctive, keyed by word."""
     best: dict[str, tuple[float, int]] = {}
     for number, domain_weights in weights.items():
         for word, weight in domain_weights.items():
@@ -234,7 +234,7 @@ def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
     return {word: number for word, (_, number) in best.items()}
 
 
-def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int]) -> tuple[str, ...]:
+def _select_terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int]) -> tuple[str, ...]:
     ordered = sorted(weights, key=lambda word: (-weights[word], word))
     own_words = [word for word in ordered if owners[word] == number]
     shared = [word for word in ordered if owners[word] != number]
@@ -252,8 +252,8 @@ def _are_alike(word: str, other: str) -> bool:
     return shorter >= 4 and word[:n_common] == other[:n_common]
 
 
-def same_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:
-    """Return a number for each domain, the same for domains whose tasks differ only in numbers.
+def number_by_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:
+    """Return a new number for each domain, keyed by the old one. Domains whose tasks differ only in numbers share it.
 
     `Household task env_37` and `Household task env_112` differ in nothing that could tell two domains apart.
     """

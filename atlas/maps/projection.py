@@ -39,14 +39,14 @@ N_JUDGED = 1_000
 
 
 def pca(vectors: Vectors) -> Coordinates:
-    """Return the coordinates along the first two principal components, scaled to [-1, 1]. Deterministic."""
+    """Return the coordinates of vectors along their first two principal components, scaled to [-1, 1]."""
     if not len(vectors):
         return np.zeros((0, 2), np.float32)
     centred = vectors - vectors.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     axes = directions[:, :-3:-1] if vectors.shape[1] > 1 else np.repeat(directions, 2, axis=1)
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])  # the sign of an eigenvector is arbitrary
-    return umap_numpy.spread((centred @ (axes * signs)).astype(np.float32), 1.0)
+    return umap_numpy.centre_and_scale((centred @ (axes * signs)).astype(np.float32), 1.0)
 
 
 def fit(
@@ -57,7 +57,7 @@ def fit(
     seed: int = SEED,
     on_progress: Progress | None = None,
 ) -> Coordinates:
-    """Return coordinates in [-1, 1] at which near vectors are near each other.
+    """Return the layout of a map: coordinates in [-1, 1], shape (n, 2), with near vectors near each other.
 
     Args:
         vectors: Rows of unit length.
@@ -76,12 +76,12 @@ def fit(
         return start
     distances = np.sqrt(np.maximum(2 - 2 * neighbours.similarities, 0))
     if engine == "umap-learn":
-        return umap_numpy.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
+        return umap_numpy.centre_and_scale(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
     graph = umap_numpy.neighbour_graph(neighbours.indices, distances)
     coordinates = umap_numpy.optimise_layout(
         graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress
     )
-    return umap_numpy.spread(coordinates, 1.0)
+    return umap_numpy.centre_and_scale(coordinates, 1.0)
 
 
 def n_epochs(n: int) -> int:
@@ -106,7 +106,7 @@ def _umap_learn(
         neighbours = (np.hstack([own_rows, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
         engine: Any = UMAP(
             n_neighbors=k + 1,
-            init=umap_numpy.spread(start, umap_numpy.EXTENT),
+            init=umap_numpy.centre_and_scale(start, umap_numpy.EXTENT),
             n_epochs=n_epochs(n),
             random_state=seed,
             precomputed_knn=(*neighbours, None),
@@ -123,13 +123,13 @@ def place_newcomers(
     nearest = nearest_neighbours(newcomers, k, pool=vectors)
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
-    weights = placing_weights(nearest)
+    weights = placement_weights(nearest)
     positions: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(np.float32)
     return positions
 
 
-def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
-    """Return the weight of each neighbour, shape (n, k). Each row sums to 1."""
+def placement_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
+    """Return the weights with which neighbours place a new record, shape (n, k). Each row sums to 1."""
     weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / PLACING_WIDTH)
     scaled: npt.NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
     return scaled
@@ -138,35 +138,35 @@ def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
 def align(
     coordinates: Coordinates, target: Coordinates, shared: tuple[npt.NDArray[Any], npt.NDArray[Any]]
 ) -> Coordinates:
-    """Return the coordinates rotated and reflected to match a target, within [-1, 1].
+    """Return the coordinates rotated and reflected to match a target best, and scaled to [-1, 1].
 
     Args:
         coordinates: Shape (n, 2).
         target: Shape (m, 2).
-        shared: The rows of the common records in `coordinates` and in `target`.
+        shared: The rows, in `coordinates` and in `target`, of the records that both contain.
     """
     source, target_points = coordinates[shared[0]], target[shared[1]]
     if len(source) < 3:
         return coordinates
     left, _, right = np.linalg.svd((source - source.mean(axis=0)).T @ (target_points - target_points.mean(axis=0)))
-    return umap_numpy.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
+    return umap_numpy.centre_and_scale((coordinates @ (left @ right)).astype(np.float32), 1.0)
 
 
 def rotate_to_fill(coordinates: Coordinates) -> Coordinates:
-    """Return the coordinates rotated so that they fill a window of `WINDOW` best, within [-1, 1]."""
+    """Return the coordinates rotated to fill the proportions `WINDOW` best, and scaled to [-1, 1]."""
     if len(coordinates) < 3:
         return coordinates
     angles = np.radians(np.arange(0, 180, TURN_DEGREES))
     turns = [np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) for angle in angles]
     sides = [np.ptp(coordinates @ turn, axis=0) / WINDOW for turn in turns]
     best = turns[int(np.argmin(np.max(sides, axis=1)))]
-    return umap_numpy.spread((coordinates @ best).astype(np.float32), 1.0)
+    return umap_numpy.centre_and_scale((coordinates @ best).astype(np.float32), 1.0)
 
 
 def trustworthiness(
     vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = N_JUDGED
 ) -> float:
-    """Return the trustworthiness of a map for k neighbours, in [0, 1].
+    """Return the trustworthiness of a map for k neighbours, in [0, 1], higher is better.
 
     Large maps are sampled.
 
@@ -184,7 +184,7 @@ def trustworthiness(
 
 
 def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
-    """Return the summed rank error of neighbours on the map that are not neighbours in the vectors."""
+    """Return the sum of ranks beyond k, in the vectors, of each row's k nearest neighbours on the map."""
     numbers = np.arange(len(rows))
     distances = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
     distances[numbers, rows] = np.inf

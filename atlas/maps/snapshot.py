@@ -18,7 +18,7 @@ TEXT_CHARACTERS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedRecords:
-    """The records of a collection with their vectors."""
+    """A snapshot of a collection's records with their vectors."""
 
     ids: tuple[str, ...]
     vectors: Vectors
@@ -39,7 +39,7 @@ class EmbeddedRecords:
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:
-    """Return the live records of a collection in the order of addition, or only those with the given ids.
+    """Return a snapshot of a collection's live records in the order of addition, or of those with the given ids.
 
     Raises:
         NotFound: The store is not bound to an embedding model yet.
@@ -52,11 +52,11 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     if ids is None:
         return embedded
     id_set = set(ids)
-    return subset(embedded, [row for row, record_id in enumerate(embedded.ids) if record_id in id_set])
+    return select_rows(embedded, [row for row, record_id in enumerate(embedded.ids) if record_id in id_set])
 
 
 def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
-    """Return the current live records of a collection. Only changes since an earlier snapshot are read."""
+    """Return a snapshot of the current live records. Only the changes since an earlier snapshot are read."""
     with store.reading():  # one state of the store
         empty = _empty_snapshot(store, collection)
         if (empty.ledger_id, empty.model) != (earlier.ledger_id, earlier.model) or empty.revision < earlier.revision:
@@ -66,7 +66,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
         current = replace(earlier, revision=empty.revision)
         changed_ids = {entry.id for entry in changes}
         if not changed_ids.isdisjoint(earlier.ids):
-            current = subset(
+            current = select_rows(
                 current, [row for row, record_id in enumerate(earlier.ids) if record_id not in changed_ids]
             )
         return _append_records(current, store, collection, seqs)
@@ -90,8 +90,8 @@ def _empty_snapshot(store: Store, collection: str) -> EmbeddedRecords:
     )
 
 
-def subset(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
-    """Return a snapshot of only these rows."""
+def select_rows(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
+    """Return a snapshot with only these rows of a snapshot, in this order."""
     return replace(
         embedded,
         ids=tuple(embedded.ids[row] for row in rows),
@@ -102,7 +102,7 @@ def subset(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
 
 
 def _append_records(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
-    """Return the snapshot with more records, given by their numbers, at its end.
+    """Return the snapshot with more records at its end, given by their sequence numbers.
 
     Records without a vector, and those in quarantine, are left out.
     """

@@ -85,7 +85,7 @@ PAIR_FACTOR, SINGLE_WORD_FACTOR, TWO_VERBS_FACTOR = 0.8, 0.8, 1.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
-    """A phrase in the form in which occurrences are counted."""
+    """A noun phrase, perhaps with a verb, in the normal form in which occurrences are counted."""
 
     words: tuple[str, ...]
     """Words in lower case, with the noun last and in the singular."""
@@ -96,12 +96,12 @@ class Subject:
 
     @property
     def stems(self) -> frozenset[str]:
-        """Stems that a task contains if it is about the subject."""
+        """The stems of the phrase. A task that contains all of them counts as being about the subject."""
         return _stems(*self.words, self.of, *self.verb.split()[:1])
 
     @property
     def n_words(self) -> int:
-        """Weight of the phrase: how specific it is."""
+        """How specific the phrase is, from 1 to 3: roughly the number of its meaningful words."""
         words = [word for word in (*self.words, self.of) if word and word not in VAGUE_NOUNS]
         return min(3, max(1 + bool(self.of), len(words) + bool(self.verb)))
 
@@ -117,7 +117,7 @@ Subjects = tuple[Subject, ...]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Which tasks contain which stems. Bit `i` of a number stands for task `i`."""
+    """An index of stems: a bit mask of the tasks that contain each stem. Bit `i` stands for task `i`."""
 
     early: dict[str, int]
     """Tasks that begin with a stem, roughly."""
@@ -125,7 +125,7 @@ class Index:
     anywhere: dict[str, int]
 
     def tasks(self, stems: Iterable[str]) -> tuple[int, int]:
-        """Return the tasks that contain all stems, at the beginning and anywhere."""
+        """Return two bit masks of the tasks that contain all stems: near the beginning, and anywhere."""
         early = anywhere = -1
         for word_stem in stems:
             early &= self.early.get(word_stem, 0)
@@ -135,7 +135,7 @@ class Index:
 
 @dataclass(slots=True)
 class Group:
-    """The phrases of the tasks of one group."""
+    """The phrases in the tasks of one group, with their counts."""
 
     tasks: int = 0
     """Its tasks, as bits."""
@@ -156,8 +156,8 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         excluded: Words in lower case to ignore, such as names of people.
     """
     distinct = {number: _distinct(domain_texts) for number, domain_texts in texts.items()}
-    index = _index(list(chain.from_iterable(distinct.values())))
-    nouns = _Nouns.of(chain.from_iterable(texts.values()))
+    index = _build_index(list(chain.from_iterable(distinct.values())))
+    nouns = _Nouns.from_texts(chain.from_iterable(texts.values()))
     names, start = {}, 0
     for number, domain_texts in distinct.items():
         group = _read_group(domain_texts, start, excluded)
@@ -170,7 +170,7 @@ def _distinct(texts: Sequence[str]) -> list[str]:
     return [*{re.sub(r"[\W\d_]+", "", text)[:TASK_KEY_CHARACTERS].lower(): text for text in texts}.values()]
 
 
-def _index(texts: Sequence[str]) -> Index:
+def _build_index(texts: Sequence[str]) -> Index:
     early, anywhere = Counter[str](), Counter[str]()
     for number, text in enumerate(texts):
         stems = [stem(word.lower()) for word in _ANY.findall(text)]
@@ -194,7 +194,7 @@ def _read_group(texts: Sequence[str], start: int, excluded: Container[str]) -> G
 
 
 def _subjects(clause: Clause) -> Iterator[Subject]:
-    """Yield the subjects of a clause: its noun alone, with neighbouring words, and with its verb."""
+    """Yield the subjects of a clause: the noun alone, with the words next to it, and with the verb."""
     head = clause.phrase.head
     before = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
     phrases = [(head,), *((word, head) for word in before if word != "case")]  # as in `snake case strings`
@@ -212,7 +212,7 @@ def _subjects(clause: Clause) -> Iterator[Subject]:
 
 @dataclass(frozen=True, slots=True)
 class _Namer:
-    """Finds names for one group."""
+    """A search for names of one group of tasks."""
 
     group: Group
     index: Index
@@ -220,7 +220,7 @@ class _Namer:
     n_total: int
 
     def names(self) -> Iterator[str]:
-        """Yield names, best first. Subjects of at least `MIN_TASK_SHARE` of the tasks come before all others."""
+        """Yield names, best first. Subjects of at least `MIN_TASK_SHARE` of the tasks come before rarer ones."""
         common = self._rank(max(2, MIN_TASK_SHARE * self.group.n))
         spelled = (self.nouns.spell(subjects, self.group) for subjects in chain(common, self._rank(1)))
         yield from dict.fromkeys(
@@ -228,7 +228,7 @@ class _Namer:
         )
 
     def _rank(self, min_tasks: float) -> Iterator[Subjects]:
-        """Yield single phrases and pairs of them, best first, but more precise names before a single noun.
+        """Yield names, which are one or two phrases, best first. More precise names come before a single noun.
 
         Args:
             min_tasks: Number of tasks that must be about a phrase.
@@ -241,7 +241,7 @@ class _Namer:
         yield from names
 
     def _more_precise(self, noun: Subject, ranked: Sequence[Subject]) -> Iterator[Subjects]:
-        """Yield frequent phrases with this noun, then pairs of the noun and a frequent phrase without its words."""
+        """Yield frequent phrases that end in this noun, then this noun with another frequent phrase."""
         frequent = [subject for subject in ranked if self._task_share((subject,)) >= MIN_PRECISE_SHARE]
         yield from ((subject,) for subject in frequent if subject.n_words > 1 and subject.words[-1] == noun.words[-1])
         others = (
@@ -254,7 +254,7 @@ class _Namer:
         )
 
     def _order_by_fit(self, values: Mapping[Subject, float], ranked: Sequence[Subject]) -> Iterator[Subjects]:
-        """Yield single phrases and pairs of them by how well they name the group."""
+        """Yield names, which are one or two phrases, sorted by how well they describe the group, best first."""
         sufficient = [
             (subject,) for subject in ranked if self._task_share((subject,)) >= MIN_SHARE_BY_WORDS[subject.n_words]
         ]
@@ -278,7 +278,7 @@ class _Namer:
         return min(subject.n_words for subject in pair) > 1 and self._task_share(pair) >= MIN_SHARE_OF_BEST_PAIR
 
     def _phrases(self, min_tasks: float) -> dict[Subject, float]:
-        """Return how well each phrase names the group. Phrases that name other groups as well are left out."""
+        """Return the score of each phrase as a name of the group. Phrases as common in other groups are left out."""
         values = {}
         for subject, n in self.group.counts.items():
             n_about = (self.index.tasks(subject.stems)[1] & self.group.tasks).bit_count()
@@ -301,7 +301,7 @@ class _Namer:
         return subject.n_words == 1 and self.nouns.spell((subject,), self.group)[:2].istitle()
 
     def _pairs(self, ranked: Sequence[Subject]) -> list[Subjects]:
-        """Return two phrases, or two verbs of one phrase, best first. Empty for a few tasks."""
+        """Return pairs of phrases that may be joined to a name, best first. Empty for a group of few tasks."""
         if self.group.n <= FEW_TASKS:
             return []
         values: dict[Subjects, float] = {
@@ -329,7 +329,7 @@ class _Namer:
         return self._distinctiveness((first, second)) * factor * (VERB_FACTOR if first.verb else 1.0)
 
     def _distinctiveness(self, subjects: Subjects) -> float:
-        """Return how many tasks are about any of the subjects, times how much rarer that is elsewhere."""
+        """Return the share of the group's tasks about any of the subjects, weighted by its rarity in other groups."""
         early = anywhere = 0
         for subject in subjects:
             begins, contains = self.index.tasks(subject.stems)
@@ -346,7 +346,7 @@ class _Namer:
 
 @dataclass(frozen=True, slots=True)
 class _Nouns:
-    """How nouns are spelled in all texts."""
+    """The usual spellings of nouns in all texts."""
 
     forms: Mapping[str, Counter[str]]
     """Number of occurrences of each spelling, by the word in lower case."""
@@ -358,7 +358,7 @@ class _Nouns:
     """Text between two phrases."""
 
     @classmethod
-    def of(cls, texts: Iterator[str]) -> _Nouns:
+    def from_texts(cls, texts: Iterator[str]) -> _Nouns:
         forms, countable, n, n_english = defaultdict[str, Counter[str]](Counter), set[str](), 0, 0
         for text in texts:
             words = _ANY.findall(text)
@@ -373,7 +373,7 @@ class _Nouns:
         return cls(forms, countable, " and " if n_english > 0.3 * n else ", ")
 
     def spell(self, subjects: Subjects, group: Group) -> str:
-        """Return phrases as they are written: `cancelling upcoming flights`, `sorting and filtering lists`."""
+        """Return a name as it is written: `cancelling upcoming flights`, `sorting and filtering lists`."""
         first, *others = subjects
         if others and _is_same_noun(first, others[0]):
             verbs = self.conjunction.join(map(_gerund, sorted(subject.verb for subject in subjects)))
@@ -396,7 +396,7 @@ class _Nouns:
         return plural(cased) if singular(word.lower()) in self.countable and cased.islower() else cased
 
     def _usual_spelling(self, word: str) -> str:
-        """Return the most frequent spelling of a word within sentences."""
+        """Return the most frequent spelling of a word. Occurrences within sentences count more than first words."""
         forms = self.forms.get(word.lower())
         return max(forms, key=lambda form: (forms[form], form)) if forms else word.lower()
 

@@ -25,7 +25,7 @@ TOKENS_PER_NAME = 40
 
 
 def build_schema(numbers: Sequence[int]) -> Mapping[str, Any]:
-    """Return the schema of the names of these groups."""
+    """Return the JSON schema of an answer with a name for each of these groups."""
     name = {
         "type": "object",
         "properties": {
@@ -45,7 +45,7 @@ def build_schema(numbers: Sequence[int]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnnamedDomain:
-    """A domain as it is described to a language model."""
+    """A domain to be named by a language model, as the prompt describes it."""
 
     number: int
     terms: tuple[str, ...]
@@ -72,7 +72,7 @@ def unnamed_domains(memory_map: MemoryMap, titles: Mapping[str, str]) -> tuple[U
 async def suggest_names(
     llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Iterable[str] = ()
 ) -> dict[int, str]:
-    """Return a name for each domain. All are different, ignoring case.
+    """Return a name for each domain, keyed by its number. No two names are equal, ignoring case.
 
     Args:
         llm: Called once for every `MAX_DOMAINS` domains.
@@ -117,12 +117,12 @@ _QUESTION_WORDS = frozenset(("frequent", "group", "groups", "name", "names", "ta
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name. The words may be joined, as in `flightChanges`."""
+    """Return the words of a name in lower case, also if they are joined as in `flightChanges`."""
     return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 
 def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
-    """Return the names in an answer, by the domain's number.
+    """Return the names in an answer, keyed by the domain's number.
 
     Raises:
         InvalidInput: A group has not exactly one name, or a name repeats a word, has line breaks or is repeated.

@@ -33,7 +33,7 @@ N_BATCHES = 4
 """Number of batches of an epoch. Batch i contains every fourth edge, starting with edge i."""
 
 GAP = 1.5
-"""Width of the gap between islands, in the curve's units. `gather` preserves it."""
+"""Width of the gap between islands, in the curve's units. `bring_together` preserves it."""
 
 MAX_ISLANDS = 200
 """Largest number of islands that are moved together. More islands fill the plane by themselves."""
@@ -44,7 +44,7 @@ EXTENT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The neighbourhood graph with each edge in both directions, sorted by its first point."""
+    """A weighted graph of neighbours, with each edge in both directions, sorted by the edge's first point."""
 
     n: int
     heads: Numbers
@@ -54,7 +54,7 @@ class Graph:
 
 
 def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
-    """Return the fuzzy union of each point's neighbourhood. Both arguments have shape (n, k), nearest first."""
+    """Return the fuzzy union of all points' neighbourhoods. Both arguments have shape (n, k), nearest first."""
     with extra("map", "the map"):
         from scipy.sparse import coo_matrix
 
@@ -74,7 +74,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """Return the fuzzy membership of each neighbour, in (0, 1]. The memberships of a point add up to log2(k + 1)."""
+    """Return the fuzzy membership of each neighbour, in (0, 1], shape (n, k). Each row adds up to log2(k + 1)."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     excess = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
@@ -108,7 +108,7 @@ def optimise_layout(
         on_progress: Called with the number of epochs done, and their total.
     """
     generator = np.random.default_rng(seed)
-    points = spread(start, EXTENT) + generator.normal(0, 1e-3, start.shape).astype(np.float32)
+    points = centre_and_scale(start, EXTENT) + generator.normal(0, 1e-3, start.shape).astype(np.float32)
     x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
     phases = generator.random(len(graph.weights), np.float32)
     for epoch in range(n_epochs):
@@ -117,17 +117,17 @@ def optimise_layout(
         step = FIRST_STEP * (1 - epoch / n_epochs)
         for part in range(N_BATCHES):
             batch = edges[part::N_BATCHES]
-            _move(x, y, graph.heads[batch], graph.tails[batch], step, generator)
+            _move_points(x, y, graph.heads[batch], graph.tails[batch], step, generator)
         if on_progress and epoch % 20 == 19:
             on_progress(epoch + 1, n_epochs)
     layout = np.stack([x, y], axis=1)
-    return gather(layout, islands(layout))
+    return bring_together(layout, number_islands(layout))
 
 
-def islands(points: Floats) -> Numbers:
-    """Return the island of each point. Islands are separated by gaps.
+def number_islands(points: Floats) -> Numbers:
+    """Return the number of each point's island, shape (n,). Gaps without points separate islands.
 
-    Islands are numbered from the largest.
+    The largest island has the number 0.
     """
     with extra("map", "the map"):
         from scipy.ndimage import label
@@ -142,12 +142,12 @@ def islands(points: Floats) -> Numbers:
     return numbers
 
 
-def gather(points: Floats, parts: Numbers) -> Floats:
-    """Return the points with islands moved next to the largest one, because their distance has no meaning.
+def bring_together(points: Floats, parts: Numbers) -> Floats:
+    """Return the points with islands moved next to the largest one. The distance between islands has no meaning.
 
     Args:
         points: Shape (n, 2).
-        parts: The part of each point, 0 for the largest.
+        parts: The number of each point's island, 0 for the largest.
     """
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
@@ -156,9 +156,9 @@ def gather(points: Floats, parts: Numbers) -> Floats:
     middle = points[parts == 0].mean(axis=0)
     rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MAX_ISLANDS))}
     offsets = {part: points[part_rows].mean(axis=0) - middle for part, part_rows in rows.items()}
-    islands = [_thin(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
+    islands = [_sample(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
     for part in sorted(rows, key=lambda part: float(np.linalg.norm(offsets[part]))):
-        island, tree = _thin(points[rows[part]]), cKDTree(np.concatenate(islands))
+        island, tree = _sample(points[rows[part]]), cKDTree(np.concatenate(islands))
         shifts = (share * offsets[part] for share in np.linspace(-1, 0, 41))
         shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
         result[rows[part]] += shift.astype(np.float32)
@@ -166,11 +166,11 @@ def gather(points: Floats, parts: Numbers) -> Floats:
     return result
 
 
-def _thin(points: Floats) -> Floats:
+def _sample(points: Floats) -> Floats:
     return points[:: math.ceil(len(points) / 2_000)]
 
 
-def spread(points: Floats, extent: float) -> Floats:
+def centre_and_scale(points: Floats, extent: float) -> Floats:
     """Return points centred and scaled, so that the largest absolute coordinate is `extent`."""
     if not len(points):
         return points
@@ -180,27 +180,29 @@ def spread(points: Floats, extent: float) -> Floats:
     return scaled
 
 
-def _move(x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator) -> None:
-    """Move the ends of some edges together, and each head away from randomly sampled points."""
-    pull_x, pull_y = _pulls(x[heads] - x[tails], y[heads] - y[tails])
+def _move_points(
+    x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator
+) -> None:
+    """Move the ends of some edges together, and each first end away from randomly sampled points."""
+    pull_x, pull_y = _attraction(x[heads] - x[tails], y[heads] - y[tails])
     random_points = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
-    push_x, push_y = _pushes(x[heads] - x[random_points], y[heads] - y[random_points])
+    push_x, push_y = _repulsion(x[heads] - x[random_points], y[heads] - y[random_points])
     for points, pull, push in ((x, pull_x, push_x), (y, pull_y, push_y)):
         moves = np.bincount(heads, pull + push.sum(axis=0), len(points)) - np.bincount(tails, pull, len(points))
         points += (step * moves).astype(np.float32)
 
 
-def _pulls(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
+def _attraction(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
     square = apart_x * apart_x + apart_y * apart_y
     root = _eighth_root(square)
     strength = -2 * A * B / (root + A * square)
-    return _clip(strength * apart_x), _clip(strength * apart_y)
+    return _clip_forces(strength * apart_x), _clip_forces(strength * apart_y)
 
 
-def _pushes(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
+def _repulsion(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
     square = apart_x * apart_x + apart_y * apart_y
     strength = 2 * B / ((0.001 + square) * (1 + A * square / _eighth_root(square)))
-    return _clip(strength * apart_x), _clip(strength * apart_y)
+    return _clip_forces(strength * apart_x), _clip_forces(strength * apart_y)
 
 
 def _eighth_root(square: Floats) -> Floats:
@@ -208,6 +210,6 @@ def _eighth_root(square: Floats) -> Floats:
     return root
 
 
-def _clip(moves: npt.NDArray[Any]) -> Floats:
+def _clip_forces(moves: npt.NDArray[Any]) -> Floats:
     bounded: Floats = np.clip(moves, -MAX_STEP, MAX_STEP, out=moves)
     return bounded

@@ -12,7 +12,7 @@ from atlas.jobs.duplicates import DuplicatesFile
 from atlas.jobs.map import MapFile
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import UNCLUSTERED, extend, make_map, preview, regroup
-from atlas.maps.snapshot import subset
+from atlas.maps.snapshot import select_rows
 from tests.support.vectors import embedded, topical, unit
 
 
@@ -64,7 +64,7 @@ def test_a_domain_says_what_is_in_it(memory_map):
 
 
 def test_attempts_at_one_task_are_typical_once(records):
-    copies = subset(records, [row for row in range(len(records.ids)) for _ in range(4)])
+    copies = select_rows(records, [row for row in range(len(records.ids)) for _ in range(4)])
     copies = replace(copies, ids=tuple(f"{record_id}-{n}" for n, record_id in enumerate(copies.ids)))
     domain = make_map(copies).domains[0]
     tasks = {record_id.rpartition("-")[0] for record_id in domain.typical}

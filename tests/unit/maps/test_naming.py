@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.maps.naming import DomainTerms, name_domains, prose, same_template, unique_names
+from atlas.maps.naming import DomainTerms, name_domains, number_by_template, prose, unique_names
 
 PEOPLE = ["Anya Garcia", "Omar Silva", "Lucas Brown"]
 
@@ -160,4 +160,4 @@ def test_no_name_holds_a_persons_name_a_place_a_code_or_a_call():
 def test_groups_that_differ_in_numbers_only_are_one_domain():
     texts = [*(f"Household task env_{n}" for n in range(6)), "Sort a list", "Sort the rows"]
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2], np.int32)
-    assert same_template(texts, labels) == {0: 0, 1: 0, 2: 2}
+    assert number_by_template(texts, labels) == {0: 0, 1: 0, 2: 2}
