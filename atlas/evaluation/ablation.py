@@ -25,8 +25,8 @@ from atlas.evaluation.replay import (
     first_attempts,
     group_by_time,
     replay,
-    scratch_memory,
-    task_of,
+    task_identity,
+    temporary_memory,
 )
 from atlas.memory.context.block import BUDGET_TOKENS, make_counter
 from atlas.memory.system import MemorySystem
@@ -43,7 +43,7 @@ CONFIGURATIONS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationRow:
-    """Figures of one configuration."""
+    """The figures of one configuration of the memories."""
 
     name: str
     memories: tuple[str, ...]
@@ -88,7 +88,7 @@ class AblationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """The result of a replay."""
+    """The figures of all configurations after a replay of the same attempts."""
 
     model: str
     """The embedding model."""
@@ -127,7 +127,7 @@ def ablate(
     limit: int | None = None,
     on_progress: Progress | None = None,
 ) -> Ablation:
-    """Replay attempts into one temporary memory system for each configuration.
+    """Return the figures of each configuration after replaying attempts into a temporary memory system of its own.
 
     Args:
         trajectories: The attempts.
@@ -137,7 +137,7 @@ def ablate(
         budget_tokens: Largest number of tokens of the context block.
         seed: Seed of the intervals.
         limit: Number of attempts to replay, the earliest ones. By default all.
-        on_progress: Called after each attempt of each configuration.
+        on_progress: Called after each attempt in each configuration.
 
     Raises:
         InvalidInput: There is no attempt, or a configuration is unknown.
@@ -152,14 +152,14 @@ def ablate(
     rows: list[AblationRow] = []
     for name in names:
         replayed: list[ReplayedAttempt] = []
-        with scratch_memory(CONFIGURATIONS[name], cached_embedder, settings) as (memory, clock):
+        with temporary_memory(CONFIGURATIONS[name], cached_embedder, settings) as (memory, clock):
             for attempt in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
                 replayed.append(attempt)
                 if on_progress:
                     on_progress(len(rows) * len(trajectories) + len(replayed), len(names) * len(trajectories))
-            rows.append(_row(name, replayed, _count_records(memory), seed))
+            rows.append(_make_row(name, replayed, _count_records(memory), seed))
     outcomes = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
-    tasks = [task_of(trajectory) for trajectory in trajectories]
+    tasks = [task_identity(trajectory) for trajectory in trajectories]
     return Ablation(
         model=cached_embedder.model_name,
         counted_with=counter.name,
@@ -176,17 +176,17 @@ def ablate(
     )
 
 
-def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str, int], seed: int) -> AblationRow:
+def _make_row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str, int], seed: int) -> AblationRow:
     repeated = [attempt for attempt in replayed if attempt.n_same]
     predicted = [attempt for attempt in replayed if attempt.outcomes and attempt.trajectory.outcome.success is not None]
     base_accuracies = [
-        _accuracy(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None
+        _mean_probability(attempt, [attempt.base_rate]) for attempt in predicted if attempt.base_rate is not None
     ]
     tokens = _estimate([[float(attempt.n_tokens)] for attempt in replayed], replayed, seed)
     hits = _estimates(
         [[float(attempt.rank == 1), float(attempt.rank is not None)] for attempt in repeated], repeated, seed
     )
-    accuracy = _estimates([[_accuracy(attempt, attempt.outcomes)] for attempt in predicted], predicted, seed)
+    accuracy = _estimates([[_mean_probability(attempt, attempt.outcomes)] for attempt in predicted], predicted, seed)
     return AblationRow(
         name=name,
         memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
@@ -204,25 +204,25 @@ def _row(name: str, replayed: Sequence[ReplayedAttempt], n_records: Mapping[str,
 
 
 def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
-    """Return the mean chance that at least one of k random records of each memory comes from the same task."""
+    """Return the mean probability that k random records of each memory include one from the attempt's task."""
     miss_probabilities = [
         math.prod(1.0 - expected_hit(ranking, k) for ranking in attempt.contents) for attempt in replayed
     ]
     return 1.0 - sum(miss_probabilities) / len(miss_probabilities) if miss_probabilities else 0.0
 
 
-def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
-    """Return the mean predicted probability of the actual outcome."""
+def _mean_probability(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
+    """Return the mean probability that predicted success rates give to the attempt's actual outcome."""
     mean = sum(shares) / len(shares)
     return mean if attempt.trajectory.outcome.success else 1.0 - mean
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean of each column with its interval over tasks, empty if there are no rows."""
+    """Return the mean of each column with its interval, resampled by task. Empty without rows."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)
-    return estimates(table, [task_of(attempt.trajectory) for attempt in replayed], seed=seed)
+    return estimates(table, [task_identity(attempt.trajectory) for attempt in replayed], seed=seed)
 
 
 def _estimate(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> Estimate:

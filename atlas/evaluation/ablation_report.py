@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from atlas.core.statistics import Estimate
 from atlas.evaluation.ablation import Ablation, AblationRow
-from atlas.evaluation.report import Grid, cell, table, to_lines
+from atlas.evaluation.report import Grid, format_estimate, to_lines, to_markdown
 
 NONE = "–"
 
@@ -23,12 +23,14 @@ def as_text(ablation: Ablation) -> str:
 
 
 def as_markdown(ablation: Ablation) -> str:
-    """Return the report as a table."""
-    return "\n".join([_head(ablation), "", *table(_grid(ablation)), "", *(f"- {note}" for note in notes(ablation))])
+    """Return the report as a Markdown table."""
+    return "\n".join(
+        [_head(ablation), "", *to_markdown(_grid(ablation)), "", *(f"- {note}" for note in notes(ablation))]
+    )
 
 
 def notes(ablation: Ablation) -> list[str]:
-    """Return notes on how to read the figures, and on their limits."""
+    """Return sentences on how to read the figures, and on their limits."""
     lines = [
         f"hit@k: share of the {ablation.n_repeated:,} attempts at a repeated task for which one of a memory's first k "
         f"hits is from that task; chance is the same for a random order of all records of each memory, so it is "
@@ -78,11 +80,11 @@ def _row(row: AblationRow) -> list[str]:
 
 
 def _cell(estimate: Estimate | None) -> str:
-    return cell(estimate) if estimate else NONE
+    return format_estimate(estimate) if estimate else NONE
 
 
 def _share_cell(value: float) -> str:
-    return cell(Estimate(mean=value, interval=None))
+    return format_estimate(Estimate(mean=value, interval=None))
 
 
 def _tokens(estimate: Estimate) -> str:

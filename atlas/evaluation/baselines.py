@@ -25,7 +25,7 @@ class PlainBM25:
 
     name = "plain BM25"
     about = "BM25 over the descriptions, words as they stand, without ATLAS's search; nothing was tuned"
-    against: Sequence[str] = ()
+    baselines: Sequence[str] = ()
     has_threshold = False
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -40,7 +40,7 @@ class PlainBM25:
         self._postings = {word: np.array(pairs, np.int64) for word, pairs in postings.items()}
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return the texts that share a word with the query, highest score first, ties in the given order."""
+        """Return the ids of texts that share a word with the query, highest score first. Ties keep the given order."""
         values = self._values(text)
         order = (self._ids[position] for position in np.argsort(-values, kind="stable") if values[position] > 0)
         return Ranking(tuple(record_id for record_id in order if record_id not in excluded)[:depth])

@@ -30,7 +30,7 @@ HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockResult:
-    """Figures of the context blocks for the queries of one task. The blocks contain experiences only."""
+    """The figures of context blocks for the queries of one task, at one budget. The blocks contain experiences only."""
 
     task: str
     budget_tokens: int
@@ -59,10 +59,10 @@ def evaluate_blocks(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[BlockResult, ...]:
-    """Evaluate the block of each query of one half, for each of `BUDGETS`.
+    """Return the figures of the context blocks for the queries of one half, for each of `BUDGETS`.
 
     Args:
-        texts: The description of each record, by its id.
+        texts: The description of each record, keyed by its id.
         id_field: The field that identifies an experience in judgements.
         counter: Counts tokens.
         seed: Seed of the intervals.
@@ -95,10 +95,10 @@ def evaluate_blocks(
 def _values(
     hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
 ) -> tuple[float, float, float, float]:
-    """Return four figures of the block for one query.
+    """Return four figures of the context block for one query.
 
-    The first three are 1 or 0: a right record is in the block; it is there in full; it is in a block that is filled
-    with full texts by rank. The last one is the first minus the third.
+    The first three are 1 or 0: whether the block contains a right record, whether it contains one in full, and whether
+    a block filled with full texts by rank would contain one. The fourth is the first minus the third.
     """
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown_ids, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}

@@ -16,19 +16,19 @@ SPLIT_SEED = 4
 """Seed of the split. Do not change it, or tuned parameters would be tested on their development tasks."""
 
 
-def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
-    """Return whether a task is in the held-out test half."""
+def is_in_test_half(group: str, seed: int = SPLIT_SEED) -> bool:
+    """Return whether a task, given by its group, is in the held-out test half."""
     digest = hashlib.blake2b(f"{seed}:{group}".encode("utf-8", "replace"), digest_size=8).digest()
     return bool(digest[-1] & 1)
 
 
-def is_in(half: Half, group: str) -> bool:
-    """Return whether a task belongs to a half."""
-    return half == "both" or half == ("test" if is_test(group) else "dev")
+def is_in_half(half: Half, group: str) -> bool:
+    """Return whether a task, given by its group, is in a half, or True for the half `both`."""
+    return half == "both" or half == ("test" if is_in_test_half(group) else "dev")
 
 
 def sample(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
-    """Return a random sample of at most `limit` items, in the given order."""
+    """Return a random sample of at most `limit` items, in their original order."""
     if len(items) <= limit:
         return list(items)
     positions = np.random.default_rng(seed).choice(len(items), limit, replace=False)

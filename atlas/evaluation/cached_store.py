@@ -21,7 +21,7 @@ MAX_CANDIDATES = overfetch(1)
 
 
 class CachedStore(LedgerCollection):
-    """A snapshot of a collection that caches its answers."""
+    """A read-only view of a collection that caches the results of its searches."""
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
@@ -40,9 +40,9 @@ class CachedStore(LedgerCollection):
         returned: Selector | None = None,
         compared: Selector | None = None,
     ) -> Candidates:
-        """Return the candidates for a text, cached by the text, which determines the vector.
+        """Return the candidates for a text. The cache key is the text, because it determines the vector.
 
-        All candidates are returned, because the selection depends on the weights.
+        All candidates are returned, because their selection depends on the ranking weights.
         """
         if text is None or n > MAX_CANDIDATES:
             return super().candidates(
@@ -75,11 +75,11 @@ class CachedStore(LedgerCollection):
 
 
 def _with_comparison(candidates: Candidates, compared_similarities: Values, compared: Selector | None) -> Candidates:
-    """Return candidates with the similarities by word pieces.
+    """Return candidates with the similarities of the selected ones replaced by those from word pieces.
 
     Args:
-        compared_similarities: Similarities of all candidates by word pieces, or empty if there are none.
-        compared: Selects the candidates that get these similarities, or None for no candidates.
+        compared_similarities: Similarities of all candidates from word pieces, or empty if the store has none.
+        compared: Selects the candidates whose similarities are replaced, or None to replace none.
     """
     if compared is None or not len(compared_similarities):
         return candidates

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.evaluation.bootstrap import SPLIT_SEED, Half, is_in, sample
+from atlas.evaluation.bootstrap import SPLIT_SEED, Half, is_in_half, sample
 from atlas.evaluation.measures import JudgedCorpus, Retriever
 from atlas.evaluation.metrics import DEPTH
 from atlas.protocols.infra import Progress
@@ -27,7 +27,7 @@ BySource = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignResult:
-    """Answers of a store to the foreign queries of one source."""
+    """The shares of one source's foreign queries that each retriever answers, although it should return no hit."""
 
     asked_in: str
     source: str
@@ -62,29 +62,29 @@ class StrictnessStep:
 
 
 def select_foreign_queries(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
-    """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
+    """Return the queries of a half that are foreign to a corpus, by source: nonsense, and queries of other corpora.
 
     Corpora that share a query, such as a log and a part of it, are not foreign to each other.
     """
     own_queries = _queries(corpus)
-    by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
+    by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in_half(half, text)}}
     for other_corpus in corpora:
         other_queries = _queries(other_corpus)
         has_same_origin = bool(corpus.origin) and corpus.origin == other_corpus.origin
         if not has_same_origin and not own_queries.keys() & other_queries.keys():
             texts = {text for queries in by_source.values() for text in queries}
             by_source[other_corpus.name] = {
-                text: group for text, group in other_queries.items() if text not in texts and is_in(half, group)
+                text: group for text, group in other_queries.items() if text not in texts and is_in_half(half, group)
             }
     return by_source
 
 
 def load_foreign_queries(half: Half) -> BySource:
-    """Return the queries of a half that ATLAS ships, without those used for calibration.
+    """Return the foreign queries that ATLAS ships, of one half, without those used for calibration.
 
     The queries cover so many subjects that few of them are relevant to a particular store.
     """
-    return {SHIPPED: {text: text for text in evaluation_queries() if is_in(half, text)}}
+    return {SHIPPED: {text: text for text in evaluation_queries() if is_in_half(half, text)}}
 
 
 def ask_foreign(
@@ -95,11 +95,11 @@ def ask_foreign(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[ForeignResult, ...]:
-    """Run the foreign queries of a store on every retriever with a threshold.
+    """Return the share of foreign queries that each retriever with a threshold answers, for each source.
 
     Args:
         asked_in: The store's name in the report.
-        by_source: The queries. At most `MAX_FOREIGN` of each source are asked.
+        by_source: The queries of each source, at most `MAX_FOREIGN` of which are run.
         retrievers: The rows of the report.
         seed: Seed of the intervals.
         on_progress: Called after each query.
@@ -119,7 +119,7 @@ def ask_foreign(
 
 
 def sample_queries(queries: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the queries of one source that are asked, at most `MAX_FOREIGN`, each with its group."""
+    """Return a sample of at most `MAX_FOREIGN` queries of one source, each with its group."""
     return sample(list(queries.items()), MAX_FOREIGN, seed=SPLIT_SEED)
 
 
@@ -149,5 +149,5 @@ def _results(
 
 
 def _queries(corpus: JudgedCorpus) -> dict[str, str]:
-    """Return the group of each query that is run on a corpus, by the query's text."""
+    """Return the group of each query of a corpus, keyed by the query's text."""
     return {query.text: query.group for task in corpus.tasks for query in task.queries}

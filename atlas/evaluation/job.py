@@ -49,7 +49,7 @@ STEPS: Mapping[str, tuple[int, int]] = {
 
 
 class EvaluationFile(ArtefactFile[OwnEvaluation]):
-    """The measurement of one collection."""
+    """The file with the latest evaluation of one collection."""
 
     kind = "evaluation"
 
@@ -61,20 +61,20 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
 
 
 def encode_evaluation(evaluation: OwnEvaluation) -> dict[str, Any]:
-    """Return a measurement as JSON values, its report as one string."""
+    """Return an evaluation as JSON values. Its report becomes one string."""
     return {**encode(evaluation), "report": as_json(evaluation.report)}
 
 
 def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
-    """Return an encoded measurement.
+    """Return the evaluation that `encode_evaluation` encoded.
 
     Raises:
-        ValueError: The measurement lacks its time, its tasks or some of the metrics.
-        InvalidInput: The measurement lacks other fields, or some have another type.
+        ValueError: The evaluation lacks its time, its tasks or some of the metrics.
+        InvalidInput: The evaluation lacks another field, or a field has the wrong type.
     """
     evaluation = decode(OwnEvaluation, {**encoded, "report": json.loads(encoded["report"])}, "evaluation", strict=True)
     if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
-        raise ValueError("the file lacks the time of the measurement, or its tasks")
+        raise ValueError("expected an evaluation with its time and its tasks, got one that lacks them")
     for task in filter(attrgetter("rows"), evaluation.report.tasks):
         compared = [by for row in task.rows for by in row.differences.values()]
         for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
@@ -85,18 +85,18 @@ def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationJob(MemoryJob):
-    """A measurement of all ways to search a store, including profiles, on its own attempts, saved in a file."""
+    """A job that evaluates all ways to search a store, including its profiles, and saves the result in a file."""
 
     seed: int = 0
     is_background: bool = False
     """True for a job with the lowest scheduling priority."""
 
     def file(self) -> EvaluationFile:
-        """Return the file of the measurement."""
+        """Return the file in which the evaluation is saved."""
         return EvaluationFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
-        """Evaluate the store."""
+        """Return the evaluation of the store."""
         if self.is_background:
             with suppress(OSError):
                 os.nice(NICENESS)
@@ -108,14 +108,14 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     """Return the evaluation of a store on its own records.
 
     Raises:
-        NotFound: The store has no data to evaluate on.
+        NotFound: No task was tried twice, no outcome is known and no query was judged.
     """
     ledger, profiles = memory.storage.ledger, memory.storage.profiles
     revision, ledger_id = ledger.revision(), ledger.position(memory.experience.collection_name).ledger_id
     usable = usable_profiles(memory)
     in_use = profiles.in_use().name
     judged = memory.storage.judgements.state()
-    report = evaluate_own(memory, half="both", seed=seed, watch=partial(_watch, on_progress))
+    report = evaluate_own(memory, half="both", seed=seed, watch=partial(_scale_progress, on_progress))
     return OwnEvaluation(
         report=report,
         measured_at=SystemClock().now().isoformat(timespec="seconds"),
@@ -127,31 +127,31 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     )
 
 
-def _watch(on_progress: OnProgress, label: str) -> Progress:
-    """Return a callback that converts the progress of a step to progress of the whole measurement."""
+def _scale_progress(on_progress: OnProgress, label: str) -> Progress:
+    """Return a callback that converts the progress of one step to progress of the whole evaluation."""
     begin, end = STEPS[label]
     return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
-    """Return the weights of each valid profile, by name."""
+    """Return the weights of each valid profile, keyed by its name."""
     profiles = memory.storage.profiles.all()
     return {profile.name: asdict(profile.weights) for profile in profiles if not profile.problem}
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):
-    """The latest measurement of a store, made by the worker."""
+    """The latest evaluation of a store, and the jobs that renew it."""
 
     _n_at_begin: int | None = None
     """Number of experiences at the last start in the background. A failed or cancelled measurement is repeated only
     after the store has grown."""
 
     def ask(self) -> None:
-        """Ask the worker for a measurement."""
+        """Submit a job that evaluates the store."""
         self._submit(EvaluationJob(**self._job_arguments))
 
     def keep_up(self) -> None:
-        """Start a measurement in the background if the store has changed as much as the settings require."""
+        """Submit a background evaluation if the store has changed by more than `Settings.evaluate_growth`."""
         growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
         if not growth or self.memory.storage.read_only or n < MIN_EXPERIENCES:
             return
@@ -166,10 +166,10 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         return status is not None and status.state in ("queued", "running")
 
     def _has_outgrown(self, growth: float, n: int) -> bool:
-        """Return whether the store was never measured, or has changed too much since.
+        """Return whether the store was never evaluated, or has changed too much since the last evaluation.
 
         Args:
-            growth: Share of the records of the last measurement that may be added before another one.
+            growth: Records that may be added before another evaluation, as a share of those at the last one.
             n: Number of records now.
         """
         collection, latest = self.memory.experience.collection_name, self.current()
@@ -178,5 +178,5 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         return n_changed(self.memory.storage, collection, latest.revision) > growth * n / (1 + growth)
 
     def file(self, directory: Path) -> EvaluationFile:
-        """Return the file of the evaluation."""
+        """Return the file of the latest evaluation in a directory."""
         return EvaluationFile(directory, self.memory.experience.collection_name)

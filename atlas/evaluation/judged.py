@@ -13,14 +13,14 @@ ONLY_WRONG = "your queries with only wrong hits"
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:
-    """Return the task of finding the hits judged right, or None without such judgements.
+    """Return a task whose queries should find the records that were judged right, or None if there are none.
 
-    Queries whose right hits are no longer in the store are left out.
+    Queries whose right records are no longer in the store are left out.
 
     Args:
         judgements: Judgements of all memories.
         collection: Name of the searched collection.
-        ids: Ids of the searchable records in it.
+        ids: Ids of the searchable records in the collection.
     """
     by_text = _searchable(judgements, collection, ids)
     queries = []
@@ -35,7 +35,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries whose hits were all judged wrong, each as its own group. A search should return no hits.
+    """Return the queries for which all judged records are wrong, each with its text as group. They should find nothing.
 
     The arguments are those of `judged_queries`.
     """
@@ -46,7 +46,7 @@ def rejected_queries(judgements: Sequence[Judgement], collection: str, ids: Coll
 
 
 def _searchable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
-    """Return the judgements of searchable records, by query."""
+    """Return the judgements of searchable records, keyed by query."""
     return by_query(
         [judgement for judgement in judgements if judgement.collection == collection and judgement.record_id in ids]
     )

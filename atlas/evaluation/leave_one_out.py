@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from atlas.core.statistics import Estimate, Values, estimates
-from atlas.evaluation.bootstrap import Half, is_in, sample
+from atlas.evaluation.bootstrap import Half, is_in_half, sample
 from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
 from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
@@ -25,7 +25,7 @@ N_HITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """The fields of a record that an evaluation needs."""
+    """The fields of an experience that an evaluation needs."""
 
     id: str
     task_id: str
@@ -35,7 +35,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDifference:
-    """Differences in accuracy and Brier score between the outcomes of two retrievers."""
+    """The differences in accuracy and Brier score between two retrievers, when their hits predict outcomes."""
 
     accuracy: Estimate
     brier: Estimate
@@ -43,7 +43,7 @@ class OutcomeDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
-    """Quality of predicting an attempt's outcome from the outcomes of a retriever's hits."""
+    """How well the outcomes of one retriever's hits predict the outcome of an attempt."""
 
     name: str
     accuracy: Estimate
@@ -61,7 +61,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeAgreement:
-    """Agreement between attempts' outcomes and the outcomes of their hits."""
+    """How well the outcomes of hits predict the outcomes of attempts, for each retriever."""
 
     n_attempts: int
     n_groups: int
@@ -82,7 +82,7 @@ class OutcomeAgreement:
 
 
 def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: int = MAX_QUERIES) -> RetrievalTask:
-    """Return a task whose queries are the attempts at repeated tasks. The other attempts at the task are relevant.
+    """Return a retrieval task whose queries are attempts at repeated tasks. Other attempts at the task are relevant.
 
     Args:
         attempts: All attempts of the store.
@@ -95,7 +95,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
         by_task[attempt.task_id].append(attempt.id)
     repeated = [attempt for attempt in attempts if attempt.task_id and len(by_task[attempt.task_id]) > 1]
     queries = list[JudgedQuery]()
-    for attempt in _sample(repeated, half, seed, limit):
+    for attempt in _sample_half(repeated, half, seed, limit):
         other_ids = [attempt_id for attempt_id in by_task[attempt.task_id] if attempt_id != attempt.id]
         queries.append(
             JudgedQuery(
@@ -121,7 +121,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Return how often the hits for an attempt's task predict its outcome, by retriever. None without known outcomes.
+    """Return how well each retriever's hits predict the outcomes of attempts, or None without known outcomes.
 
     Args:
         attempts: All attempts of the store.
@@ -132,7 +132,7 @@ def outcome_agreement(
         on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
-    sampled = _sample([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
+    sampled = _sample_half([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
     if not sampled:
         return None
     base_rate = sum(outcomes[attempt.id] for attempt in sampled) / len(sampled)
@@ -149,10 +149,10 @@ def outcome_agreement(
 
 @dataclass(frozen=True, slots=True)
 class _Prediction:
-    """Predictions from one retriever's answers."""
+    """The accuracy and squared error of each prediction from one retriever's hits."""
 
     name: str
-    against: Sequence[str]
+    baselines: Sequence[str]
     values: Values
     """One row for each attempt, with the accuracy (0, ½ or 1) and the squared error."""
 
@@ -167,7 +167,7 @@ def _predict(
     actual = np.array([outcomes[attempt.id] for attempt in attempts], np.float64)
     right = np.where(predicted == 0.5, 0.5, (predicted > 0.5) == (actual == 1.0))
     values = np.column_stack([right, (predicted - actual) ** 2])
-    return _Prediction(retriever.name, retriever.against, values, shares.count(None))
+    return _Prediction(retriever.name, retriever.baselines, values, shares.count(None))
 
 
 def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
@@ -175,7 +175,7 @@ def _rows(predictions: Sequence[_Prediction], groups: Sequence[str], seed: int) 
     rows = []
     for prediction in predictions:
         accuracy, brier = estimates(prediction.values, groups, seed=seed)
-        baselines = [name for name in prediction.against if name in values]
+        baselines = [name for name in prediction.baselines if name in values]
         differences = {name: _difference(prediction.values - values[name], groups, seed) for name in baselines}
         rows.append(
             OutcomeRow(
@@ -195,15 +195,15 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
 
 
 def _success_share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
-    """Return the share of successes among the hits for an attempt's task. None if no outcome is known."""
+    """Return the share of successes among the hits for an attempt's task, or None if no hit has a known outcome."""
     ranking = retriever.rank(attempt.text, frozenset({attempt.id}), N_HITS)
     known_outcomes = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
     return sum(known_outcomes) / len(known_outcomes) if known_outcomes else None
 
 
-def _sample(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
-    """Return a sample of at most `limit` attempts of a half, in their order."""
-    return sample([attempt for attempt in attempts if is_in(half, _group_key(attempt))], limit, seed=seed)
+def _sample_half(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
+    """Return a random sample of at most `limit` attempts of a half, in their original order."""
+    return sample([attempt for attempt in attempts if is_in_half(half, _group_key(attempt))], limit, seed=seed)
 
 
 def _group_key(attempt: Attempt) -> str:

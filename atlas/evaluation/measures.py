@@ -12,7 +12,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.statistics import Estimate, Values, estimates
 from atlas.core.types import Trajectory
-from atlas.evaluation.bootstrap import Half, is_in
+from atlas.evaluation.bootstrap import Half, is_in_half
 from atlas.evaluation.metrics import DEPTH, METRICS, JudgedRanking, is_relevant
 from atlas.protocols.infra import Progress
 
@@ -45,7 +45,7 @@ class RetrievalTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCorpus:
-    """Attempts to store together, and the tasks on them."""
+    """Attempts to be stored in one memory, and the retrieval tasks on them."""
 
     name: str
     trajectories: tuple[Trajectory, ...]
@@ -60,13 +60,13 @@ class JudgedCorpus:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The description of each attempt's task, by the attempt's id."""
+        """The description of each attempt's task, keyed by the attempt's id."""
         return {trajectory.id: trajectory.task.description for trajectory in self.trajectories}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ids retrieved for a query."""
+    """The ids that a retriever returned for a query."""
 
     ids: tuple[str, ...]
     """Distinct ids, best first, empty if the retriever found no relevant record."""
@@ -86,23 +86,23 @@ class Retriever(Protocol):
         ...
 
     @property
-    def against(self) -> Sequence[str]:
-        """Names of the rows with which this one is compared."""
+    def baselines(self) -> Sequence[str]:
+        """Names of the rows with which this row is compared."""
         ...
 
     @property
     def has_threshold(self) -> bool:
-        """True if a relevance threshold may leave its answer empty."""
+        """True if the retriever has a relevance threshold, which may leave a ranking empty."""
         ...
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return at most `depth` best records for a query, without the excluded ones, ungrouped."""
+        """Return at most `depth` records for a query, best first, without excluded ones. Nothing is grouped."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowResult:
-    """Measures of one way to retrieve."""
+    """The metrics of one retriever on one task."""
 
     name: str
     estimates: Mapping[str, Estimate]
@@ -114,7 +114,7 @@ class RowResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """Measures of all retrievers on one task."""
+    """The metrics of all retrievers on one task."""
 
     name: str
     about: str
@@ -150,11 +150,11 @@ def evaluate(
     seed: int,
     on_progress: Progress | None = None,
 ) -> TaskResult:
-    """Run every query of one half on every retriever.
+    """Return the metrics of each retriever over the queries of one half.
 
     Args:
         task: The queries and judgements.
-        texts: The description of each record, by its id.
+        texts: The description of each record, keyed by its id.
         retrievers: The rows of the report.
         half: The half to evaluate.
         seed: Seed of the intervals.
@@ -163,7 +163,7 @@ def evaluate(
     Raises:
         InvalidInput: A retriever ranked a record twice, or an excluded one.
     """
-    n_queries = sum(is_in(half, query.group) for query in task.queries)
+    n_queries = sum(is_in_half(half, query.group) for query in task.queries)
     answerable = answerable_queries(task, texts, half)
     counter = _QueryCounter(len(retrievers) * len(answerable), on_progress)
     runs = [_run_retriever(retriever, answerable, texts, counter) for retriever in retrievers] if answerable else []
@@ -182,25 +182,25 @@ def evaluate(
 
 
 def answerable_queries(task: RetrievalTask, texts: Mapping[str, str], half: Half) -> list[JudgedQuery]:
-    """Return the queries of a half that have a relevant record.
+    """Return the queries of a half that have a relevant record in the store.
 
     The arguments are those of `evaluate`.
     """
-    return [query for query in task.queries if is_in(half, query.group) and relevant_ids(query, texts)]
+    return [query for query in task.queries if is_in_half(half, query.group) and relevant_ids(query, texts)]
 
 
 def relevant_ids(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
-    """Return the relevant records, without excluded ones."""
+    """Return the ids of the records that are relevant to a query, without excluded ones."""
     ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
     return [record_id for record_id in ids if record_id in texts and record_id not in query.excluded]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RetrieverRun:
-    """One retriever's values."""
+    """The metrics of each query for one retriever."""
 
     name: str
-    against: Sequence[str]
+    baselines: Sequence[str]
     values: Values
     """Shape (queries, metrics)."""
 
@@ -230,7 +230,7 @@ def _run_retriever(
     values = [[metric.measure(ranking) for metric in METRICS.values()] for ranking in judged_rankings]
     return _RetrieverRun(
         name=retriever.name,
-        against=retriever.against,
+        baselines=retriever.baselines,
         values=np.array(values, np.float64),
     )
 
@@ -261,7 +261,7 @@ def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tu
     values = {run.name: run.values for run in runs}
     rows = list[RowResult]()
     for run in runs:
-        baselines = [name for name in run.against if name in values]
+        baselines = [name for name in run.baselines if name in values]
         differences = {name: _estimates_by_metric(run.values - values[name], groups, seed) for name in baselines}
         estimates_by_metric = _estimates_by_metric(run.values, groups, seed)
         rows.append(RowResult(name=run.name, estimates=estimates_by_metric, differences=differences))
@@ -294,7 +294,7 @@ def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return a text's words in lower case, in their order."""
+    """Return the words of a text in lower case, in order, with repetitions."""
     return re.findall(r"\w+", text.lower())
 
 

@@ -20,7 +20,7 @@ DEPTH = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRanking:
-    """A ranking of one query's records with their grades."""
+    """The grades of the records that a retriever returned for one query, and of all relevant records."""
 
     retrieved: tuple[int, ...]
     """Grades of the retrieved records, by rank."""
@@ -38,7 +38,7 @@ class JudgedRanking:
 
 
 def is_relevant(grade: int) -> bool:
-    """Return whether hit, recall and reciprocal rank count a record: it clearly helps, or is the same problem."""
+    """Return whether a grade counts as relevant for hit, recall and reciprocal rank: `helps` or `same problem`."""
     return grade >= HELPS
 
 
@@ -48,18 +48,18 @@ def hit(ranking: JudgedRanking, k: int) -> float:
 
 
 def recall(ranking: JudgedRanking, k: int) -> float:
-    """Return the share of relevant records that are among the first k."""
+    """Return the share of the relevant records that are among the first k."""
     return sum(map(is_relevant, ranking.retrieved[:k])) / max(ranking.n_relevant, 1)
 
 
 def reciprocal_rank(ranking: JudgedRanking) -> float:
-    """Return 1 / the rank of the first relevant record, or 0 if none is among the first `DEPTH`."""
+    """Return the inverse of the rank of the first relevant record, or 0 if none is among the first `DEPTH`."""
     ranks = (rank for rank, grade in enumerate(ranking.retrieved[:DEPTH], start=1) if is_relevant(grade))
     return 1.0 / next(ranks, math.inf)
 
 
 def ndcg(ranking: JudgedRanking, k: int) -> float:
-    """Return the discounted cumulative gain of the first k records, divided by the gain of the ideal order.
+    """Return the discounted cumulative gain of the first k records, divided by that of the ideal order.
 
     The gain is the grade itself and the discount log2(1 + rank), as in trec_eval and scikit-learn.
 
@@ -82,7 +82,7 @@ def expected_hit(ranking: JudgedRanking, k: int) -> float:
 
 
 def expected_recall(ranking: JudgedRanking, k: int) -> float:
-    """Return the expected `recall` under a random order: each record is equally likely to be among the first k."""
+    """Return the expected `recall` under a random order: the share of records that are among the first k."""
     return min(k, ranking.n_records) / ranking.n_records if ranking.n_relevant else 0.0
 
 

@@ -18,7 +18,7 @@ from atlas.core.statistics import Estimate
 from atlas.embedding.choice import model_size
 from atlas.evaluation.bootstrap import Half, sample
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
-from atlas.evaluation.report import table, to_lines
+from atlas.evaluation.report import to_lines, to_markdown
 from atlas.evaluation.tasks import AgentRow, Watch, own_tasks, read_attempts
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -33,7 +33,7 @@ METRICS = ("hit@1", "hit@10", "MRR@10")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCost:
-    """The cost of one model on a store."""
+    """The costs of one embedding model for a store: time and disk space."""
 
     model: str
     embedding_seconds: float = 0.0
@@ -54,7 +54,7 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
-    """The figures of several models, the store's own one first."""
+    """The figures of several embedding models, the store's own model first."""
 
     own: str
     n_records: int
@@ -68,7 +68,7 @@ class ModelReport:
 class _ModelRow:
     name: str
     agent: AgentRow
-    against: Sequence[str]
+    baselines: Sequence[str]
     has_threshold = True
     about = "what `retrieve` gives an agent with this model"
 
@@ -86,11 +86,11 @@ def compare_models(
     seed: int,
     watch: Watch,
 ) -> ModelReport:
-    """Evaluate several models on copies of a store in temporary stores.
+    """Return the figures of several embedding models, each on a temporary copy of a store.
 
     Args:
-        models: Names of models. The store's own model is always included, and is first.
-        embedder_of: Returns the embedder of a model name.
+        models: Names of models. The store's own model is always added, as the first one.
+        embedder_of: Function that returns the embedder with a name.
         settings: Settings of the stores, except for the directory, which is ignored.
 
     Raises:
@@ -144,7 +144,7 @@ def _copy_memory(
     stack: ExitStack,
     on_progress: Callable[[int, int], None],
 ) -> tuple[MemorySystem, float]:
-    """Return a temporary memory with the same experiences, embedded by a model, and the time in seconds."""
+    """Return a temporary memory with the same experiences, embedded by another model, and the seconds it took."""
     directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
     exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
     memory_copy = stack.enter_context(open_memory(directory, embedder=embedder, settings=exact))
@@ -195,7 +195,7 @@ def models_as_text(report: ModelReport) -> str:
 
 def models_as_markdown(report: ModelReport) -> str:
     """Return the report as headings and tables."""
-    return "\n".join(_lines(report, table, "### {}\n"))
+    return "\n".join(_lines(report, to_markdown, "### {}\n"))
 
 
 def _lines(report: ModelReport, format_grid: Callable[[list[list[str]]], list[str]], heading: str) -> list[str]:

@@ -34,7 +34,7 @@ PACE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedAttempt:
-    """The hits for one attempt's task, before the attempt was stored."""
+    """The result of searching for an attempt's task before the attempt was stored."""
 
     trajectory: Trajectory
     rank: int | None
@@ -66,7 +66,7 @@ class ReplayedAttempt:
 
 @dataclass(slots=True)
 class ReplayClock:
-    """A clock set to the current time of a replay."""
+    """A clock that is set to the time of the replayed attempt."""
 
     at: datetime = EPOCH
 
@@ -76,7 +76,7 @@ class ReplayClock:
 
 
 def group_by_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
-    """Return attempts grouped by time, in order of time, and whether all times are known.
+    """Return attempts grouped by equal time, oldest first, and whether all times are known.
 
     If a time is missing, the attempts keep their order, each in its own group.
     """
@@ -87,7 +87,7 @@ def group_by_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Traject
 
 
 def first_attempts(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
-    """Yield the first `limit` attempts, in their groups."""
+    """Yield the groups of attempts, cut after the first `limit` attempts."""
     for moment in moments:
         if limit <= 0:
             return
@@ -103,7 +103,10 @@ def replay(
     counter: TokenCounter,
     budget_tokens: int = BUDGET_TOKENS,
 ) -> Iterator[ReplayedAttempt]:
-    """Retrieve for each attempt's task, then store the attempt. Attempts of an instant are stored together."""
+    """Search for each attempt's task, then store the attempt, and yield the result of the search.
+
+    Attempts at the same instant are all searched for before the first of them is stored.
+    """
     stored: list[Trajectory] = []
     sources: Sources = {}
     for moment in moments:
@@ -131,7 +134,7 @@ def _replay_attempt(
     if result.errors:
         raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
     sources = _sources(result)
-    same_task = {earlier.id for earlier in stored if task_of(earlier) == task_of(trajectory)}
+    same_task = {earlier.id for earlier in stored if task_identity(earlier) == task_identity(trajectory)}
     ranked = chain.from_iterable(enumerate(hits, start=1) for hits in sources)
     ranks = [rank for rank, ids in ranked if same_task.intersection(ids)]
     outcomes = [earlier.outcome.success for earlier in stored if earlier.outcome.success is not None]
@@ -157,7 +160,7 @@ def _as_unordered_ranking(is_same: Sequence[bool]) -> JudgedRanking:
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
-    """Return the source trajectories of each hit, by memory, in the order of the hits."""
+    """Return the ids of the attempts that each hit comes from, by memory, in the order of the hits."""
     return [
         [(hit.item.trajectory_id,) for hit in result.experience_hits],
         [hit.item.found_in for hit in result.concept_hits],
@@ -166,10 +169,10 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 
 
 @contextmanager
-def scratch_memory(
+def temporary_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
-    """Yield a memory system with only the named memories, over a temporary store, and its clock."""
+    """Yield a memory system with only the named memories in a temporary store, and the clock of the system."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
     with (
@@ -194,6 +197,6 @@ def _words(trajectory: Trajectory) -> list[str]:
     return trajectory.task.description.split()
 
 
-def task_of(trajectory: Trajectory) -> str:
-    """Return the identity of an attempt's task: its id, or else its description."""
+def task_identity(trajectory: Trajectory) -> str:
+    """Return the id of an attempt's task, or its description if it has no id."""
     return trajectory.task.id or trajectory.task.description

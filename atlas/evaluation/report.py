@@ -39,7 +39,7 @@ Grid = list[list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The result of an evaluation, with its conditions."""
+    """The result of an evaluation, with the settings that it depends on."""
 
     model: str
     """The embedding model."""
@@ -63,7 +63,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnEvaluation:
-    """The result of evaluating a store on itself, and the store's state at that time."""
+    """The result of evaluating a store on its own records, and the revision of the store at that time."""
 
     report: Report
     measured_at: str
@@ -115,14 +115,14 @@ def as_markdown(report: Report) -> str:
     """Return the report as headings and tables."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *table(_task_grid(task))]
+        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *to_markdown(_task_grid(task))]
     if report.outcomes:
         grid = _outcome_grid(report.outcomes)
-        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *table(grid)]
+        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *to_markdown(grid)]
     if report.foreign:
-        parts += ["", "### foreign queries", "", FOREIGN, "", *table(_foreign_grid(report.foreign))]
+        parts += ["", "### foreign queries", "", FOREIGN, "", *to_markdown(_foreign_grid(report.foreign))]
     if report.blocks:
-        parts += ["", "### context blocks", "", BLOCKS, "", *table(_block_grid(report.blocks))]
+        parts += ["", "### context blocks", "", BLOCKS, "", *to_markdown(_block_grid(report.blocks))]
     return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -159,7 +159,7 @@ def _outcomes_size(outcomes: OutcomeAgreement) -> str:
 def _task_grid(task: TaskResult) -> Grid:
     if not task.rows:
         return []
-    grid = [["", *METRICS], ["chance", *(_decimal(task.chance[name]) for name in METRICS)]]
+    grid = [["", *METRICS], ["chance", *(_format_decimal(task.chance[name]) for name in METRICS)]]
     for row in task.rows:
         grid.append([row.name, *_cells(row.estimates)])
         grid += [[f"… − {name}", *_cells(differences, signed=True)] for name, differences in row.differences.items()]
@@ -168,11 +168,24 @@ def _task_grid(task: TaskResult) -> Grid:
 
 def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     grid = [["", "accuracy", "Brier score", "guessed"]]
-    grid.append(["base rate", _decimal(outcomes.base_accuracy), _decimal(outcomes.base_brier), ""])
+    grid.append(["base rate", _format_decimal(outcomes.base_accuracy), _format_decimal(outcomes.base_brier), ""])
     for row in outcomes.rows:
-        grid.append([row.name, cell(row.accuracy), cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
+        grid.append(
+            [
+                row.name,
+                format_estimate(row.accuracy),
+                format_estimate(row.brier),
+                str(row.n_guessed) if row.n_guessed else "",
+            ]
+        )
         for name, differences in row.differences.items():
-            grid.append([f"… − {name}", cell(differences.accuracy, signed=True), cell(differences.brier, signed=True)])
+            grid.append(
+                [
+                    f"… − {name}",
+                    format_estimate(differences.accuracy, signed=True),
+                    format_estimate(differences.brier, signed=True),
+                ]
+            )
     return grid
 
 
@@ -185,7 +198,7 @@ def _foreign_grid(results: Sequence[ForeignResult]) -> Grid:
                 result.asked_in,
                 result.source,
                 f"{result.n_queries:,}",
-                *(cell(result.told_something[name]) for name in names),
+                *(format_estimate(result.told_something[name]) for name in names),
             ]
             for result in results
         ),
@@ -201,8 +214,8 @@ def _block_grid(results: Sequence[BlockResult]) -> Grid:
                 result.task,
                 f"{result.budget_tokens:,}",
                 f"{result.n_queries:,}",
-                *map(cell, (result.in_block, result.in_full, result.until_full)),
-                cell(result.difference, signed=True),
+                *map(format_estimate, (result.in_block, result.in_full, result.until_full)),
+                format_estimate(result.difference, signed=True),
             ]
             for result in results
         ),
@@ -210,22 +223,22 @@ def _block_grid(results: Sequence[BlockResult]) -> Grid:
 
 
 def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
-    return [cell(by_metric[name], signed=signed) for name in METRICS]
+    return [format_estimate(by_metric[name], signed=signed) for name in METRICS]
 
 
-def cell(estimate: Estimate, *, signed: bool = False) -> str:
-    """Return `.705 .61–.80`, with the interval if there is one, or with signs `+.005 −.02…+.03`."""
-    mean, interval = _decimal(estimate.mean, signed=signed), estimate.interval
-    return f"{mean} {_range(interval, signed)}" if interval else mean
+def format_estimate(estimate: Estimate, *, signed: bool = False) -> str:
+    """Return an estimate with its interval, if it has one: `.705 .61–.80`, or with signs `+.005 −.02…+.03`."""
+    mean, interval = _format_decimal(estimate.mean, signed=signed), estimate.interval
+    return f"{mean} {_format_interval(interval, signed)}" if interval else mean
 
 
-def _range(interval: Interval, signed: bool) -> str:
-    low, high = _decimal(interval.low, 2, signed=signed), _decimal(interval.high, 2, signed=signed)
+def _format_interval(interval: Interval, signed: bool) -> str:
+    low, high = _format_decimal(interval.low, 2, signed=signed), _format_decimal(interval.high, 2, signed=signed)
     return f"{low}…{high}" if signed else f"{low}–{high}"
 
 
-def _decimal(value: float, digits: int = 3, *, signed: bool = False) -> str:
-    """Return `.705` or `1.000`, or with a sign `+.005` or `−.120`."""
+def _format_decimal(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """Return a number without leading zero: `.705` or `1.000`, or with a sign `+.005` or `−.120`."""
     text = f"{abs(value):.{digits}f}"
     shortened = text.removeprefix("0")
     if not signed:
@@ -239,14 +252,14 @@ def _count(n: int, singular: str, several: str) -> str:
 
 
 def to_lines(grid: Grid) -> list[str]:
-    """Return the rows as lines for a terminal, in columns."""
+    """Return the rows of a grid as lines for a terminal, in aligned columns."""
     widths = [max(map(len, column)) for column in zip_longest(*grid, fillvalue="")]
     padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in grid]
     return ["  " + "  ".join(row).rstrip() for row in padded]
 
 
-def table(grid: Grid) -> list[str]:
-    """Return the rows as lines of Markdown."""
+def to_markdown(grid: Grid) -> list[str]:
+    """Return the rows of a grid as the lines of a Markdown table."""
     if not grid:
         return []
     full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]

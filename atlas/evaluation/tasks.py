@@ -69,8 +69,8 @@ Search = Callable[[str, int], Sequence[Experience]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One way to search a memory, without a relevance cut-off."""
+class SearchRow:
+    """A retriever that searches a memory in one way, without a relevance threshold."""
 
     name: str
     about: str
@@ -81,29 +81,29 @@ class Row:
     id_field: str
     """The field that identifies an experience in judgements, such as `id`."""
 
-    against: Sequence[str] = ()
+    baselines: Sequence[str] = ()
     """Names of the rows with which this one is compared."""
 
     has_threshold = False
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
-        """Return the best records for a query, without the excluded ones."""
+        """Return the ids of the best records for a query, without the excluded ones."""
         ids = [getattr(experience, self.id_field) for experience in self.search(text, depth + len(excluded))]
         return Ranking(tuple(record_id for record_id in ids if record_id not in excluded)[:depth])
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """The answers of a memory to an agent, with its relevance threshold."""
+    """A retriever that returns what an agent gets from a memory, which hides hits below its relevance threshold."""
 
     experience: ChromaExperienceMemory
 
     id_field: str
-    """The field that identifies an experience in judgements, as in `Row`."""
+    """The field that identifies an experience in judgements, as in `SearchRow`."""
 
     name = AGENT
     about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
-    against = (FUSED, "BM25", "dense", "RRF")
+    baselines = (FUSED, "BM25", "dense", "RRF")
     has_threshold = True
 
     def rank(self, text: str, excluded: Collection[str], depth: int) -> Ranking:
@@ -116,18 +116,18 @@ class AgentRow:
     def hits(
         self, text: str, excluded: Collection[str], depth: int, threshold: float | None = None
     ) -> Sequence[Hit[Experience]]:
-        """Return the hits of `rank`, or the hits above another threshold."""
+        """Return the hits whose ids `rank` returns, or the hits above another threshold."""
         where = _exclusion_filter(self.id_field, excluded)
         return self.experience.retrieve(text, depth, where=where, threshold=threshold, count_retrieval=False).hits
 
-    def unhidden_hits(self, text: str, excluded: Collection[str]) -> list[Hit[str]]:
-        """Return the hits of `rank` by id, including those that the threshold hides."""
+    def hits_without_threshold(self, text: str, excluded: Collection[str]) -> list[Hit[str]]:
+        """Return the hits for a query, each with an id as its item, including those that the threshold hides."""
         return [
             hit.with_item(getattr(hit.item, self.id_field)) for hit in self.hits(text, excluded, DEPTH, threshold=0.0)
         ]
 
-    def first_id(self, text: str, hits: Sequence[Hit[str]], strictness: float) -> str:
-        """Return the id of the first of a query's `unhidden_hits` that a strictness shows, or an empty string."""
+    def first_shown_id(self, text: str, hits: Sequence[Hit[str]], strictness: float) -> str:
+        """Return the id of the first of `hits_without_threshold` that a strictness shows, or an empty string."""
         return next((hit.item for hit in self.experience.shown_hits(text, hits, strictness)), "")
 
 
@@ -140,7 +140,7 @@ def _evaluate_agent_blocks(
     seed: int,
     watch: Watch,
 ) -> list[BlockResult]:
-    """Evaluate the context blocks of the row `AGENT`, empty if it is not among the rows."""
+    """Return the figures of the context blocks of the row `AGENT`. Empty if the rows lack it."""
     results = list[BlockResult]()
     agent_rows = [row for row in rows if isinstance(row, AgentRow)]
     for row in agent_rows:
@@ -154,7 +154,7 @@ def _evaluate_agent_blocks(
 
 
 def _exclusion_filter(key: str, values: Collection[str]) -> Where | None:
-    """Return a filter that excludes values of a field, as a union of ranges. None without values."""
+    """Return a filter that excludes values of a field, as a union of ranges, or None without values."""
     if not values:
         return None
     ends = sorted(values)
@@ -172,12 +172,12 @@ OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the retrievers to compare on a memory. They do not count retrievals."""
+    """Return the retrievers to compare on a memory. Their searches do not count as retrievals."""
     return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 
 def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the search of this memory with its current weights, and with the other profiles of its store."""
+    """Return the retrievers of this memory with its current weights, and with the other profiles of its store."""
     profile_in_use, weights = memory.storage.profiles.in_use(), memory.experience.weights
     is_profile = weights == profile_in_use.weights
     label = f"profile {profile_in_use.name!r}" if is_profile else "the weights that it was opened with"
@@ -191,7 +191,7 @@ def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
             if row.name != "RRF"
         ),
         *(
-            Row(
+            SearchRow(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
                 best_match_search(memory.experience.ranked_with(profile.weights)), id_field, (FUSED,),
             )
@@ -216,16 +216,19 @@ def _rows(
     dense = best_match_search(experience.ranked_with(replace(BARE, words=0.0), reranked=False, compares_tokens=False))
     words = keyword_search(memory.experience)
     return (
-        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
-        Row("dense", "cosine similarity alone; nothing was tuned", dense, id_field, ("BM25",)),
-        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fuse(words, dense), id_field),
-        Row(
+        SearchRow("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_field),
+        SearchRow("dense", "cosine similarity alone; nothing was tuned", dense, id_field, ("BM25",)),
+        SearchRow(
+            "RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned",
+            reciprocal_rank_fusion(words, dense), id_field,
+        ),
+        SearchRow(
             FUSED, about, best_match_search(memory.experience.ranked_with(full)), id_field,
             ("BM25", "dense", "RRF"),
         ),
         AgentRow(memory.experience, id_field),
         *(
-            Row(
+            SearchRow(
                 f"{FUSED} − {signal}", f"the same without {signal}",
                 best_match_search(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_field, (FUSED,),
             )
@@ -234,7 +237,7 @@ def _rows(
         ),
         *(
             [
-                Row(
+                SearchRow(
                     f"{FUSED} − word pieces", "the same without comparing word pieces",
                     best_match_search(experience.ranked_with(full, compares_tokens=False)), id_field, (FUSED,),
                 )
@@ -252,8 +255,8 @@ RRF_K = 60
 RRF_DEPTH = 100
 
 
-def fuse(*searches: Search) -> Search:
-    """Return the reciprocal rank fusion of several searches, the usual baseline.
+def reciprocal_rank_fusion(*searches: Search) -> Search:
+    """Return a search that merges several searches by reciprocal rank fusion, the usual baseline.
 
     Source:
         Cormack, Clarke & Büttcher, SIGIR 2009.
@@ -277,12 +280,12 @@ Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
 
 
 def keyword_search(experience: ChromaExperienceMemory) -> Search:
-    """Return the memory's keyword search."""
+    """Return a function that runs the memory's keyword search."""
     return lambda text, k: experience.search_words(text, k, as_typed=False)
 
 
 def best_match_search(experience: ChromaExperienceMemory) -> Search:
-    """Return the configured hybrid search, without its relevance cut-off."""
+    """Return a function that runs the memory's hybrid search without a relevance threshold."""
     return lambda text, k: [hit.item for hit in experience.search_hits(text, k, count_retrieval=False)]
 
 
@@ -296,16 +299,16 @@ def evaluate_corpora(
     watch: Watch,
     rows_of: Rows = rows_of,
 ) -> Report:
-    """Evaluate all rows on each corpus in a temporary store, with its tasks and foreign queries.
+    """Return the report on all retrievers, each corpus being stored in a temporary store of its own.
 
     Args:
-        corpora: The attempts and the tasks on them.
+        corpora: The corpora: attempts, and the tasks on them.
         embedder: Embedding model of all stores.
         settings: Settings of the stores, except for the directory, which is ignored.
         half: The half of the tasks to evaluate.
         seed: Seed of the intervals.
         watch: Called with the name of each step, for a progress bar.
-        rows_of: Returns the rows of the report.
+        rows_of: Function that returns the retrievers of a memory.
     """
     remembering = CachedEmbedder(embedder)
     results: list[TaskResult] = []
@@ -335,9 +338,9 @@ def evaluate_corpora(
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
-    """Evaluate all rows on a memory's own attempts and judged queries.
+    """Return the report on all retrievers of a memory, evaluated on its own attempts and judged queries.
 
-    No record is written or counted as retrieved.
+    Nothing is written, and no record counts as retrieved.
 
     Raises:
         NotFound: No task was tried twice, no outcome is known and no query was judged.
@@ -353,7 +356,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     steps = [
-        try_strictness(
+        measure_strictness(
             row, tasks, texts, [text for text, _ in sample_queries(by_source[SHIPPED])],
             half=half, seed=seed, on_progress=watch("trying other strictness"),
         )
@@ -379,7 +382,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     )
 
 
-def try_strictness(
+def measure_strictness(
     row: AgentRow,
     tasks: Mapping[str, RetrievalTask],
     texts: Mapping[str, str],
@@ -389,12 +392,12 @@ def try_strictness(
     seed: int,
     on_progress: Progress,
 ) -> tuple[StrictnessStep, ...]:
-    """Measure an agent's search at each strictness in `STEPS`, from one search for each query.
+    """Return the error rates of an agent's search at each strictness in `STEPS`. Each query is searched once.
 
     Args:
         row: The search for agents.
         tasks: Result of `own_tasks`.
-        texts: The description of each record, by its id.
+        texts: The description of each record, keyed by its id.
         foreign: Queries that should find nothing.
         half: The half of the own and judged queries to ask.
         seed: Seed of the intervals.
@@ -440,18 +443,18 @@ def _first_ids(
     """Return the id of the first hit, or "", with a row for each query and a column for each strictness in `STEPS`."""
     hits_of_queries = list[list[Hit[str]]]()
     for text, excluded in asked:
-        hits_of_queries.append(row.unhidden_hits(text, excluded))
+        hits_of_queries.append(row.hits_without_threshold(text, excluded))
         on_progress(len(hits_of_queries), len(asked))
     return np.array(
         [  # level by level, because the memory keeps the thresholds of its latest level only
-            [row.first_id(text, hits, step) for (text, _), hits in zip(asked, hits_of_queries, strict=True)]
+            [row.first_shown_id(text, hits, step) for (text, _), hits in zip(asked, hits_of_queries, strict=True)]
             for step in STEPS
         ]
     ).T
 
 
 def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, seed: int) -> dict[str, RetrievalTask]:
-    """Return the retrieval tasks that a memory's own records provide, by name.
+    """Return the retrieval tasks that a memory's own attempts and judgements provide, keyed by name.
 
     Args:
         attempts: Result of `read_attempts`.
@@ -465,9 +468,9 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
 
 
 def _with_caches(memory: MemorySystem) -> MemorySystem:
-    """Return a copy of a memory with a caching embedder and store.
+    """Return a copy of a memory that caches query vectors and candidates.
 
-    All rows share the same queries.
+    All rows run the same queries, so each is embedded and searched once.
     """
     experience, storage = memory.experience, memory.storage
     embedder = CachedEmbedder(experience.embedder)
@@ -476,7 +479,7 @@ def _with_caches(memory: MemorySystem) -> MemorySystem:
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:
-    """Return the fields that an evaluation needs of every searchable experience, in order of storage."""
+    """Return every searchable experience as an `Attempt`, in order of storage."""
     return [
         Attempt(
             id=row["id"],
@@ -492,7 +495,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
 def _fill_store(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
-    """Yield a temporary memory with only the records of a corpus."""
+    """Yield a temporary memory that contains the attempts of a corpus."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     with (
         tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory,

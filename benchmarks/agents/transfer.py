@@ -26,7 +26,7 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.evaluation.report import table
+from atlas.evaluation.report import to_markdown
 from atlas.memory.context.block import EACH, ContextBlock, TokenCounter, build_context
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder
@@ -69,7 +69,7 @@ def figures() -> Iterator[Figure]:
         offers = measured(cases, SentenceTransformerEmbedder(BUNDLED))
         families = [case.family for case in cases if case.needs]
         grid = [HEADER, *(_row(arm, each, offers[EXPERIENCES], families) for arm, each in offers.items())]
-        print(f"\n{name}: {len(families)} tasks of {len(set(families))} families\n", *table(grid), sep="\n")
+        print(f"\n{name}: {len(families)} tasks of {len(set(families))} families\n", *to_markdown(grid), sep="\n")
         for arm, each in offers.items():
             share, placebo_share, *_ = _columns(each).mean(axis=0)
             what = f"{name}, {arm}: needed names in the block, beside a placebo"

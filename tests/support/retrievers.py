@@ -15,7 +15,7 @@ class ScriptedRetriever:
 
     name: str
     answers: Mapping[str, Sequence[str]]
-    against: Sequence[str] = ()
+    baselines: Sequence[str] = ()
     has_threshold: bool = False
     about: str = "as scripted"
 

@@ -15,9 +15,17 @@ from atlas.core.statistics import Estimate, estimates
 from atlas.core.types import Trajectory
 from atlas.core.words import FUNCTION_WORDS
 from atlas.embedding.cached import CachedEmbedder
-from atlas.evaluation.curation.policies import EXPERIENCE, POLICIES, Policy, Remains, Shrinking, in_order, text_of
-from atlas.evaluation.replay import scratch_memory, task_of
-from atlas.evaluation.report import Grid, cell, table, to_lines
+from atlas.evaluation.curation.policies import (
+    EXPERIENCE,
+    POLICIES,
+    KeptRecord,
+    MemoryToShrink,
+    Policy,
+    sort_by_time,
+    text_without_task,
+)
+from atlas.evaluation.replay import task_identity, temporary_memory
+from atlas.evaluation.report import Grid, format_estimate, to_lines, to_markdown
 from atlas.protocols.infra import Progress, WholeEmbedder
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
@@ -29,7 +37,7 @@ K = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationRow:
-    """Figures of one policy at one size of the memory."""
+    """The figures of one policy at one size of the memory."""
 
     policy: str
     share: float
@@ -48,7 +56,7 @@ class CurationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationBench:
-    """The result of a bench."""
+    """The figures of all policies at all sizes of the memory."""
 
     model: str
     n_attempts: int
@@ -69,7 +77,7 @@ def bench_curation(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> CurationBench:
-    """Measure retrieval for every task with a success, after each policy has shrunk a memory to each size.
+    """Return the figures of retrieval for each task with a success, after each policy has shrunk a memory to each size.
 
     Args:
         shares: Sizes as shares of all attempts, in (0, 1].
@@ -79,7 +87,7 @@ def bench_curation(
     Raises:
         InvalidInput: No attempt succeeded.
     """
-    ordered, remembering = in_order(attempts), CachedEmbedder(embedder)
+    ordered, remembering = sort_by_time(attempts), CachedEmbedder(embedder)
     right = _successes(ordered)
     if not right:
         raise InvalidInput(f"none of {len(ordered):,} attempts succeeded, so there is no task to look for")
@@ -88,11 +96,11 @@ def bench_curation(
     for name, policy in policies.items():
         for share in shares:
             n_kept = max(1, round(share * len(ordered)))
-            memory = Shrinking(
+            memory = MemoryToShrink(
                 attempts=ordered, vectors=vectors, n_kept=n_kept, embedder=remembering, settings=settings
             )
-            remains = policy(memory) if n_kept < len(ordered) else [Remains(a, frozenset({a.id})) for a in ordered]
-            rows.append(_row(name, share, remains, right, memory, seed))
+            remains = policy(memory) if n_kept < len(ordered) else [KeptRecord(a, frozenset({a.id})) for a in ordered]
+            rows.append(_make_row(name, share, remains, right, memory, seed))
             if on_progress:
                 on_progress(len(rows), len(policies) * len(shares))
     return CurationBench(
@@ -101,23 +109,23 @@ def bench_curation(
 
 
 def _successes(attempts: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
-    """Return the successful attempts by task."""
+    """Return the successful attempts, keyed by task."""
     right: dict[str, list[Trajectory]] = {}
     for attempt in attempts:
         if attempt.outcome.success:
-            right.setdefault(task_of(attempt), []).append(attempt)
+            right.setdefault(task_identity(attempt), []).append(attempt)
     return right
 
 
-def _row(
+def _make_row(
     name: str,
     share: float,
-    remains: Sequence[Remains],
+    remains: Sequence[KeptRecord],
     right: Mapping[str, Sequence[Trajectory]],
-    memory: Shrinking,
+    memory: MemoryToShrink,
     seed: int,
 ) -> CurationRow:
-    with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
+    with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         ids = system.experience.store_many([record.attempt for record in remains])
         by_id = dict(zip(ids, remains, strict=True))
         values = list[list[float]]()
@@ -129,7 +137,7 @@ def _row(
             best_evidence = max((_evidence(record, successes) for record in attempts), default=0.0)
             values.append([float(bool(attempts)), best_evidence])
     found_rate, evidence = estimates(np.array(values, np.float64), list(right), seed=seed)
-    lengths = [len(text_of(record.attempt).split()) for record in remains]
+    lengths = [len(text_without_task(record.attempt).split()) for record in remains]
     return CurationRow(
         policy=name,
         share=share,
@@ -140,11 +148,14 @@ def _row(
     )
 
 
-def _evidence(remains: Remains, successes: Sequence[Trajectory]) -> float:
-    """Return the largest share of a successful attempt's words that a record contains. 1 if an attempt has no words."""
-    words = _words(text_of(remains.attempt))
+def _evidence(remains: KeptRecord, successes: Sequence[Trajectory]) -> float:
+    """Return the largest share of the words of one of a record's successful attempts that the record contains.
+
+    An attempt without words counts as 1.
+    """
+    words = _words(text_without_task(remains.attempt))
     sources = [attempt for attempt in successes if attempt.id in remains.sources]
-    return max(_share_of_words(_words(text_of(attempt)), words) for attempt in sources)
+    return max(_share_of_words(_words(text_without_task(attempt)), words) for attempt in sources)
 
 
 def _share_of_words(attempt_words: frozenset[str], words: frozenset[str]) -> float:
@@ -166,8 +177,8 @@ def as_text(bench: CurationBench) -> str:
 
 
 def as_markdown(bench: CurationBench) -> str:
-    """Return the report as a table."""
-    return "\n".join([_head(bench), "", *table(_grid(bench)), "", *(f"- {note}" for note in NOTES)])
+    """Return the report as a Markdown table."""
+    return "\n".join([_head(bench), "", *to_markdown(_grid(bench)), "", *(f"- {note}" for note in NOTES)])
 
 
 NOTES = (
@@ -195,7 +206,7 @@ def _lines(bench: CurationBench) -> Iterator[list[str]]:
             row.policy,
             f"{row.share:.0%}",
             f"{row.n_records:,}",
-            cell(row.found),
-            cell(row.evidence),
+            format_estimate(row.found),
+            format_estimate(row.evidence),
             f"{row.n_words:,.0f}",
         ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.settings import Settings
 from atlas.core.types import Task, Trajectory, Vectors
-from atlas.evaluation.replay import group_by_time, scratch_memory
+from atlas.evaluation.replay import group_by_time, temporary_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
@@ -20,8 +20,8 @@ EXPERIENCE = frozenset({"experience"})
 
 
 @dataclass(frozen=True, slots=True)
-class Remains:
-    """A record that remains in a memory after a policy has shrunk it."""
+class KeptRecord:
+    """A record that a policy keeps when it shrinks a memory."""
 
     attempt: Trajectory
     sources: frozenset[str]
@@ -29,8 +29,8 @@ class Remains:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shrinking:
-    """A memory of attempts, and its target size."""
+class MemoryToShrink:
+    """A memory of attempts to be shrunk by a policy, and the number of records to keep."""
 
     attempts: Sequence[Trajectory]
     """The attempts, in the order in which they were made."""
@@ -43,41 +43,41 @@ class Shrinking:
     settings: Settings
 
 
-Policy = Callable[[Shrinking], list[Remains]]
+Policy = Callable[[MemoryToShrink], list[KeptRecord]]
 
 
-def in_order(attempts: Sequence[Trajectory]) -> list[Trajectory]:
-    """Return attempts in the order in which they were made, as far as it is known."""
+def sort_by_time(attempts: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return attempts sorted by time, oldest first, or unchanged if a time is unknown."""
     return [attempt for moment in group_by_time(attempts)[0] for attempt in moment]
 
 
-def keep_newest(memory: Shrinking) -> list[Remains]:
+def keep_newest(memory: MemoryToShrink) -> list[KeptRecord]:
     """Keep the newest attempts."""
-    return _alone(memory.attempts[-memory.n_kept :])
+    return _as_unmerged(memory.attempts[-memory.n_kept :])
 
 
-def keep_short(memory: Shrinking) -> list[Remains]:
+def keep_short(memory: MemoryToShrink) -> list[KeptRecord]:
     """Keep the attempts with the shortest texts."""
-    return _alone(sorted(memory.attempts, key=lambda attempt: len(text_of(attempt)))[: memory.n_kept])
+    return _as_unmerged(sorted(memory.attempts, key=lambda attempt: len(text_without_task(attempt)))[: memory.n_kept])
 
 
-def merge_similar(memory: Shrinking) -> list[Remains]:
-    """Merge attempts at the most similar tasks, regardless of their outcomes. The newest of each group stays."""
-    return [Remains(group[-1], _ids(group)) for group in _groups(memory)]
+def merge_similar(memory: MemoryToShrink) -> list[KeptRecord]:
+    """Merge attempts at the most similar tasks, regardless of their outcomes. The newest of each group is kept."""
+    return [KeptRecord(group[-1], _ids(group)) for group in _groups(memory)]
 
 
-def summarise_all(memory: Shrinking) -> list[Remains]:
+def summarise_all(memory: MemoryToShrink) -> list[KeptRecord]:
     """Replace groups of similar attempts by summaries: the start of each text, in total as long as one attempt."""
-    return [Remains(_summary(group), _ids(group)) for group in _groups(memory)]
+    return [KeptRecord(_summary(group), _ids(group)) for group in _groups(memory)]
 
 
-def prune(memory: Shrinking) -> list[Remains]:
+def prune(memory: MemoryToShrink) -> list[KeptRecord]:
     """Prune with ATLAS to a number of records. The least successful are removed first, then the oldest."""
     return _prune(memory, rounds=0)
 
 
-def prune_measured(memory: Shrinking) -> list[Remains]:
-    """Prune with ATLAS, and protect the successes that the preview lists, as long as that helps more tasks."""
+def prune_measured(memory: MemoryToShrink) -> list[KeptRecord]:
+    """Prune with ATLAS, but keep the successes that `curation_loss` lists as lost, as long as the loss decreases."""
     return _prune(memory, rounds=ROUNDS)
 
 
@@ -92,15 +92,15 @@ POLICIES: Mapping[str, Policy] = {
 """Policies by the name of their row in the report."""
 
 
-def text_of(attempt: Trajectory) -> str:
+def text_without_task(attempt: Trajectory) -> str:
     """Return the text of an attempt without its task: solution, feedback and steps."""
     parts = [str(attempt.metadata.get(name, "")) for name in ("solution", "feedback")]
     parts += [text for step in attempt.steps for text in (step.thought, step.action, step.observation)]
     return "\n".join(part for part in parts if part)
 
 
-def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
-    with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
+def _prune(memory: MemoryToShrink, rounds: int) -> list[KeptRecord]:
+    with temporary_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
         kept_ids = list[str]()
         best_going, fewest = _pruned_ids(system, memory, kept_ids), len(attempts) + 1
@@ -115,11 +115,11 @@ def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
                 break
             kept_ids += [record.id for record in successes][: memory.n_kept - len(kept_ids)]
             removed = _pruned_ids(system, memory, kept_ids)
-    return _alone([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
+    return _as_unmerged([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
 
 
-def _pruned_ids(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]) -> set[str]:
-    """Return the ids that pruning removes to reach the target number of records, `kept_ids` being protected."""
+def _pruned_ids(system: MemorySystem, memory: MemoryToShrink, kept_ids: Sequence[str]) -> set[str]:
+    """Return the ids of the records that pruning removes to reach the target number. It never removes `kept_ids`."""
     n_max = memory.n_kept
     while True:
         plan = system.experience.plan_prune({"max_count": n_max}, keep=kept_ids)
@@ -129,16 +129,16 @@ def _pruned_ids(system: MemorySystem, memory: Shrinking, kept_ids: Sequence[str]
         n_max = max(0, n_max - surplus)
 
 
-def _alone(attempts: Sequence[Trajectory]) -> list[Remains]:
-    return [Remains(attempt, frozenset({attempt.id})) for attempt in attempts]
+def _as_unmerged(attempts: Sequence[Trajectory]) -> list[KeptRecord]:
+    return [KeptRecord(attempt, frozenset({attempt.id})) for attempt in attempts]
 
 
 def _ids(group: Sequence[Trajectory]) -> frozenset[str]:
     return frozenset(attempt.id for attempt in group)
 
 
-def _groups(memory: Shrinking) -> list[list[Trajectory]]:
-    """Return a group of attempts for each record to keep, by average linkage. Attempts keep their order."""
+def _groups(memory: MemoryToShrink) -> list[list[Trajectory]]:
+    """Return `n_kept` groups of attempts, clustered by average linkage. Attempts keep their order."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     if memory.n_kept >= len(memory.attempts):
@@ -152,12 +152,12 @@ def _groups(memory: Shrinking) -> list[list[Trajectory]]:
 
 
 def _summary(group: Sequence[Trajectory]) -> Trajectory:
-    """Return an attempt with the start of each text of a group, and the most frequent outcome."""
+    """Return the summary of a group: an attempt with the start of each text, and the most frequent outcome."""
     if len(group) == 1:
         return group[0]
     share = 1 / len(group)
     task = "\n".join(_truncate(attempt.task.description, share) for attempt in group)
-    solution = "\n".join(_truncate(text_of(attempt), share) for attempt in group)
+    solution = "\n".join(_truncate(text_without_task(attempt), share) for attempt in group)
     last = group[-1]
     outcomes = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
     success = sum(outcomes) * 2 >= len(outcomes) if outcomes else None

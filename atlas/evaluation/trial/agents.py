@@ -28,7 +28,7 @@ TASK, BLOCK, ANSWER = "ATLAS_TRIAL_TASK", "ATLAS_TRIAL_BLOCK", "ATLAS_TRIAL_ANSW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """The result of a run of the command."""
+    """The result of one run of a trial's command."""
 
     success: bool
     seconds: float
@@ -45,8 +45,8 @@ class RunResult:
 
     @property
     def trajectory_steps(self) -> tuple[Step, ...]:
-        """The reported steps."""
-        return tuple(map(_step, self.steps))
+        """The steps that the command reported."""
+        return tuple(map(_to_step, self.steps))
 
 
 def run_command(
@@ -54,10 +54,10 @@ def run_command(
 ) -> RunResult:
     """Run a command on a task, without a shell, in the current working directory.
 
-    Environment variables contain the paths of the task and of the block, but not the arm. The exit code is 0 for a
-    success and 1 for a failure. A JSON object with `success` in the last line of the output takes precedence. The
-    object may also contain `tokens`, `cost`, `model`, `solution` and `steps`. The exit code of a judge takes precedence
-    over both.
+    Environment variables tell the command the paths of the task and of the context block, but not the arm. The exit
+    code is 0 for a success and 1 for a failure. A JSON object with `success` in the last line of the output takes
+    precedence. The object may also contain `tokens`, `cost`, `model`, `solution` and `steps`. The exit code of a judge
+    takes precedence over both.
 
     Args:
         directory: Directory of this run, for the task, the block and the outputs of the command and the judge.
@@ -80,8 +80,8 @@ def run_command(
     return RunResult(
         success=success,
         seconds=round(seconds, 3),
-        tokens=int(_number(reported.get("tokens"))),
-        cost=_number(reported.get("cost")),
+        tokens=int(_amount(reported.get("tokens"))),
+        cost=_amount(reported.get("cost")),
         model=str(reported.get("model", "")),
         error=error,
         steps=tuple(step for step in _to_list(reported.get("steps")) if isinstance(step, dict)),
@@ -90,7 +90,7 @@ def run_command(
 
 
 def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
-    """Return a command's exit code, or None on a timeout. The command's whole process group is killed at the end."""
+    """Return a command's exit code, or None after a timeout. Its whole process group is killed at the end."""
     try:
         with (directory / output).open("wb") as file, (directory / f"{output}.errors").open("wb") as errors:
             process = subprocess.Popen(
@@ -108,17 +108,17 @@ def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: 
     except subprocess.TimeoutExpired:
         return None
     finally:
-        _end(process)
+        _kill(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Return the environment of a command, in which ATLAS opens an empty store in the given directory."""
+    """Return the environment variables of a command. With them, ATLAS opens an empty store in the given directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
     return environment | {
         TASK: str(directory / "task.json"),
@@ -129,7 +129,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _parse_report(output: Path) -> dict[str, Any]:
-    """Return the JSON object with `success` in the last line of an output, or an empty one."""
+    """Return the JSON object with `success` in the last line of an output, or an empty object."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - TAIL_BYTES))
         last = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -152,13 +152,13 @@ def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: flo
     return bool(reported.get("success", code == 0)), ""
 
 
-def _step(reported: Mapping[str, Any]) -> Step:
+def _to_step(reported: Mapping[str, Any]) -> Step:
     thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
     return Step(thought, action, observation)
 
 
-def _number(value: object) -> float:
-    """Return a reported amount, or 0 if it is invalid."""
+def _amount(value: object) -> float:
+    """Return a reported amount as a number, or 0 if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     return float(value) if 0 <= value <= MAX_AMOUNT else 0.0

@@ -25,7 +25,7 @@ OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A kind of context block, and the changes to the forked store that produces it."""
+    """An arm of a trial: the kind of context block, and the changes to the arm's copy of the store."""
 
     name: str
     """The specification of the arm: `memory,without=concepts`."""
@@ -51,7 +51,7 @@ class Arm:
 
 
 def read_arm(text: str) -> Arm:
-    """Return an arm from `nothing`, `memory`, `placebo` or `recency`, and options: `memory,budget=500,profile=bold`.
+    """Parse an arm: `nothing`, `memory`, `placebo` or `recency`, with options such as `memory,budget=500,profile=bold`.
 
     Raises:
         InvalidInput: There is no such block or option.
@@ -77,7 +77,7 @@ def read_arm(text: str) -> Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One run of the command."""
+    """One run of a trial's command: a task, a repeat and an arm."""
 
     task: int
     """Position of its task."""
@@ -87,17 +87,17 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The cell's key in the journal: `3.0 memory`."""
+        """The key of the cell in the journal, such as `3.0 memory`."""
         return f"{self.task}.{self.repeat} {self.arm}"
 
     @property
     def directory(self) -> str:
-        """The name of its directory, which does not reveal the arm."""
+        """The name of the run's directory, which does not reveal the arm."""
         return hashlib.blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
 def ordered_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
-    """Yield a cell for each task, repeat and arm, in a random order of tasks, and of arms for each task."""
+    """Yield a cell for each task, repeat and arm. The order of tasks, and of arms within a task, is random."""
     draw = random.Random(seed)
     for repeat in range(n_repeats):
         for task in draw.sample(range(n_tasks), n_tasks):
@@ -118,9 +118,9 @@ def read_tasks(path: Path) -> list[Task]:
 
 
 def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
-    """Return the distinct tasks of a store's attempts."""
+    """Return the tasks of a store's attempts, each once."""
     attempts = experience.get_many(experience.ids())
-    return _drop_repeated(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
+    return _drop_repeated(list({task_name(attempt.task): attempt.task for attempt in attempts}.values()))
 
 
 def _read_task(line: str, location: str) -> Task:
@@ -136,12 +136,12 @@ def _read_task(line: str, location: str) -> Task:
 def _drop_repeated(tasks: list[Task]) -> list[Task]:
     if not tasks:
         raise InvalidInput("a trial needs tasks, but there are none; name a file with --tasks")
-    [(repeated, count)] = Counter(map(task_of, tasks)).most_common(1)
+    [(repeated, count)] = Counter(map(task_name, tasks)).most_common(1)
     if count > 1:
         raise InvalidInput(f"two tasks have the id or description {repeated!r:.80}; to try one again, use --repeats")
     return tasks
 
 
-def task_of(task: Task) -> str:
-    """Return the name of a task: its id, or its description if it has none."""
+def task_name(task: Task) -> str:
+    """Return the id of a task, or its description if it has no id."""
     return task.id or task.description

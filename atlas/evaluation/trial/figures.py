@@ -18,7 +18,7 @@ from atlas.evaluation.trial.journal import FinishedCell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateFigure:
-    """A success rate over some of the tasks."""
+    """The success rate of runs on some of the tasks."""
 
     n: int
     n_succeeded: int
@@ -33,7 +33,7 @@ class RateFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmFigures:
-    """Figures of the runs of one arm. Amounts are means per run."""
+    """The figures of one arm. Tokens, cost and time are means per run."""
 
     name: str
     every: RateFigure
@@ -54,7 +54,7 @@ class ArmFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFigure:
-    """Difference in success rate between two arms, on the same tasks and repeats."""
+    """The difference in success rate between two arms, on the same tasks and repeats."""
 
     n_tasks: int
     difference: float
@@ -73,7 +73,7 @@ class PairFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmComparison:
-    """Two arms on the same tasks."""
+    """The differences between two arms: over all tasks, over seen ones and over new ones."""
 
     first: str
     second: str
@@ -90,7 +90,7 @@ class ArmComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialReport:
-    """The result of a trial."""
+    """The figures of a trial's finished runs."""
 
     design: Mapping[str, Any]
     """Command, arms, tasks, seed, and hashes of the store and the code."""
@@ -106,7 +106,7 @@ class TrialReport:
 
 
 def differing_runs(report: TrialReport, comparison: ArmComparison, task: int) -> tuple[FinishedCell, FinishedCell]:
-    """Return the runs of both arms in the first repeat with different outcomes for a task."""
+    """Return the runs of both arms at a task in the first repeat whose outcomes differ in the direction of the mean."""
     runs = {(cell.cell.repeat, cell.cell.arm): cell for cell in report.cells if cell.cell.task == task}
     is_won = task in comparison.won
     pairs = (
@@ -127,7 +127,7 @@ def build_report(
     n_cells: int,
     stopped_by: str = "",
 ) -> TrialReport:
-    """Return the report on finished cells. The order of the cells does not matter."""
+    """Return the report on finished cells, whatever their order."""
     cells = sorted(finished_cells, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
     return TrialReport(
         design=design,
@@ -180,7 +180,7 @@ def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmCo
 
 
 def _differences(first: str, second: str, cells: Sequence[FinishedCell]) -> dict[int, float]:
-    """Return the difference in success rate for each task, over the common repeats."""
+    """Return the difference in success rate, first minus second arm, for each task, over the repeats that both have."""
     success = {(cell.cell.task, cell.cell.repeat, cell.cell.arm): cell.result.success for cell in cells}
     of_task = defaultdict(list)
     for (task, repeat, arm), is_success in success.items():

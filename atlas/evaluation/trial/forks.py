@@ -15,7 +15,7 @@ from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import Settings, at
 from atlas.core.types import Experience, Task
-from atlas.evaluation.trial.design import Arm, task_of
+from atlas.evaluation.trial.design import Arm, task_name
 from atlas.memory.context.block import ContextBlock, build_context
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.open import open_memory
@@ -36,7 +36,7 @@ HASH_BATCH = 500
 
 
 def fork(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Copy a store, unless the copy exists, and return the directory of the copy."""
+    """Copy a store into a directory, unless a complete copy is there, and return the path of the copy."""
     target = directory / "store"
     if not (directory / READY).exists():
         shutil.rmtree(directory, ignore_errors=True)
@@ -47,8 +47,8 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
     return target
 
 
-def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
-    """Return the directory of an arm's fork, without the records that the arm leaves out. Create it if missing."""
+def ensure_fork(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
+    """Return the path of an arm's copy of the store, without the records that the arm excludes. Make it if missing."""
     source = at(settings, arm.store or str(frozen))
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
@@ -62,7 +62,7 @@ def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
 
 
 def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Return the directory of the frozen copy of a store. Create it if missing."""
+    """Return the path of the trial's unchanged copy of a store, from which arms are copied. Make it if missing."""
     target = fork(source, directory, settings)
     (directory / READY).touch()
     return target
@@ -70,14 +70,14 @@ def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
 
 @contextmanager
 def open_fork(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
-    """Yield the memory of a copy, without held-out attempts and automatic concept learning."""
+    """Open the memory of a copy for a `with` block, with holdout and automatic concept learning switched off."""
     own_settings = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
     with open_memory(path, settings=own_settings, embedder=embedder, create=False) as memory:
         yield memory
 
 
-def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBlock:
-    """Return the context block of an arm for a task, the same for the same seed and store."""
+def build_block(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBlock:
+    """Return the context block of an arm for a task. Equal seeds and stores give equal blocks."""
     if arm.block == "nothing":
         return build_context(MemoryQueryResult(), memory.token_counter, arm.budget)
     if arm.block == "recency":
@@ -93,7 +93,7 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
 
 
 def store_hash(memory: MemorySystem) -> str:
-    """Return a hash of the content and the marks of all records. Equal stores have equal hashes."""
+    """Return the SHA-256 of the content and the marks of all records. Equal stores have equal hashes."""
     digest = hashlib.sha256()
     for name, kind in sorted(searchable_kinds().items()):
         records = kind.records(memory)
@@ -108,7 +108,7 @@ def store_hash(memory: MemorySystem) -> str:
     return digest.hexdigest()
 
 
-def is_seen(memory: MemorySystem, task: Task) -> bool:
+def has_attempt(memory: MemorySystem, task: Task) -> bool:
     """Return whether the memory has an attempt at a task."""
     where = {"task_id": task.id} if task.id else {"title": task.description}
     return memory.experience.count(where) > 0
@@ -131,17 +131,17 @@ def _delete_excluded(memory: MemorySystem, arm: Arm) -> None:
 
 
 def _unrelated_ids(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
-    """Return attempts at other tasks, except the most similar, in random order."""
+    """Return a random sample of attempts at other tasks, without the most similar ones, in random order."""
     hits = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
     related = {hit.item.id for hit in hits}
     ids = memory.experience.ids()
     unrelated = [i for i in ids if i not in related] or [hit.item.id for hit in hits[len(hits) // 2 :]]
     sample = random.Random(seed).sample(sorted(unrelated), min(N_UNRELATED, len(unrelated)))
-    return [attempt for attempt in memory.experience.get_many(sample) if task_of(attempt.task) != task_of(task)]
+    return [attempt for attempt in memory.experience.get_many(sample) if task_name(attempt.task) != task_name(task)]
 
 
 def _as_hits(records: Sequence[Experience]) -> MemoryQueryResult:
-    """Return records as hits, the first one the most relevant."""
+    """Return records as hits whose relevance decreases from the first to the last."""
     hits = (
         Hit(
             item=record,

@@ -20,7 +20,7 @@ TRACE_CHARACTERS = 8_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedCell:
-    """A finished run of the command."""
+    """A finished run of a trial's command, with its context block's records."""
 
     cell: Cell
     is_seen: bool
@@ -37,7 +37,7 @@ class FinishedCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTrace:
-    """The context block of a run, and the end of the command's output. All are untrusted."""
+    """The context block of a run, and the end of the command's output. All texts are untrusted."""
 
     block: str
     output: str
@@ -46,14 +46,14 @@ class RunTrace:
 
 
 class TrialJournal:
-    """The files of a trial: its design, and its finished cells."""
+    """The files in a trial's directory: the design, and the finished cells."""
 
     def __init__(self, directory: Path) -> None:
         self._cells, self._design = directory / "cells.jsonl", directory / "trial.json"
         self._runs = directory / "runs"
 
     def begin(self, design: Mapping[str, Any]) -> None:
-        """Write the design, or compare it with the design of the trial that was started here.
+        """Write the design, or compare it with the one in the directory if a trial was started there.
 
         Raises:
             InvalidInput: The designs differ.
@@ -71,18 +71,19 @@ class TrialJournal:
             )
 
     def add(self, cell: FinishedCell) -> None:
-        """Add a cell durably."""
+        """Append a cell to the journal, and flush it to disk."""
         append_durably(self._cells, json.dumps(asdict(cell)) + "\n")
 
     def trace(self, cell: Cell) -> RunTrace:
-        """Return the trace of a cell. A text is empty if its file was deleted."""
+        """Return the trace of a cell's run. A text is empty if its file was deleted."""
         block, output, errors = (
-            _end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt", "output.txt.errors")
+            _last_characters(self._runs / cell.directory / name)
+            for name in ("block.txt", "output.txt", "output.txt.errors")
         )
         return RunTrace(block=block, output=output, errors=errors)
 
     def read(self) -> list[FinishedCell]:
-        """Return the finished cells. An incomplete last line is left out."""
+        """Return the finished cells, in the order in which they finished. An incomplete last line is ignored."""
         if not self._cells.exists():
             return []
         cells = []
@@ -95,6 +96,6 @@ class TrialJournal:
         return cells
 
 
-def _end_of(file: Path) -> str:
+def _last_characters(file: Path) -> str:
     text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
     return text[-TRACE_CHARACTERS:]

@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.schema import decode
 from atlas.core.statistics import Interval
 from atlas.core.types import Task
-from atlas.evaluation.report import Grid, table, to_lines
+from atlas.evaluation.report import Grid, to_lines, to_markdown
 from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, build_report
 from atlas.evaluation.trial.journal import FinishedCell
 
@@ -25,7 +25,7 @@ NOTES = (
 
 
 def as_json(report: TrialReport) -> str:
-    """Return the whole report as a JSON object."""
+    """Return the report as JSON, in the form that `read_report` parses."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 
@@ -52,7 +52,7 @@ class _SavedReport:
 
 
 def read_report(text: str) -> TrialReport:
-    """Return the report that `as_json` wrote. The figures are computed again from its runs.
+    """Parse a report that `as_json` returned. Its figures are computed again from its runs.
 
     Raises:
         InvalidInput: The text is not a valid report.
@@ -95,14 +95,14 @@ def as_text(report: TrialReport) -> str:
 
 
 def as_markdown(report: TrialReport) -> str:
-    """Return the report as tables."""
-    tables = [table(arms_grid(report)), table(comparisons_grid(report))]
+    """Return the report as Markdown tables."""
+    tables = [to_markdown(arms_grid(report)), to_markdown(comparisons_grid(report))]
     notes = [f"- {note}" for note in NOTES]
     return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *notes])
 
 
 def failure_lines(report: TrialReport) -> list[str]:
-    """Return a warning if every run ended with an error. Empty otherwise."""
+    """Return the lines of a warning if every run ended with an error, else none."""
     if not report.cells or not all(cell.result.error for cell in report.cells):
         return []
     first = report.cells[0]
@@ -113,7 +113,7 @@ def failure_lines(report: TrialReport) -> list[str]:
 
 
 def head(report: TrialReport) -> str:
-    """Return the settings of the trial, and the hashes that are needed to reproduce it."""
+    """Return a line with the size and the settings of the trial, and the hashes that identify its inputs."""
     design = report.design
     ended = f"; ended by its limit of {report.stopped_by}" if report.stopped_by else ""
     return (
@@ -124,7 +124,7 @@ def head(report: TrialReport) -> str:
 
 
 def arms_grid(report: TrialReport) -> Grid:
-    """Return the table of arms."""
+    """Return the table of the arms' figures, with its heading first."""
     heads = [
         "arm",
         "runs",
@@ -141,7 +141,7 @@ def arms_grid(report: TrialReport) -> Grid:
 
 
 def comparisons_grid(report: TrialReport) -> Grid:
-    """Return the table of comparisons."""
+    """Return the table of the arms' differences, with its heading first."""
     heads = ["comparison", "tasks", "difference", "won", "lost", "chance", "seen tasks", "new tasks"]
     return [heads, *map(_comparison_row, report.comparisons)]
 
@@ -171,14 +171,14 @@ def _comparison_row(comparison: ArmComparison) -> list[str]:
 def _rate(rate: RateFigure) -> str:
     if rate.share is None or rate.interval is None:
         return NONE
-    return f"{rate.share:.0%} {_range(rate.interval, '.0f')} of {rate.n:,}"
+    return f"{rate.share:.0%} {_format_interval(rate.interval, '.0f')} of {rate.n:,}"
 
 
 def _pair(pair: PairFigure | None) -> str:
     if pair is None:
         return NONE
-    return f"{100 * pair.difference:+.0f}" + (f" {_range(pair.interval, '+.0f')}" if pair.interval else "")
+    return f"{100 * pair.difference:+.0f}" + (f" {_format_interval(pair.interval, '+.0f')}" if pair.interval else "")
 
 
-def _range(interval: Interval, form: str) -> str:
+def _format_interval(interval: Interval, form: str) -> str:
     return f"[{100 * interval.low:{form}}, {100 * interval.high:{form}}]"

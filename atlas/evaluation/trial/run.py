@@ -17,7 +17,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
 from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
 from atlas.evaluation.trial.figures import TrialReport, build_report
-from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, open_fork, store_hash
+from atlas.evaluation.trial.forks import build_block, ensure_fork, freeze, has_attempt, open_fork, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.memory.effects.uses import block_texts, used_records
 from atlas.memory.system import MemorySystem
@@ -26,7 +26,7 @@ from atlas.protocols.infra import Embedder, Progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of a trial. No task and repeat is started once a limit is reached."""
+    """The limits of a trial. Once one is reached, no further repeat of a task is started."""
 
     tokens: int | None = None
     cost: float | None = None
@@ -36,7 +36,7 @@ class Budget:
     """Total time of all runs."""
 
     def find_reached_limit(self, cells: Sequence[FinishedCell]) -> str:
-        """Return the name of a limit that the finished cells have reached, or an empty string."""
+        """Return the name of a limit that the finished cells have reached, such as `tokens`, or an empty string."""
         for name, limit in asdict(self).items():
             if limit is not None and sum(getattr(cell.result, name) for cell in cells) >= limit:
                 return name
@@ -89,23 +89,23 @@ def run_trial(
     frozen = freeze(source, directory / "frozen", source)
     with open_fork(frozen, source, embedder) as memory:
         tasks = list(plan.tasks or own_tasks(memory.experience))
-        seen = {number for number, task in enumerate(tasks) if is_seen(memory, task)}
+        seen = {number for number, task in enumerate(tasks) if has_attempt(memory, task)}
         design = _design(plan, tasks, memory)
     journal = TrialJournal(directory)
     journal.begin(design)
     with ExitStack() as stack:
         memories = dict[str, MemorySystem]()
         for number, arm in enumerate(plan.arms):
-            fork = fork_of_arm(arm, frozen, directory / "forks" / str(number), source, embedder)
+            fork = ensure_fork(arm, frozen, directory / "forks" / str(number), source, embedder)
             memories[arm.name] = stack.enter_context(open_fork(fork, source, embedder))
-        running = _Running(plan, tasks, seen, memories, journal, directory)
+        running = _TrialRun(plan, tasks, seen, memories, journal, directory)
         stopped_by = running.run(on_progress)
     return build_report(
         design, [arm.name for arm in plan.arms], tasks, list(running.done.values()), running.n_cells, stopped_by
     )
 
 
-class _Running:
+class _TrialRun:
     def __init__(
         self,
         plan: TrialPlan,
@@ -123,10 +123,10 @@ class _Running:
         self.n_cells = len(tasks) * plan.n_repeats * len(plan.arms)
         self.done = {cell.cell.key: cell for cell in journal.read()}
         for cell in self.done.values():
-            self._remember(cell)  # in case of an interruption before this
+            self._store_attempt(cell)  # in case of an interruption before this
 
     def run(self, on_progress: Progress | None) -> str:
-        """Run the remaining cells, and return the limit that ended the trial, or an empty string."""
+        """Run the remaining cells, and return the name of the limit that ended the trial, or an empty string."""
         names = list(self._arms)
         for cells in ordered_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
             waiting = [cell for cell in cells if cell.key not in self.done]
@@ -136,14 +136,16 @@ class _Running:
                 finished = self._run(cell)
                 self._journal.add(finished)
                 self.done[cell.key] = finished
-                self._remember(finished)
+                self._store_attempt(finished)
                 if on_progress:
                     on_progress(len(self.done), self.n_cells)
         return ""
 
     def _run(self, cell: Cell) -> FinishedCell:
         task, plan = self._tasks[cell.task], self._plan
-        block = block_of(self._memories[cell.arm], self._arms[cell.arm], task, f"{plan.seed} {cell.task}.{cell.repeat}")
+        block = build_block(
+            self._memories[cell.arm], self._arms[cell.arm], task, f"{plan.seed} {cell.task}.{cell.repeat}"
+        )
         directory = self._directory / "runs" / cell.directory
         result = run_command(plan.command, plan.judge, directory, task, block.text, plan.timeout_seconds)
         texts = block_texts(block.text, block.credited)
@@ -156,8 +158,8 @@ class _Running:
             used=used_records(block.credited, texts, task, result.trajectory_steps, result.solution),
         )
 
-    def _remember(self, finished: FinishedCell) -> None:
-        """Store an attempt in its arm's fork, once, if the trial is a stream."""
+    def _store_attempt(self, finished: FinishedCell) -> None:
+        """Store a finished run in its arm's copy of the store, unless it is there. Only if the trial is a stream."""
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
@@ -182,7 +184,7 @@ def _check(plan: TrialPlan) -> None:
 
 
 def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:
-    """Return the settings that are needed to repeat the trial, and must be unchanged to resume it."""
+    """Return the design of a trial: all that must be the same to resume it."""
     model = memory.storage.model
     return {
         "command": list(plan.command),
@@ -202,7 +204,7 @@ def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dic
 
 
 def _code_hash(words: Sequence[str]) -> str:
-    """Return a hash of the files among a command's arguments."""
+    """Return the SHA-256 of a command's arguments, and of the files that they name."""
     digest = hashlib.sha256()
     for word in words:
         digest.update(word.encode() + b"\x1f")

@@ -6,30 +6,30 @@ import numpy as np
 import pytest
 
 from atlas.core.statistics import MIN_GROUPS, estimates
-from atlas.evaluation.bootstrap import is_in, is_test
+from atlas.evaluation.bootstrap import is_in_half, is_in_test_half
 
 GROUPS = [f"task-{number}" for number in range(40)]
 
 
 def test_the_halves_are_fixed_for_good():
     """Were this to change, what was tuned on would be reported on: then keep the code, not the new values."""
-    tested = [number for number in range(16) if is_test(f"tau-bench/airline/{number}")]
+    tested = [number for number in range(16) if is_in_test_half(f"tau-bench/airline/{number}")]
     assert tested == [2, 4, 5, 6, 7, 8, 9, 15]
 
 
 def test_about_half_of_all_tasks_are_tested_on():
-    share = sum(is_test(f"mbpp/{number}") for number in range(2_000)) / 2_000
+    share = sum(is_in_test_half(f"mbpp/{number}") for number in range(2_000)) / 2_000
     assert share == pytest.approx(0.5, abs=0.03)
 
 
 def test_another_seed_gives_other_halves():
-    assert [is_test(group, 1) for group in GROUPS] != [is_test(group, 2) for group in GROUPS]
+    assert [is_in_test_half(group, 1) for group in GROUPS] != [is_in_test_half(group, 2) for group in GROUPS]
 
 
 def test_every_task_is_in_just_one_half_and_in_both_together():
     for group in GROUPS:
-        assert is_in("dev", group) != is_in("test", group)
-        assert is_in("both", group)
+        assert is_in_half("dev", group) != is_in_half("test", group)
+        assert is_in_half("both", group)
 
 
 def test_the_mean_is_over_queries():

@@ -10,7 +10,7 @@ from atlas.core.settings import Settings
 from atlas.evaluation.curation.bench import as_json, as_markdown, as_text, bench_curation
 from atlas.evaluation.curation.policies import (
     POLICIES,
-    Shrinking,
+    MemoryToShrink,
     keep_newest,
     keep_short,
     merge_similar,
@@ -34,7 +34,7 @@ ATTEMPTS = [
 def shrinking(n_kept, attempts=ATTEMPTS):
     embedder = HashEmbedder()
     vectors = np.stack([embedder.encode(each.task.description) for each in attempts])
-    return Shrinking(attempts=attempts, vectors=vectors, n_kept=n_kept, embedder=embedder, settings=Settings())
+    return MemoryToShrink(attempts=attempts, vectors=vectors, n_kept=n_kept, embedder=embedder, settings=Settings())
 
 
 def solutions(remains):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.evaluation.bootstrap import is_test, sample
+from atlas.evaluation.bootstrap import is_in_test_half, sample
 from atlas.evaluation.foreign import (
     MAX_FOREIGN,
     NONSENSE,
@@ -53,7 +53,7 @@ def test_corpora_that_share_a_query_are_not_foreign_to_each_other():
 def test_each_half_has_its_own_foreign_queries():
     flights, kitchen = corpus("flights", "cancel"), corpus("kitchen", *map(str, range(40)))
     halves = {half: {*select_foreign_queries(flights, [kitchen], half)["kitchen"]} for half in ("dev", "test", "both")}
-    assert halves["test"] == {text for text in halves["both"] if is_test(text)}
+    assert halves["test"] == {text for text in halves["both"] if is_in_test_half(text)}
     assert halves["dev"] == halves["both"] - halves["test"]
     assert {*load_foreign_queries("dev")[SHIPPED]}.isdisjoint(load_foreign_queries("test")[SHIPPED])
 

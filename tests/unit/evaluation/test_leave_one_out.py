@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.evaluation.bootstrap import is_test
+from atlas.evaluation.bootstrap import is_in_test_half
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.report import Report, as_text
 from tests.support.retrievers import ScriptedRetriever
@@ -73,7 +73,7 @@ def test_where_no_known_outcome_is_found_the_base_rate_stands_in():
 def test_rows_are_compared_on_the_same_attempts():
     attempts = [attempt("a", "1", True), attempt("b", "2", True), attempt("c", "3", False), attempt("d", "4", False)]
     good = finding(a="b", b="a", c="d", d="c")
-    poor = ScriptedRetriever("poor", {"text of a": ["c"], "text of b": ["a"]}, against=("scripted", "not there"))
+    poor = ScriptedRetriever("poor", {"text of a": ["c"], "text of b": ["a"]}, baselines=("scripted", "not there"))
     row = outcome_agreement(attempts, [good, poor], half="both", seed=0).rows[1]
     assert row.accuracy.mean == pytest.approx((0 + 1 + 0.5 + 0.5) / 4)
     assert set(row.differences) == {"scripted"}
@@ -86,7 +86,7 @@ def test_the_difference_is_resampled_in_pairs():
     attempts = [attempt(f"{n}", f"task-{n}", n % 2 == 0) for n in range(40)]
     right = {f"text of {n}": [str((n + 2) % 40)] for n in range(0, 40, 2)}
     one = ScriptedRetriever("one", right)
-    same = ScriptedRetriever("same", right, against=("one",))
+    same = ScriptedRetriever("same", right, baselines=("one",))
     by = outcome_agreement(attempts, [one, same], half="both", seed=0).rows[1].differences["one"]
     assert (by.accuracy.mean, by.accuracy.interval.low, by.accuracy.interval.high) == (0, 0, 0)
 
@@ -104,7 +104,7 @@ def test_a_store_without_outcomes_has_no_agreement():
 
 def test_each_half_foretells_its_own_tasks():
     attempts = [attempt(str(n), f"task-{n}", True) for n in range(20)]
-    n_test = sum(is_test(f"task-{n}") for n in range(20))
+    n_test = sum(is_in_test_half(f"task-{n}") for n in range(20))
     assert agreement(attempts, finding(), half="test").n_attempts == n_test
     assert agreement(attempts, finding(), half="dev").n_attempts == 20 - n_test
 

@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.evaluation.baselines import PlainBM25
-from atlas.evaluation.bootstrap import is_test
+from atlas.evaluation.bootstrap import is_in_test_half
 from atlas.evaluation.measures import Ranking, evaluate
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
@@ -56,7 +56,7 @@ def test_what_is_left_out_is_neither_relevant_nor_counted_among_the_records():
 
 
 def test_a_row_is_compared_with_those_that_it_names():
-    poor, good = measured(POOR, replace(GOOD, against=("poor", "absent"))).rows
+    poor, good = measured(POOR, replace(GOOD, baselines=("poor", "absent"))).rows
     assert poor.differences == {}
     assert set(good.differences) == {"poor"}
     assert good.differences["poor"]["hit@1"].mean == pytest.approx(0.75)
@@ -67,7 +67,7 @@ def test_a_difference_is_paired_so_that_what_both_share_adds_no_doubt():
     asked = task(*(query(f"q{n}", str(n)) for n in range(40)))
     half_right = {f"q{n}": [str(n)] for n in range(20)}
     one = ScriptedRetriever("one", half_right)
-    same = ScriptedRetriever("same", half_right, against=("one",))
+    same = ScriptedRetriever("same", half_right, baselines=("one",))
     _, row = evaluate(asked, texts, [one, same], half="both", seed=0).rows
     assert row.estimates["hit@1"].interval.high - row.estimates["hit@1"].interval.low > 0.2
     assert row.differences["one"]["hit@1"].interval.low == row.differences["one"]["hit@1"].interval.high == 0
@@ -83,12 +83,12 @@ def test_a_query_to_which_nothing_stored_is_relevant_is_counted_and_left_out():
 
 def test_each_half_has_its_own_queries_and_both_have_all():
     groups = {half: [measured(GOOD, half=half).n_queries] for half in ("dev", "test", "both")}
-    n_test = sum(is_test(letter) for letter in "ABCD")
+    n_test = sum(is_in_test_half(letter) for letter in "ABCD")
     assert groups == {"dev": [4 - n_test], "test": [n_test], "both": [4]}
 
 
 def test_a_half_without_queries_has_no_rows_and_says_so():
-    letter = next(letter for letter in "ABCD" if is_test(letter))
+    letter = next(letter for letter in "ABCD" if is_in_test_half(letter))
     result = measured(GOOD, of=task(query(letter, "a")), half="dev")
     assert (result.n_queries, result.rows) == (0, ())
     assert "no query to ask" in as_text(report(result))
@@ -105,7 +105,7 @@ def test_words_that_a_query_shares_with_what_is_right_are_told():
 
 
 def test_who_is_told_nothing_is_counted():
-    shy = ScriptedRetriever("shy", {"B": "bc", "C": "cd", "D": "da"}, against=("good",))
+    shy = ScriptedRetriever("shy", {"B": "bc", "C": "cd", "D": "da"}, baselines=("good",))
     good, told = measured(GOOD, shy).rows
     assert means(good)["found nothing"] == 0
     assert (means(told)["found nothing"], told.differences["good"]["found nothing"].mean) == (0.25, 0.25)
@@ -116,7 +116,7 @@ def test_who_is_told_nothing_is_counted():
 class Careless:
     """Ranks as no retriever should."""
 
-    name, about, against = "careless", "", ()
+    name, about, baselines = "careless", "", ()
 
     def __init__(self, *ids: str) -> None:
         self.ids = ids
@@ -138,7 +138,7 @@ def test_progress_goes_over_every_question_of_every_retriever():
 
 
 def test_the_text_tells_rows_differences_and_chance():
-    lines = as_text(report(measured(POOR, replace(GOOD, against=("poor",))))).splitlines()
+    lines = as_text(report(measured(POOR, replace(GOOD, baselines=("poor",))))).splitlines()
     assert any(line.split()[:3] == ["chance", ".250", "1.000"] for line in lines)
     assert any(line.split()[:3] == ["poor", ".250", ".500"] for line in lines)
     assert any(line.split()[:4] == ["…", "−", "poor", "+.750"] for line in lines)
@@ -146,14 +146,14 @@ def test_the_text_tells_rows_differences_and_chance():
 
 
 def test_every_line_of_a_markdown_table_has_as_many_cells_as_its_heading():
-    good = replace(GOOD, against=("poor",))
+    good = replace(GOOD, baselines=("poor",))
     lines = [line for line in as_markdown(report(measured(POOR, good))).splitlines() if line.startswith("|")]
     assert len(lines) == 6
     assert {line.count("|") for line in lines} == {len(METRICS) + 2}
 
 
 def test_the_json_holds_all_figures():
-    held = json.loads(as_json(report(measured(POOR, replace(GOOD, against=("poor",))))))
+    held = json.loads(as_json(report(measured(POOR, replace(GOOD, baselines=("poor",))))))
     assert held["split_seed"] == 4
     [result] = held["tasks"]
     assert result["rows"][1]["differences"]["poor"]["hit@1"] == {"mean": 0.75, "interval": None}

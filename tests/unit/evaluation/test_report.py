@@ -22,7 +22,7 @@ def attempts(n_tasks):
 def report(n_tasks=6):
     own = attempts(n_tasks)
     answers = {attempt.text: [other.id for other in own if other.task_id == attempt.task_id] for attempt in own}
-    rows = [ScriptedRetriever("BM25", {}), ScriptedRetriever("fused", answers, against=("BM25",))]
+    rows = [ScriptedRetriever("BM25", {}), ScriptedRetriever("fused", answers, baselines=("BM25",))]
     texts = {attempt.id: attempt.text for attempt in own}
     task = evaluate(leave_one_out(own, half="both", seed=0), texts, rows, half="both", seed=0)
     outcomes = outcome_agreement(own, rows, half="both", seed=0)

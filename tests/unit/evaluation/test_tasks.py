@@ -109,7 +109,7 @@ def test_other_weights_rank_the_same_experiences(memory):
 def test_other_rows_can_be_compared(memory):
     def eager(memory, id_field):
         weighted = memory.experience.ranked_with(RankingWeights(success=1))
-        return [evaluating.Row("eager", "…", evaluating.best_match_search(weighted), id_field)]
+        return [evaluating.SearchRow("eager", "…", evaluating.best_match_search(weighted), id_field)]
 
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)
     assert report.retrievers == {"eager": "…"}
@@ -166,7 +166,7 @@ def test_the_level_is_computed_once_for_each_strictness(memory, monkeypatch):
     tasks = evaluating.own_tasks(memory, attempts, half="both", seed=0)
     texts, options = {each.id: each.text for each in attempts}, {"half": "both", "seed": 0}
     asked = []
-    steps = evaluating.try_strictness(
+    steps = evaluating.measure_strictness(
         row, tasks, texts, ["bake a loaf", "the tides"], on_progress=lambda *done: asked.append(done), **options
     )
     assert computed == [each.strictness for each in steps]
@@ -179,7 +179,7 @@ def test_each_strictness_is_measured_on_judged_queries_too(memory):
     attempts = read_attempts(memory)
     memory.judge(attempts[0].text, attempts[0].id, True)
     tasks = evaluating.own_tasks(memory, attempts, half="both", seed=0)
-    steps = evaluating.try_strictness(
+    steps = evaluating.measure_strictness(
         row, tasks, {each.id: each.text for each in attempts}, ["the tides"], half="both", seed=0,
         on_progress=lambda *done: None,
     )  # fmt: skip
