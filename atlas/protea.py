@@ -170,7 +170,7 @@ class MemoryStore:
 
 
 def _row(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as a Protea dict. An entry without a number, such as a summary, has the id 0."""
+    """Return an entry as a dict in Protea's form. An entry without a number, such as a summary, has the id 0."""
     row = as_protea(entry)
     number = row["metadata"].get(ROW)
     metadata = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}

@@ -30,10 +30,10 @@ MAX_WAIT_SECONDS = 10
 
 
 class Server:
-    """One server, with an API key. Thread-safe."""
+    """A connection to one ATLAS server, with an API key. Thread-safe."""
 
     def __init__(self, address: str, key: str, timeout_seconds: float) -> None:
-        """Connect lazily: the first request opens the connection.
+        """Configure the connection. The first request opens it.
 
         Raises:
             InvalidInput: The address is not a URL of a server.
@@ -53,10 +53,10 @@ class Server:
         self._client = httpx.Client(timeout=timeout_seconds, trust_env=not endpoint(address).is_local)
 
     def call(self, path: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a verb and return its result as JSON values. Replaced secrets are counted.
+        """Call a verb at a path, and return its result as JSON values. Secrets that the server replaced are counted.
 
         Raises:
-            AtlasError: The same error as from a local memory.
+            AtlasError: The call failed on the server. The class and message are those of a local memory.
             StoreUnavailable: The server cannot be reached, or fails.
         """
         server = endpoint(self.address, self._key)  # a restarted server has a new token
@@ -73,12 +73,12 @@ class Server:
                 "running (atlas serve), and that the address is right"
             ) from error
         if not response.is_success:
-            raise _error(response, self.address)
+            raise _to_error(response, self.address)
         report(_replaced_secrets(response))
         return response.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
-        """Send a request, and retry after `retry-after` if the server is busy. A busy server has not processed it."""
+        """Send a request, and retry it after `Retry-After` seconds if the server is busy and has not processed it."""
         for _ in range(MAX_RETRIES):
             response = self._client.post(url, content=content, headers=headers)
             wait = response.headers.get("Retry-After", "")
@@ -96,7 +96,7 @@ class Server:
         self._client.close()
 
 
-def _error(response: httpx.Response, address: str) -> AtlasError:
+def _to_error(response: httpx.Response, address: str) -> AtlasError:
     try:
         detail = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
@@ -110,6 +110,6 @@ def _error(response: httpx.Response, address: str) -> AtlasError:
 
 
 def _replaced_secrets(response: httpx.Response) -> dict[str, int]:
-    """Return the number of secrets that the server replaced in the request, by kind."""
+    """Return the number of secrets that the server replaced in the request, keyed by kind."""
     counts = (part.rpartition("=") for part in response.headers.get("Atlas-Scrubbed", "").split(", "))
     return {kind: int(n) for kind, _, n in counts if n.isdecimal()}

@@ -28,35 +28,35 @@ TIMEOUT_SECONDS = 60.0
 
 @with_verbs
 class RemoteExperience(Remote):
-    """The experience memory of a server."""
+    """The experience memory of an ATLAS server."""
 
     owner = EXPERIENCE
 
 
 @with_verbs
 class RemoteStrategies(Remote):
-    """The strategy bank of a server."""
+    """The strategy bank of an ATLAS server."""
 
     owner = STRATEGIES
 
 
 @with_verbs
 class RemoteConcepts(Remote):
-    """The concept library of a server."""
+    """The concept library of an ATLAS server."""
 
     owner = CONCEPTS
 
 
 @with_verbs
 class RemoteJournal(Remote):
-    """The journal of a server."""
+    """The journal of an ATLAS server."""
 
     owner = JOURNAL
 
 
 @with_verbs
 class RemoteMemory(Remote, Verbs):
-    """The memory system of a server, with the verbs of a local one."""
+    """The memory system of an ATLAS server, with the verbs of a local one."""
 
     owner = SYSTEM
     experience: ChromaExperienceMemory
@@ -83,7 +83,7 @@ class RemoteMemory(Remote, Verbs):
         count_retrieval: bool = True,
         min_trust: str = "",
     ) -> MemoryQueryResult:
-        """Return each memory's hits for a task."""
+        """Return the hits of each memory for a task. See `MemorySystem.query`."""
         return await in_thread(
             self.query_sync,
             task,

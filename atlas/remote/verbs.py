@@ -14,7 +14,7 @@ C = TypeVar("C", bound="type[Remote]")
 
 
 class Remote:
-    """A memory or memory system on a server. Each verb of the table is a method."""
+    """A memory or memory system on a server. Each of its verbs is a method."""
 
     owner: str
     """Owner of its rows in the table."""
@@ -34,7 +34,7 @@ class Remote:
 
 
 def with_verbs(kind: C) -> C:
-    """Add the verbs of a memory to a class, each with its async twin where the method has one."""
+    """Add a method for each verb of a memory to a class, and an async twin if the local method has one."""
     for verb in verbs_of(kind.owner):
         setattr(kind, verb.name, _make_method(verb, kind.owner))
         if hasattr(OWNERS[kind.owner], f"a{verb.name}"):

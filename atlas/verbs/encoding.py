@@ -24,7 +24,7 @@ _EXACT = {str: "a string", datetime: "a datetime"}
 
 
 def encode(value: Any) -> Any:
-    """Encode a value as JSON values. A mapping with keys that are not strings becomes a list of pairs.
+    """Return a value in JSON form. A mapping with keys that are not strings becomes a list of pairs.
 
     Raises:
         InvalidInput: The value is or contains an in-process object, such as a function.
@@ -63,12 +63,12 @@ def encode_arguments(
     owner: type,
     record_type: Any,
 ) -> dict[str, Any]:
-    """Encode the arguments of a call by name, without defaults.
+    """Return the arguments of a call in JSON form, keyed by name. Arguments that equal their default are left out.
 
     Args:
         arguments: The positional arguments, with the object itself first.
         owner: The class of the method.
-        record_type: The kind of record, for methods that accept its fields as keyword arguments.
+        record_type: The class of records, for methods that accept its fields as keyword arguments.
 
     Raises:
         InvalidInput: A value cannot be encoded.
@@ -88,10 +88,10 @@ def encode_arguments(
 
 
 def encode_as(declared: Any, value: Any, path: str) -> Any:
-    """Encode a value of a declared type as JSON values. A value declared as `Any` is sent unchanged.
+    """Return a value of a declared type in JSON form. A value declared as `Any` must be JSON, and is unchanged.
 
     Args:
-        path: The value's path, for the message.
+        path: Path of the value in the arguments, for the error message.
 
     Raises:
         InvalidInput: The value cannot be encoded.
@@ -110,7 +110,7 @@ def encode_as(declared: Any, value: Any, path: str) -> Any:
 
 
 def _matching_member(members: Sequence[Any], value: Any) -> Any:
-    """Return the member of a union that fits a value, or the first one."""
+    """Return the member of a union type that a value belongs to, or the first member if none fits."""
     for member in members:
         kind = get_origin(member) or member
         if kind in (Any, object) or (isinstance(kind, type) and isinstance(value, kind)):

@@ -37,19 +37,19 @@ _SCALARS: Mapping[Any, Schema] = {
 
 
 class Schemas:
-    """The schemas of types. Schemas of dataclasses are collected by name, and others refer to them."""
+    """A builder of JSON schemas. Schemas of dataclasses are collected by name, and others refer to them."""
 
     def __init__(self) -> None:
         self.named: dict[str, Schema] = {}
 
     def of_any(self, forms: list[Any]) -> Schema:
-        """Return the schema of a value of one of these types."""
+        """Return the JSON schema of a value that has one of these types."""
         schemas = [choice for form in forms for choice in _choices(self.of(form))]
         distinct = [schema for n, schema in enumerate(schemas) if schema not in schemas[:n]]
         return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
     def of(self, form: Any) -> Schema:
-        """Return the schema of a type, or raise `TypeError` if JSON cannot contain its values."""
+        """Return the JSON schema of a type, or raise `TypeError` if its values have no JSON form."""
         if form in (Any, object):
             return {}
         return dict(_SCALARS[form]) if form in _SCALARS else self._compound(form)

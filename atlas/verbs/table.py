@@ -40,7 +40,7 @@ WRITER, CURATOR = Role.WRITER, Role.CURATOR
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """An operation of a memory, or of the memory system."""
+    """A public operation of a memory or of the memory system, which the Python API, HTTP, MCP and CLI offer."""
 
     name: str
     """Name of its method."""
@@ -67,31 +67,31 @@ class Verb:
     """Verb that `atlas.connect` calls instead, or empty for itself."""
 
     def method(self, owner: str) -> Callable[..., Any]:
-        """Return the method of one of the memories."""
+        """Return the method that implements the verb in a class."""
         method: Callable[..., Any] = getattr(OWNERS[owner], self.name)
         return method
 
     def decode_arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
-        """Decode the arguments of a call, or raise `InvalidInput`."""
+        """Return the arguments of a call from their JSON form, keyed by name, or raise `InvalidInput`."""
         return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
 
     def encode_arguments(
         self, owner: str, arguments: tuple[Any, ...], keyword_arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Encode the arguments of a call, or raise `InvalidInput`."""
+        """Return the arguments of a call in JSON form, keyed by name, or raise `InvalidInput`."""
         return encode_arguments(self.method(owner), arguments, keyword_arguments, OWNERS[owner], record_kind(owner))
 
     def decode_result(self, owner: str, encoded: Any) -> Any:
-        """Decode the result of a call."""
+        """Return the result of a call from its JSON form."""
         return READERS.read(self.types(owner)["return"], encoded, "the result")
 
     def types(self, owner: str) -> dict[str, Any]:
-        """Return the types of its arguments by name, and the result's type as `return`."""
+        """Return the types of the verb's arguments, keyed by name, and the type of its result under `return`."""
         return types_of_arguments(self.method(owner), OWNERS[owner])
 
 
 def record_kind(owner: str) -> Any:
-    """Return the kind of a memory's records, or None for the memory system."""
+    """Return the class of a memory's records, or None for the memory system."""
     [variable] = get_args(Memory.__orig_bases__[-1])  # type: ignore[attr-defined]
     return bindings(OWNERS[owner]).get(variable)
 
@@ -273,7 +273,7 @@ OF_THIS_PROGRAM = frozenset(
 
 
 def verbs_of(owner: str) -> tuple[Verb, ...]:
-    """Return the verbs of a memory, or of the memory system."""
+    """Return the verbs of a memory class or of the memory system, in the order of the table."""
     return tuple(verb for verb in VERBS if owner in verb.of)
 
 

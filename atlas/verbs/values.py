@@ -89,7 +89,7 @@ def _refuse_function(value: Any) -> None:
 
 
 class VerbReaders(Readers):
-    """Readers of the types in signatures: records, and arguments such as arrays and sets."""
+    """Decoders of JSON values for the types in signatures, such as records, arrays and sets."""
 
     scalars: ClassVar[Mapping[Any, Reader]] = {
         **Readers.scalars,
@@ -155,7 +155,7 @@ def _array(kind: Any) -> Reader:
 
 
 def _check_numbers(value: Any) -> None:
-    """Raise `Mismatch` unless this is a list of numbers, or of lists of them."""
+    """Raise `Mismatch` unless a value is a list of numbers, or a nested list of numbers."""
     for number, part in enumerate(items_of(value)):
         inside(_check_numbers if isinstance(part, list) else _read_number, part, f"[{number}]")
 
@@ -164,12 +164,12 @@ READERS = VerbReaders()
 
 
 def refusal(expected: str, value: Any, name: str) -> InvalidInput:
-    """Return the error for a value of the wrong type."""
+    """Return the error for an argument whose value has the wrong type."""
     return InvalidInput(wrong_type(expected, value).message(name))
 
 
 def check_names(arguments: Iterable[str], allowed: Collection[str], required: Iterable[str], method: str) -> None:
-    """Raise `InvalidInput` if a name is unknown, or a required one is missing."""
+    """Raise `InvalidInput` if an argument's name is unknown, or a required argument is missing."""
     names = list(arguments)
     if unknown := [name for name in names if name not in allowed]:
         raise InvalidInput(
@@ -180,11 +180,11 @@ def check_names(arguments: Iterable[str], allowed: Collection[str], required: It
 
 
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, record_type: type | None) -> dict[str, Any]:
-    """Decode the arguments of a method call by name.
+    """Return the arguments of a method call from their JSON form, keyed by name.
 
     Args:
         owner: The class of the method.
-        record_type: The kind of the records whose fields may be named, for methods that take such fields.
+        record_type: The class of records, for methods that accept its fields as keyword arguments.
 
     Raises:
         InvalidInput: An argument is unknown, missing or of the wrong type.
@@ -215,13 +215,13 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, reco
 
 
 def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Decode new values for fields of a record. Unknown names are not converted."""
+    """Return new values of a record's fields from their JSON form, keyed by name. Unknown fields are not converted."""
     hints = types_of_fields(kind)
     return {name: READERS.read(hints.get(name, Any), value, name) for name, value in encoded.items()}
 
 
 @cache
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
-    """Return the types of a method's arguments by name, and the result's type as `return`."""
+    """Return the types of a method's arguments, keyed by name, and the type of its result under `return`."""
     bound = bindings(owner)
     return {name: bind(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}
